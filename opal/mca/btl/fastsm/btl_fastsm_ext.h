@@ -1,0 +1,87 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * What btl/fastsm offers beyond mca_btl_base_module_t.
+ *
+ * The base module cannot grow out of tree, so the extension follows it in
+ * the derived module.  A caller that holds any mca_btl_base_module_t asks
+ * mca_btl_fastsm_ext() for it and must be content with NULL.  Nothing here
+ * knows about MPI.
+ */
+
+#ifndef MCA_BTL_FASTSM_EXT_H
+#define MCA_BTL_FASTSM_EXT_H
+
+#include "opal_config.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "opal/mca/btl/btl.h"
+
+BEGIN_C_DECLS
+
+/** the bytes "fastsmX1" as a little-endian number */
+#define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
+/** raised whenever a member changes its meaning */
+#define MCA_BTL_FASTSM_EXT_VERSION 1u
+
+/**
+ * The extension: constant after the component's init, owned by the module.
+ */
+typedef struct {
+    uint64_t magic;   /**< MCA_BTL_FASTSM_EXT_MAGIC */
+    uint32_t version; /**< MCA_BTL_FASTSM_EXT_VERSION */
+    uint32_t size;    /**< sizeof(mca_btl_fastsm_ext_t) */
+
+    /**
+     * Says that a caller that knows fastsm is going to use it, so that it
+     * accepts peers although the btl list does not name it.  To be called
+     * before the first btl_add_procs; calling it again does nothing.
+     */
+    void (*confirm)(mca_btl_base_module_t *btl);
+} mca_btl_fastsm_ext_t;
+
+/**
+ * The part of the module that a caller from outside may know.  The private
+ * part follows it (btl_fastsm.h).
+ */
+typedef struct {
+    mca_btl_base_module_t super;
+    mca_btl_fastsm_ext_t ext;
+} mca_btl_fastsm_public_module_t;
+
+/**
+ * Finds the extension of a BTL module.
+ *
+ * @param btl  any BTL module
+ * @return     its extension, or NULL when the module is not fastsm or is one
+ *             that was built with another version of this header
+ */
+static inline const mca_btl_fastsm_ext_t *mca_btl_fastsm_ext(mca_btl_base_module_t *btl)
+{
+    const mca_btl_fastsm_ext_t *ext;
+
+    if (0 != strcmp(btl->btl_component->btl_version.mca_component_name, "fastsm")) {
+        return NULL;
+    }
+
+    ext = &((mca_btl_fastsm_public_module_t *) btl)->ext;
+    if (MCA_BTL_FASTSM_EXT_MAGIC != ext->magic || MCA_BTL_FASTSM_EXT_VERSION != ext->version
+        || sizeof(*ext) != ext->size) {
+        return NULL;
+    }
+
+    return ext;
+}
+
+END_C_DECLS
+
+#endif /* MCA_BTL_FASTSM_EXT_H */
