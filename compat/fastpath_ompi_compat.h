@@ -1,0 +1,30 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Differences between Open MPI series at the OMPI (MPI) level; see fastpath_opal_compat.h.
+ */
+#ifndef FASTPATH_OMPI_COMPAT_H
+#define FASTPATH_OMPI_COMPAT_H
+
+#include "ompi_config.h"
+
+#include "compat/fastpath_opal_compat.h"
+
+#include "ompi/communicator/communicator.h"
+
+/**
+ * The communicator's identifier as it travels in a match header.
+ *
+ * Up to 4.1 all members agree on one number; newer series call the agreed number the local index.
+ */
+static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
+{
+    return (uint32_t) comm->c_contextid;
+}
+
+#endif /* FASTPATH_OMPI_COMPAT_H */

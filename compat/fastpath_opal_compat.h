@@ -1,0 +1,117 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Differences between Open MPI series at the OPAL level.
+ *
+ * This header and fastpath_ompi_compat.h are the only places that ask which series they are compiled
+ * against.  Everything else calls what is declared here.
+ */
+#ifndef FASTPATH_OPAL_COMPAT_H
+#define FASTPATH_OPAL_COMPAT_H
+
+#include "opal_config.h"
+
+#include <string.h>
+
+#include "opal/constants.h"
+#include "opal/mca/btl/btl.h"
+#include "opal/mca/event/event.h"
+#include "opal/mca/mca.h"
+#include "opal/mca/pmix/pmix.h"
+#include "opal/threads/mutex.h"
+#include "opal/threads/thread_usage.h"
+#include "opal/threads/threads.h"
+#include "opal/util/proc.h"
+#include "opal/version.h"
+
+#if 4 != OPAL_MAJOR_VERSION || 1 != OPAL_MINOR_VERSION
+#    error "this Open MPI series is not supported; configure should have said so"
+#endif
+
+#define FASTPATH_STRINGIFY2(a) #a
+#define FASTPATH_STRINGIFY(a)  FASTPATH_STRINGIFY2(a)
+
+/* "major.minor" of the Open MPI whose headers we are compiled against.  A test build overrides it. */
+#if !defined(FASTPATH_BUILT_FOR_SERIES)
+#    define FASTPATH_BUILT_FOR_SERIES \
+        FASTPATH_STRINGIFY(OPAL_MAJOR_VERSION) "." FASTPATH_STRINGIFY(OPAL_MINOR_VERSION)
+#endif
+
+/**
+ * Publish `size` bytes for the other processes of the job under the component's own key.
+ *
+ * The data is copied.  Call before the modex fence, that is, from a BTL's init.
+ *
+ * @return OPAL_SUCCESS or the error of the runtime.
+ */
+static inline int fastpath_modex_send(const mca_base_component_t *component, const void *data,
+                                      size_t size)
+{
+    int rc = OPAL_ERROR;
+
+    OPAL_MODEX_SEND(rc, OPAL_PMIX_GLOBAL, component, data, size);
+    return rc;
+}
+
+/**
+ * Fetch what `proc` published with fastpath_modex_send().
+ *
+ * May wait for the data to arrive from another node.
+ *
+ * @param data  on success a malloc'ed block that the caller frees; otherwise NULL
+ * @param size  on success its length in bytes; otherwise 0
+ *
+ * @return OPAL_SUCCESS, or an error when the process published nothing under this key.
+ */
+static inline int fastpath_modex_recv(const mca_base_component_t *component,
+                                      const opal_process_name_t *proc, void **data, size_t *size)
+{
+    int rc = OPAL_ERROR;
+
+    *data = NULL;
+    *size = 0;
+    OPAL_MODEX_RECV(rc, component, proc, data, size);
+    if (OPAL_SUCCESS == rc && NULL == *data) {
+        rc = OPAL_ERR_NOT_FOUND;
+    }
+    return rc;
+}
+
+/**
+ * Ask the local daemon to remove `path` when this process is gone, however it ends.
+ *
+ * A process without a daemon (started without mpirun) gets OPAL_ERR_NOT_SUPPORTED and has to remove
+ * the file itself.
+ */
+static inline int fastpath_register_cleanup(const char *path)
+{
+    if (NULL == opal_pmix.register_cleanup) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    return opal_pmix.register_cleanup((char *) path, false, false, false);
+}
+
+/**
+ * Hand a received fragment to whoever registered for `tag`.
+ *
+ * @param btl       the BTL it came in on
+ * @param endpoint  the sender, for series whose callbacks want to know it
+ * @param tag       active message tag from the sender's header
+ * @param des       descriptor with des_segments and des_segment_count set; valid during the call only
+ */
+static inline void fastpath_btl_deliver(mca_btl_base_module_t *btl,
+                                        struct mca_btl_base_endpoint_t *endpoint,
+                                        mca_btl_base_tag_t tag, mca_btl_base_descriptor_t *des)
+{
+    mca_btl_active_message_callback_t *reg = mca_btl_base_active_message_trigger + tag;
+
+    (void) endpoint;
+    reg->cbfunc(btl, tag, des, reg->cbdata);
+}
+
+#endif /* FASTPATH_OPAL_COMPAT_H */

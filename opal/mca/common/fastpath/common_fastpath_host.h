@@ -1,0 +1,37 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Is this the Open MPI we were built for, and where are our help texts?
+ */
+#ifndef MCA_COMMON_FASTPATH_HOST_H
+#define MCA_COMMON_FASTPATH_HOST_H
+
+#include "opal_config.h"
+
+#include <stdbool.h>
+
+#include "opal/mca/mca.h"
+
+/**
+ * Check that the running Open MPI is of the series (major.minor) the component was built for.
+ *
+ * Open MPI's loader does not check this, and its structures differ between series.  Call it first in
+ * register(), before anything else of Open MPI's is touched.
+ *
+ * @return true when the series agree; otherwise false, after one line that names the component and
+ *         both series.  The caller then returns OPAL_ERR_NOT_AVAILABLE, which drops the component.
+ */
+bool mca_common_fastpath_host_ok(const mca_base_component_t *component);
+
+/**
+ * Let opal_show_help() find our help texts: in the directory named by the environment variable
+ * FASTPATH_HELP_DIR, if set (a build tree that is not installed), and in the installed one.
+ */
+void mca_common_fastpath_help_dir(void);
+
+#endif /* MCA_COMMON_FASTPATH_HOST_H */
