@@ -1,0 +1,344 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * MPI message matching in constant time.
+ *
+ * One matcher per communicator.  It is a pure data structure: no MPI, no Open MPI objects, no lock (the caller holds
+ * the communicator's matching lock).  Receives and messages bring their own links, so the matcher allocates only
+ * queues, and those it recycles.
+ *
+ * A queue belongs to one key (source, tag), either of which may be a wildcard.  It holds two lists: the receives that
+ * were posted with exactly this key, and the unexpected messages that a receive with this key would match:
+ *
+ *      bucket[hash(key)]
+ *           |
+ *        queue (2, 7) ----> queue (5, ANY) ----> NULL              matcher.all = queue (ANY, ANY)
+ *           |                  |                                       |
+ *           |- posted:         |- posted:     order 4                  |- posted:     order 3 <-> order 9
+ *           |                  |                                       |
+ *           `- unexpected:     `- unexpected: C <-> D                  `- unexpected: A <-> B <-> C <-> D
+ *              A <-> B
+ *
+ * - A receive sits in one queue.  An arriving message (s, t) takes the receive with the lowest order among the heads
+ *   of (s, t), (ANY, t), (s, ANY) and (ANY, ANY); kinds of which nothing is posted are not looked up.
+ * - A message (s, t) sits in (s, t) and in (ANY, ANY), and in (s, ANY) and (ANY, t) as soon as somebody on this
+ *   communicator has looked for that kind: programs without such receives do not pay for them.  The first look of
+ *   each kind enters the messages already there (once in the life of the matcher); all other operations take
+ *   constant time.
+ * - A wildcard tag matches tags >= 0 only.  Negative tags are Open MPI's own traffic: such messages are never in
+ *   (s, ANY), and in place of (ANY, ANY) they are in matcher.internal.
+ * - All lists are circular with the head in the queue: removing needs neither the queue nor a branch.
+ *
+ * Queues that ran empty stay in the table, because the same key mostly comes back.  When the table is full the empty
+ * ones are taken out first, and it grows only if that freed less than half: a million different tags used one after
+ * the other need no more memory than a few.
+ */
+
+#ifndef MCA_PML_FASTPATH_MATCH_H
+#define MCA_PML_FASTPATH_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MCA_PML_FASTPATH_ANY_SOURCE (-1)
+#define MCA_PML_FASTPATH_ANY_TAG    (-1)
+
+/** Kinds of keys; also the index of a message's links. */
+enum {
+    MCA_PML_FASTPATH_MATCH_EXACT = 0,
+    MCA_PML_FASTPATH_MATCH_BY_SOURCE = 1, /**< the tag is the wildcard */
+    MCA_PML_FASTPATH_MATCH_BY_TAG = 2,    /**< the source is the wildcard */
+    MCA_PML_FASTPATH_MATCH_ALL = 3,
+    MCA_PML_FASTPATH_MATCH_KINDS = 4
+};
+
+/** Counters of posted receives per source, folded: a power of two. */
+#define MCA_PML_FASTPATH_MATCH_FOLD 64
+
+typedef struct mca_pml_fastpath_match_link_t {
+    struct mca_pml_fastpath_match_link_t *next;
+    struct mca_pml_fastpath_match_link_t *prev;
+} mca_pml_fastpath_match_link_t;
+
+/** Embedded in a receive request.  All fields belong to the matcher while queued is true. */
+typedef struct mca_pml_fastpath_match_post_t {
+    mca_pml_fastpath_match_link_t link; /**< first member: a link of a posted list is a receive */
+    uint64_t order;                     /**< position among all receives ever posted to this matcher */
+    int32_t src;
+    int32_t tag;
+    bool queued;                        /**< in the matcher; the owner sets it to false when creating the request */
+} mca_pml_fastpath_match_post_t;
+
+/** Embedded in an unexpected message.  All fields belong to the matcher between store and take. */
+typedef struct mca_pml_fastpath_match_msg_t {
+    mca_pml_fastpath_match_link_t link[MCA_PML_FASTPATH_MATCH_KINDS];
+    int32_t src;
+    int32_t tag;
+    uint32_t indexed;                   /**< bit per kind: also linked BY_SOURCE, BY_TAG */
+} mca_pml_fastpath_match_msg_t;
+
+/** Everything known under one key. */
+typedef struct mca_pml_fastpath_match_queue_t {
+    uint64_t key;
+    struct mca_pml_fastpath_match_queue_t *next; /**< in the bucket, or in the list of spare queues */
+    mca_pml_fastpath_match_link_t posted;
+    mca_pml_fastpath_match_link_t unexpected;
+} mca_pml_fastpath_match_queue_t;
+
+/** The matcher of one communicator.  Must not be moved.  Others may read posted and unexpected. */
+typedef struct mca_pml_fastpath_matcher_t {
+    size_t posted;                                    /**< receives waiting */
+    size_t unexpected;                                /**< messages waiting */
+    size_t posted_kind[MCA_PML_FASTPATH_MATCH_KINDS]; /**< receives waiting, by kind of key */
+    uint64_t order;                                   /**< order of the next receive */
+    mca_pml_fastpath_match_queue_t *last;             /**< queue of the last lookup that found one, never NULL */
+    mca_pml_fastpath_match_queue_t **bucket;          /**< 2^(64 - shift) chains */
+    unsigned int shift;                               /**< takes a bucket's index from a hash */
+    uint32_t indexed;                                 /**< bit per kind: messages are entered BY_SOURCE, BY_TAG */
+    size_t queues;                                    /**< in the table, empty ones included */
+    size_t limit;                                     /**< queues at which the table is swept or grown */
+    mca_pml_fastpath_match_queue_t *spare;            /**< queues out of the table, for the next new key */
+    mca_pml_fastpath_match_queue_t all;               /**< (ANY, ANY), not in the table */
+    mca_pml_fastpath_match_link_t internal;           /**< messages with negative tags, linked as ALL */
+    uint32_t posted_from[MCA_PML_FASTPATH_MATCH_FOLD]; /**< receives waiting, by source modulo the size */
+} mca_pml_fastpath_matcher_t;
+
+/** Sets up an empty matcher.  Returns 0, or -1 when memory is short (nothing to undo). */
+int mca_pml_fastpath_matcher_init(mca_pml_fastpath_matcher_t *m);
+
+/** Releases the matcher's own memory.  Receives and messages still inside belong to the caller, as ever. */
+void mca_pml_fastpath_matcher_fini(mca_pml_fastpath_matcher_t *m);
+
+/** Calls fn for every posted receive in the order of posting (in any order if memory is short).  fn changes nothing. */
+void mca_pml_fastpath_match_each_posted(mca_pml_fastpath_matcher_t *m,
+                                        void (*fn)(mca_pml_fastpath_match_post_t *post, void *ctx), void *ctx);
+
+/** Calls fn for every unexpected message in the order of arrival, internal ones last.  fn changes nothing. */
+void mca_pml_fastpath_match_each_unexpected(mca_pml_fastpath_matcher_t *m,
+                                            void (*fn)(mca_pml_fastpath_match_msg_t *msg, void *ctx), void *ctx);
+
+/* The slow halves of the inline functions below; not to be called directly. */
+mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue_new(mca_pml_fastpath_matcher_t *m, uint64_t key);
+mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
+                                                                int32_t tag);
+mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
+                                                               int32_t tag);
+bool mca_pml_fastpath_match_index(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg, uint32_t kinds);
+void mca_pml_fastpath_match_unindex(mca_pml_fastpath_match_msg_t *msg);
+
+static inline uint64_t mca_pml_fastpath_match_key(int32_t src, int32_t tag)
+{
+    return (uint64_t) (uint32_t) src << 32 | (uint32_t) tag;
+}
+
+static inline unsigned int mca_pml_fastpath_match_kind(int32_t src, int32_t tag)
+{
+    return (MCA_PML_FASTPATH_ANY_TAG == tag ? MCA_PML_FASTPATH_MATCH_BY_SOURCE : 0)
+           | (MCA_PML_FASTPATH_ANY_SOURCE == src ? MCA_PML_FASTPATH_MATCH_BY_TAG : 0);
+}
+
+/**
+ * Multiplies by the golden ratio (upper half, meets the tag) and the square root of two (lower half, meets the
+ * source): runs of tags and of sources both spread evenly over the upper bits.
+ */
+static inline size_t mca_pml_fastpath_match_hash(const mca_pml_fastpath_matcher_t *m, uint64_t key)
+{
+    return (size_t) (key * UINT64_C(0x9e3779b96a09e667) >> m->shift);
+}
+
+static inline bool mca_pml_fastpath_match_empty(const mca_pml_fastpath_match_link_t *list)
+{
+    return list == list->next;
+}
+
+static inline void mca_pml_fastpath_match_append(mca_pml_fastpath_match_link_t *list,
+                                                 mca_pml_fastpath_match_link_t *link)
+{
+    link->next = list;
+    link->prev = list->prev;
+    list->prev->next = link;
+    list->prev = link;
+}
+
+static inline void mca_pml_fastpath_match_unlink(mca_pml_fastpath_match_link_t *link)
+{
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
+}
+
+/** The message whose link of this kind this is. */
+static inline mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_msg(mca_pml_fastpath_match_link_t *link,
+                                                                       unsigned int kind)
+{
+    return (mca_pml_fastpath_match_msg_t *) (void *) (link - kind);
+}
+
+/** The queue of a key, or NULL if there is none. */
+static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_lookup(mca_pml_fastpath_matcher_t *m, uint64_t key)
+{
+    mca_pml_fastpath_match_queue_t *queue = m->last;
+
+    if (key == queue->key) {
+        return queue;
+    }
+    queue = m->bucket[mca_pml_fastpath_match_hash(m, key)];
+    while (NULL != queue && key != queue->key) {
+        queue = queue->next;
+    }
+    if (NULL != queue) {
+        m->last = queue;
+    }
+    return queue;
+}
+
+/** The queue of a key, made if there is none.  NULL when memory is short.  Empty queues do not survive the next call. */
+static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue(mca_pml_fastpath_matcher_t *m, uint64_t key)
+{
+    mca_pml_fastpath_match_queue_t *queue = mca_pml_fastpath_match_lookup(m, key);
+
+    return NULL != queue ? queue : mca_pml_fastpath_match_queue_new(m, key);
+}
+
+/**
+ * Appends a posted receive.  src and tag may be wildcards.  The caller has looked for an unexpected message first.
+ * Returns 0, or -1 when memory is short (the receive is not queued then).
+ */
+static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_post_t *post,
+                                              int32_t src, int32_t tag)
+{
+    unsigned int kind = mca_pml_fastpath_match_kind(src, tag);
+    mca_pml_fastpath_match_queue_t *queue = &m->all;
+
+    if (MCA_PML_FASTPATH_MATCH_ALL != kind) {
+        queue = mca_pml_fastpath_match_queue(m, mca_pml_fastpath_match_key(src, tag));
+        if (NULL == queue) {
+            return -1;
+        }
+    }
+    post->order = m->order++;
+    post->src = src;
+    post->tag = tag;
+    post->queued = true;
+    mca_pml_fastpath_match_append(&queue->posted, &post->link);
+    ++m->posted;
+    ++m->posted_kind[kind];
+    /* receives from any source are counted somewhere, too: while there are any, this counter is not asked */
+    ++m->posted_from[(uint32_t) src % MCA_PML_FASTPATH_MATCH_FOLD];
+    return 0;
+}
+
+/** Removes a posted receive.  It must be queued. */
+static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_post_t *post)
+{
+    mca_pml_fastpath_match_unlink(&post->link);
+    post->queued = false;
+    --m->posted;
+    --m->posted_kind[mca_pml_fastpath_match_kind(post->src, post->tag)];
+    --m->posted_from[(uint32_t) post->src % MCA_PML_FASTPATH_MATCH_FOLD];
+}
+
+/**
+ * Can anything posted match a message from src, whatever its tag?  May say true where it is false (sources share
+ * counters, negative tags are not told apart), never the other way round.
+ */
+static inline bool mca_pml_fastpath_match_posted_for(const mca_pml_fastpath_matcher_t *m, int32_t src)
+{
+    return 0 != m->posted
+           && 0 != (m->posted_kind[MCA_PML_FASTPATH_MATCH_BY_TAG] | m->posted_kind[MCA_PML_FASTPATH_MATCH_ALL]
+                    | m->posted_from[(uint32_t) src % MCA_PML_FASTPATH_MATCH_FOLD]);
+}
+
+/** The earliest posted receive that matches a message (src, tag), not removed, or NULL. */
+static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek(mca_pml_fastpath_matcher_t *m, int32_t src,
+                                                                         int32_t tag)
+{
+    mca_pml_fastpath_match_queue_t *queue;
+
+    if (0 == m->posted) {
+        return NULL;
+    }
+    if (m->posted != m->posted_kind[MCA_PML_FASTPATH_MATCH_EXACT]) {
+        return mca_pml_fastpath_match_peek_slow(m, src, tag);
+    }
+    queue = mca_pml_fastpath_match_lookup(m, mca_pml_fastpath_match_key(src, tag));
+    if (NULL == queue || mca_pml_fastpath_match_empty(&queue->posted)) {
+        return NULL;
+    }
+    return (mca_pml_fastpath_match_post_t *) (void *) queue->posted.next;
+}
+
+/** Finds, removes and returns the earliest posted receive that matches an arriving message (src, tag), or NULL. */
+static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_arrive(mca_pml_fastpath_matcher_t *m, int32_t src,
+                                                                           int32_t tag)
+{
+    mca_pml_fastpath_match_post_t *post = mca_pml_fastpath_match_peek(m, src, tag);
+
+    if (NULL != post) {
+        mca_pml_fastpath_match_cancel(m, post);
+    }
+    return post;
+}
+
+/**
+ * Appends an unexpected message (src >= 0, tag not the wildcard) for which match_arrive found no receive.
+ * Returns 0, or -1 when memory is short (the message is in no queue then).
+ */
+static inline int mca_pml_fastpath_match_store(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg,
+                                               int32_t src, int32_t tag)
+{
+    mca_pml_fastpath_match_queue_t *queue = mca_pml_fastpath_match_queue(m, mca_pml_fastpath_match_key(src, tag));
+
+    if (NULL == queue) {
+        return -1;
+    }
+    msg->src = src;
+    msg->tag = tag;
+    msg->indexed = 0;
+    mca_pml_fastpath_match_append(&queue->unexpected, &msg->link[MCA_PML_FASTPATH_MATCH_EXACT]);
+    if (0 != m->indexed && !mca_pml_fastpath_match_index(m, msg, m->indexed)) {
+        mca_pml_fastpath_match_unlink(&msg->link[MCA_PML_FASTPATH_MATCH_EXACT]);
+        return -1;
+    }
+    mca_pml_fastpath_match_append(tag >= 0 ? &m->all.unexpected : &m->internal,
+                                  &msg->link[MCA_PML_FASTPATH_MATCH_ALL]);
+    ++m->unexpected;
+    return 0;
+}
+
+/** The unexpected message that arrived first of those a receive (src, tag) matches, not removed, or NULL. */
+static inline mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find(mca_pml_fastpath_matcher_t *m, int32_t src,
+                                                                        int32_t tag)
+{
+    mca_pml_fastpath_match_queue_t *queue;
+
+    if (0 == m->unexpected) {
+        return NULL;
+    }
+    if (MCA_PML_FASTPATH_MATCH_EXACT != mca_pml_fastpath_match_kind(src, tag)) {
+        return mca_pml_fastpath_match_find_slow(m, src, tag);
+    }
+    queue = mca_pml_fastpath_match_lookup(m, mca_pml_fastpath_match_key(src, tag));
+    if (NULL == queue || mca_pml_fastpath_match_empty(&queue->unexpected)) {
+        return NULL;
+    }
+    return mca_pml_fastpath_match_msg(queue->unexpected.next, MCA_PML_FASTPATH_MATCH_EXACT);
+}
+
+/** Removes an unexpected message.  It must be stored. */
+static inline void mca_pml_fastpath_match_take(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg)
+{
+    mca_pml_fastpath_match_unlink(&msg->link[MCA_PML_FASTPATH_MATCH_EXACT]);
+    mca_pml_fastpath_match_unlink(&msg->link[MCA_PML_FASTPATH_MATCH_ALL]);
+    if (0 != msg->indexed) {
+        mca_pml_fastpath_match_unindex(msg);
+    }
+    --m->unexpected;
+}
+
+#endif /* MCA_PML_FASTPATH_MATCH_H */
