@@ -28,6 +28,7 @@
 static long allocations;         /* calls so far */
 static long live;                /* blocks not freed */
 static unsigned int fail_one_in; /* 0: never */
+static long fail_after = -1;     /* so many succeed, the rest fail; negative: off */
 static uint64_t random_state;
 
 static uint32_t random_u32(void)
@@ -39,6 +40,10 @@ static uint32_t random_u32(void)
 static bool refuse(void)
 {
     ++allocations;
+    if (fail_after >= 0 && fail_after-- <= 0) {
+        fail_after = 0;
+        return true;
+    }
     return 0 != fail_one_in && 0 == random_u32() % fail_one_in;
 }
 
@@ -83,6 +88,7 @@ static int set_up(void **state)
     allocations = 0;
     live = 0;
     fail_one_in = 0;
+    fail_after = -1;
     return mca_pml_fastpath_matcher_init(&matcher);
 }
 
@@ -362,6 +368,56 @@ static void test_no_memory(void **state)
     assert_null(mca_pml_fastpath_match_find(&matcher, 1, ANY_T));
 }
 
+/* An index of which only a part could be made is taken back whole. */
+static void test_no_memory_for_index(void **state)
+{
+    for (long enough = 0; enough < 6; ++enough) {
+        mca_pml_fastpath_match_msg_t msg[6];
+
+        for (int i = 0; i < 6; ++i) {
+            assert_int_equal(0, mca_pml_fastpath_match_store(&matcher, &msg[i], i, i < 4 ? 5 + i : -10 - i));
+        }
+        for (int kind = 0; kind < 2; ++kind) {
+            fail_after = enough; /* messages of six tags, four of which a receive with a wildcard tag can match */
+            assert_ptr_equal(&msg[3], 0 == kind ? mca_pml_fastpath_match_find(&matcher, 3, ANY_T)
+                                                : mca_pml_fastpath_match_find(&matcher, ANY_S, 8));
+            fail_after = -1;
+            mca_pml_fastpath_match_take(&matcher, &msg[3]);
+            assert_int_equal(0, mca_pml_fastpath_match_store(&matcher, &msg[3], 3, 8));
+        }
+        for (int i = 0; i < 6; ++i) {
+            assert_ptr_equal(i < 4 ? &msg[i] : NULL, mca_pml_fastpath_match_find(&matcher, i, ANY_T));
+            assert_ptr_equal(&msg[i], mca_pml_fastpath_match_find(&matcher, ANY_S, i < 4 ? 5 + i : -10 - i));
+            mca_pml_fastpath_match_take(&matcher, &msg[i]);
+            assert_null(mca_pml_fastpath_match_find(&matcher, ANY_S, i < 4 ? 5 + i : -10 - i));
+        }
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+/* The test for one source sees that source and the wildcard, and not a receive that is gone. */
+static void test_posted_for(void **state)
+{
+    mca_pml_fastpath_match_post_t here;
+    mca_pml_fastpath_match_post_t other;
+    mca_pml_fastpath_match_post_t any;
+
+    (void) state;
+    assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &other, 2, 5));
+    assert_false(mca_pml_fastpath_match_posted_for(&matcher, 1));
+    assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &here, 1, ANY_T));
+    assert_true(mca_pml_fastpath_match_posted_for(&matcher, 1));
+    mca_pml_fastpath_match_cancel(&matcher, &here);
+    assert_false(mca_pml_fastpath_match_posted_for(&matcher, 1));
+    assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &any, ANY_S, 5));
+    assert_true(mca_pml_fastpath_match_posted_for(&matcher, 1));
+    assert_ptr_equal(&any, mca_pml_fastpath_match_arrive(&matcher, 1, 5));
+    assert_false(mca_pml_fastpath_match_posted_for(&matcher, 1));
+    assert_true(mca_pml_fastpath_match_posted_for(&matcher, 2));
+    mca_pml_fastpath_match_cancel(&matcher, &other);
+}
+
 /* The naive matcher: receives and messages in arrays, in order. */
 #define POOL 2000
 
@@ -582,6 +638,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_tags_over_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_table_stays_shallow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_memory_for_index, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_posted_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_random, set_up, tear_down),
     };
 
