@@ -6,9 +6,11 @@
 /**
  * @file
  *
- * Matching without MPI: cases by hand, memory that fails, and random operations against a matcher made of plain arrays.
+ * Matching without MPI: cases by hand, memory that fails, and random operations against a matcher made of
+ * plain arrays.
  *
- * FASTPATH_SEED sets the seed of the random test (it prints the one it used), FASTPATH_OPS the number of operations.
+ * FASTPATH_SEED sets the seed of the random test (it prints the one it used), FASTPATH_OPS the number of
+ * operations.
  */
 
 #include <inttypes.h>
@@ -113,14 +115,28 @@ static void test_pairs(void **state)
         int32_t want_src, want_tag, src, tag;
         bool match;
     } cases[] = {
-        {3, 7, 3, 7, true},          {3, 7, 3, 8, false},          {3, 7, 4, 7, false},
-        {ANY_S, 7, 3, 7, true},      {ANY_S, 7, 0, 7, true},       {ANY_S, 7, 3, 8, false},
-        {3, ANY_T, 3, 7, true},      {3, ANY_T, 3, 0, true},       {3, ANY_T, 4, 7, false},
-        {ANY_S, ANY_T, 3, 7, true},  {ANY_S, ANY_T, 0, 0, true},   {3, ANY_T, 3, -10, false},
-        {ANY_S, ANY_T, 3, -10, false}, {3, -10, 3, -10, true},     {ANY_S, -10, 3, -10, true},
-        {ANY_S, -10, 3, -11, false}, {3, -10, 3, -11, false},      {0, 0, 0, 0, true},
-        {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, true},        {7, 3, 3, 7, false},
-        {ANY_S, INT32_MAX, 9, INT32_MAX, true}, {3, INT32_MIN, 3, INT32_MIN, true},
+        {3, 7, 3, 7, true},
+        {3, 7, 3, 8, false},
+        {3, 7, 4, 7, false},
+        {ANY_S, 7, 3, 7, true},
+        {ANY_S, 7, 0, 7, true},
+        {ANY_S, 7, 3, 8, false},
+        {3, ANY_T, 3, 7, true},
+        {3, ANY_T, 3, 0, true},
+        {3, ANY_T, 4, 7, false},
+        {ANY_S, ANY_T, 3, 7, true},
+        {ANY_S, ANY_T, 0, 0, true},
+        {3, ANY_T, 3, -10, false},
+        {ANY_S, ANY_T, 3, -10, false},
+        {3, -10, 3, -10, true},
+        {ANY_S, -10, 3, -10, true},
+        {ANY_S, -10, 3, -11, false},
+        {3, -10, 3, -11, false},
+        {0, 0, 0, 0, true},
+        {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, true},
+        {7, 3, 3, 7, false},
+        {ANY_S, INT32_MAX, 9, INT32_MAX, true},
+        {3, INT32_MIN, 3, INT32_MIN, true},
         {3, ANY_T, 3, INT32_MIN, false},
     };
 
@@ -132,7 +148,8 @@ static void test_pairs(void **state)
 
         assert_int_equal(cases[i].match,
                          matches(cases[i].want_src, cases[i].want_tag, cases[i].src, cases[i].tag));
-        assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &post, cases[i].want_src, cases[i].want_tag));
+        assert_int_equal(0,
+                         mca_pml_fastpath_match_post(&matcher, &post, cases[i].want_src, cases[i].want_tag));
         assert_true(post.queued);
         if (cases[i].match) {
             assert_true(mca_pml_fastpath_match_posted_for(&matcher, cases[i].src));
@@ -177,7 +194,8 @@ static void test_posted_order(void **state)
     }
 }
 
-/* Unexpected messages are found in the order of arrival under every kind of key, also after removals in the middle. */
+/* Unexpected messages are found in the order of arrival under every kind of key, also after removals in the
+ * middle. */
 static void test_unexpected_order(void **state)
 {
     mca_pml_fastpath_match_msg_t msg[6];
@@ -304,10 +322,10 @@ static void test_table_stays_shallow(void **state)
         const char *what;
         int32_t sources, tags, stride;
     } cases[] = {
-        {"one source, 10 tags", 1, 10, 1},           {"one source, 10000 tags", 1, 10000, 1},
-        {"10000 sources, one tag", 10000, 1, 1},     {"100 sources, 100 tags", 100, 100, 1},
-        {"10000 tags, stride 64", 1, 10000, 64},     {"10000 tags, stride 65536", 1, 10000, 65536},
-        {"1024 sources, 8 tags", 1024, 8, 1},        {"16 sources, 625 tags, stride 1000", 16, 625, 1000},
+        {"one source, 10 tags", 1, 10, 1},       {"one source, 10000 tags", 1, 10000, 1},
+        {"10000 sources, one tag", 10000, 1, 1}, {"100 sources, 100 tags", 100, 100, 1},
+        {"10000 tags, stride 64", 1, 10000, 64}, {"10000 tags, stride 65536", 1, 10000, 65536},
+        {"1024 sources, 8 tags", 1024, 8, 1},    {"16 sources, 625 tags, stride 1000", 16, 625, 1000},
     };
 
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
@@ -317,8 +335,9 @@ static void test_table_stays_shallow(void **state)
 
         assert_non_null(post);
         for (size_t i = 0; i < count; ++i) {
-            assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &post[i], (int32_t) i % cases[c].sources,
-                                                            (int32_t) i / cases[c].sources * cases[c].stride));
+            assert_int_equal(0,
+                             mca_pml_fastpath_match_post(&matcher, &post[i], (int32_t) i % cases[c].sources,
+                                                         (int32_t) i / cases[c].sources * cases[c].stride));
         }
         steps = mean_steps();
         print_message("%-34s %.2f steps, %zu buckets\n", cases[c].what, steps,
@@ -378,7 +397,8 @@ static void test_no_memory_for_index(void **state)
             assert_int_equal(0, mca_pml_fastpath_match_store(&matcher, &msg[i], i, i < 4 ? 5 + i : -10 - i));
         }
         for (int kind = 0; kind < 2; ++kind) {
-            fail_after = enough; /* messages of six tags, four of which a receive with a wildcard tag can match */
+            fail_after =
+                enough; /* messages of six tags, four of which a receive with a wildcard tag can match */
             assert_ptr_equal(&msg[3], 0 == kind ? mca_pml_fastpath_match_find(&matcher, 3, ANY_T)
                                                 : mca_pml_fastpath_match_find(&matcher, ANY_S, 8));
             fail_after = -1;
@@ -606,7 +626,10 @@ static void random_operations(long count)
         } else {
             uint32_t choice = random_u32() % 8;
 
-            choice < 3 ? step_arrive() : choice < 6 ? step_find(true) : choice < 7 ? step_find(false) : step_cancel();
+            choice < 3   ? step_arrive()
+            : choice < 6 ? step_find(true)
+            : choice < 7 ? step_find(false)
+                         : step_cancel();
         }
         assert_int_equal(naive.posted_count, matcher.posted);
         assert_int_equal(naive.stored_count, matcher.unexpected);

@@ -6,7 +6,7 @@
 /**
  * @file
  *
- * Matching: set-up, the table of queues, and whatever involves a wildcard.  The structure is drawn in the header.
+ * Matching: set-up, the table of queues, whatever involves a wildcard.  The header draws the structure.
  */
 
 #include "ompi/mca/pml/fastpath/pml_fastpath_match.h"
@@ -47,7 +47,7 @@ static void queue_init(queue_t *queue, uint64_t key)
 
 int mca_pml_fastpath_matcher_init(matcher_t *m)
 {
-    *m = (matcher_t) {.shift = FIRST_SHIFT, .limit = MATCH_LIMIT(FIRST_SHIFT)};
+    *m = (matcher_t){.shift = FIRST_SHIFT, .limit = MATCH_LIMIT(FIRST_SHIFT)};
     queue_init(&m->all, mca_pml_fastpath_match_key(MCA_PML_FASTPATH_ANY_SOURCE, MCA_PML_FASTPATH_ANY_TAG));
     list_init(&m->internal);
     m->last = &m->all;
@@ -85,7 +85,8 @@ static void sweep(matcher_t *m)
         while (NULL != *where) {
             queue_t *queue = *where;
 
-            if (mca_pml_fastpath_match_empty(&queue->posted) && mca_pml_fastpath_match_empty(&queue->unexpected)) {
+            if (mca_pml_fastpath_match_empty(&queue->posted)
+                && mca_pml_fastpath_match_empty(&queue->unexpected)) {
                 *where = queue->next;
                 queue->next = m->spare;
                 m->spare = queue;
@@ -303,7 +304,8 @@ static int compare_order(const void *a, const void *b)
 }
 
 /* Puts the receives of one queue at the end of an array, or hands them to fn if there is no array. */
-static size_t collect(const queue_t *queue, post_t **array, size_t count, void (*fn)(post_t *, void *), void *ctx)
+static size_t collect(const queue_t *queue, post_t **array, size_t count, void (*fn)(post_t *, void *),
+                      void *ctx)
 {
     for (link_t *link = queue->posted.next; link != &queue->posted; link = link->next) {
         if (NULL == array) {

@@ -8,12 +8,13 @@
  *
  * MPI message matching in constant time.
  *
- * One matcher per communicator.  It is a pure data structure: no MPI, no Open MPI objects, no lock (the caller holds
- * the communicator's matching lock).  Receives and messages bring their own links, so the matcher allocates only
- * queues, and those it recycles.
+ * One matcher per communicator.  It is a pure data structure: no MPI, no Open MPI objects, no lock (the
+ * caller holds the communicator's matching lock).  Receives and messages bring their own links, so the
+ * matcher allocates only queues, and those it recycles.
  *
- * A queue belongs to one key (source, tag), either of which may be a wildcard.  It holds two lists: the receives that
- * were posted with exactly this key, and the unexpected messages that a receive with this key would match:
+ * A queue belongs to one key (source, tag), either of which may be a wildcard.  It holds two lists: the
+ * receives that were posted with exactly this key, and the unexpected messages that a receive with this key
+ * would match:
  *
  *      bucket[hash(key)]
  *           |
@@ -24,19 +25,20 @@
  *           `- unexpected:     `- unexpected: C <-> D                  `- unexpected: A <-> B <-> C <-> D
  *              A <-> B
  *
- * - A receive sits in one queue.  An arriving message (s, t) takes the receive with the lowest order among the heads
- *   of (s, t), (ANY, t), (s, ANY) and (ANY, ANY); kinds of which nothing is posted are not looked up.
- * - A message (s, t) sits in (s, t) and in (ANY, ANY), and in (s, ANY) and (ANY, t) as soon as somebody on this
- *   communicator has looked for that kind: programs without such receives do not pay for them.  The first look of
- *   each kind enters the messages already there (once in the life of the matcher); all other operations take
- *   constant time.
- * - A wildcard tag matches tags >= 0 only.  Negative tags are Open MPI's own traffic: such messages are never in
- *   (s, ANY), and in place of (ANY, ANY) they are in matcher.internal.
+ * - A receive sits in one queue.  An arriving message (s, t) takes the receive with the lowest order among
+ *   the heads of (s, t), (ANY, t), (s, ANY) and (ANY, ANY); kinds of which nothing is posted are not looked
+ *   up.
+ * - A message (s, t) sits in (s, t) and in (ANY, ANY), and in (s, ANY) and (ANY, t) as soon as somebody on
+ *   this communicator has looked for that kind: programs without such receives do not pay for them.  The
+ *   first look of each kind enters the messages already there (once in the life of the matcher); all other
+ *   operations take constant time.
+ * - A wildcard tag matches tags >= 0 only.  Negative tags are Open MPI's own traffic: such messages are never
+ *   in (s, ANY), and in place of (ANY, ANY) they are in matcher.internal.
  * - All lists are circular with the head in the queue: removing needs neither the queue nor a branch.
  *
- * Queues that ran empty stay in the table, because the same key mostly comes back.  When the table is full the empty
- * ones are taken out first, and it grows only if that freed less than half: a million different tags used one after
- * the other need no more memory than a few.
+ * Queues that ran empty stay in the table, because the same key mostly comes back.  When the table is full
+ * the empty ones are taken out first, and it grows only if that freed less than half: a million different
+ * tags used one after the other need no more memory than a few.
  */
 
 #ifndef MCA_PML_FASTPATH_MATCH_H
@@ -72,7 +74,7 @@ typedef struct mca_pml_fastpath_match_post_t {
     uint64_t order;                     /**< position among all receives ever posted to this matcher */
     int32_t src;
     int32_t tag;
-    bool queued;                        /**< in the matcher; the owner sets it to false when creating the request */
+    bool queued; /**< in the matcher; the owner sets it to false when creating the request */
 } mca_pml_fastpath_match_post_t;
 
 /** Embedded in an unexpected message.  All fields belong to the matcher between store and take. */
@@ -80,7 +82,7 @@ typedef struct mca_pml_fastpath_match_msg_t {
     mca_pml_fastpath_match_link_t link[MCA_PML_FASTPATH_MATCH_KINDS];
     int32_t src;
     int32_t tag;
-    uint32_t indexed;                   /**< bit per kind: also linked BY_SOURCE, BY_TAG */
+    uint32_t indexed; /**< bit per kind: also linked BY_SOURCE, BY_TAG */
 } mca_pml_fastpath_match_msg_t;
 
 /** Everything known under one key. */
@@ -97,15 +99,15 @@ typedef struct mca_pml_fastpath_matcher_t {
     size_t unexpected;                                /**< messages waiting */
     size_t posted_kind[MCA_PML_FASTPATH_MATCH_KINDS]; /**< receives waiting, by kind of key */
     uint64_t order;                                   /**< order of the next receive */
-    mca_pml_fastpath_match_queue_t *last;             /**< queue of the last lookup that found one, never NULL */
-    mca_pml_fastpath_match_queue_t **bucket;          /**< 2^(64 - shift) chains */
-    unsigned int shift;                               /**< takes a bucket's index from a hash */
-    uint32_t indexed;                                 /**< bit per kind: messages are entered BY_SOURCE, BY_TAG */
-    size_t queues;                                    /**< in the table, empty ones included */
-    size_t limit;                                     /**< queues at which the table is swept or grown */
-    mca_pml_fastpath_match_queue_t *spare;            /**< queues out of the table, for the next new key */
-    mca_pml_fastpath_match_queue_t all;               /**< (ANY, ANY), not in the table */
-    mca_pml_fastpath_match_link_t internal;           /**< messages with negative tags, linked as ALL */
+    mca_pml_fastpath_match_queue_t *last;    /**< queue of the last lookup that found one, never NULL */
+    mca_pml_fastpath_match_queue_t **bucket; /**< 2^(64 - shift) chains */
+    unsigned int shift;                      /**< takes a bucket's index from a hash */
+    uint32_t indexed;                        /**< bit per kind: messages are entered BY_SOURCE, BY_TAG */
+    size_t queues;                           /**< in the table, empty ones included */
+    size_t limit;                            /**< queues at which the table is swept or grown */
+    mca_pml_fastpath_match_queue_t *spare;   /**< queues out of the table, for the next new key */
+    mca_pml_fastpath_match_queue_t all;      /**< (ANY, ANY), not in the table */
+    mca_pml_fastpath_match_link_t internal;  /**< messages with negative tags, linked as ALL */
     uint32_t posted_from[MCA_PML_FASTPATH_MATCH_FOLD]; /**< receives waiting, by source modulo the size */
 } mca_pml_fastpath_matcher_t;
 
@@ -115,13 +117,15 @@ int mca_pml_fastpath_matcher_init(mca_pml_fastpath_matcher_t *m);
 /** Releases the matcher's own memory.  Receives and messages still inside belong to the caller, as ever. */
 void mca_pml_fastpath_matcher_fini(mca_pml_fastpath_matcher_t *m);
 
-/** Calls fn for every posted receive in the order of posting (in any order if memory is short).  fn changes nothing. */
+/** Calls fn for every posted receive, in order of posting (in any order without memory).  fn only reads. */
 void mca_pml_fastpath_match_each_posted(mca_pml_fastpath_matcher_t *m,
-                                        void (*fn)(mca_pml_fastpath_match_post_t *post, void *ctx), void *ctx);
+                                        void (*fn)(mca_pml_fastpath_match_post_t *post, void *ctx),
+                                        void *ctx);
 
-/** Calls fn for every unexpected message in the order of arrival, internal ones last.  fn changes nothing. */
+/** Calls fn for every unexpected message in the order of arrival, internal ones last.  fn only reads. */
 void mca_pml_fastpath_match_each_unexpected(mca_pml_fastpath_matcher_t *m,
-                                            void (*fn)(mca_pml_fastpath_match_msg_t *msg, void *ctx), void *ctx);
+                                            void (*fn)(mca_pml_fastpath_match_msg_t *msg, void *ctx),
+                                            void *ctx);
 
 /* The slow halves of the inline functions below; not to be called directly. */
 mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue_new(mca_pml_fastpath_matcher_t *m, uint64_t key);
@@ -129,7 +133,8 @@ mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek_slow(mca_pml_fastpath
                                                                 int32_t tag);
 mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
                                                                int32_t tag);
-bool mca_pml_fastpath_match_index(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg, uint32_t kinds);
+bool mca_pml_fastpath_match_index(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg,
+                                  uint32_t kinds);
 void mca_pml_fastpath_match_unindex(mca_pml_fastpath_match_msg_t *msg);
 
 static inline uint64_t mca_pml_fastpath_match_key(int32_t src, int32_t tag)
@@ -144,8 +149,8 @@ static inline unsigned int mca_pml_fastpath_match_kind(int32_t src, int32_t tag)
 }
 
 /**
- * Multiplies by the golden ratio (upper half, meets the tag) and the square root of two (lower half, meets the
- * source): runs of tags and of sources both spread evenly over the upper bits.
+ * Multiplies by the golden ratio (upper half, meets the tag) and the square root of two (lower half, meets
+ * the source): runs of tags and of sources both spread evenly over the upper bits.
  */
 static inline size_t mca_pml_fastpath_match_hash(const mca_pml_fastpath_matcher_t *m, uint64_t key)
 {
@@ -180,7 +185,8 @@ static inline mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_msg(mca_pml_f
 }
 
 /** The queue of a key, or NULL if there is none. */
-static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_lookup(mca_pml_fastpath_matcher_t *m, uint64_t key)
+static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_lookup(mca_pml_fastpath_matcher_t *m,
+                                                                            uint64_t key)
 {
     mca_pml_fastpath_match_queue_t *queue = m->last;
 
@@ -197,8 +203,10 @@ static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_lookup(mca_
     return queue;
 }
 
-/** The queue of a key, made if there is none.  NULL when memory is short.  Empty queues do not survive the next call. */
-static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue(mca_pml_fastpath_matcher_t *m, uint64_t key)
+/** The queue of a key, made if there is none.  NULL when memory is short.  Empty queues do not survive the
+ * next call. */
+static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue(mca_pml_fastpath_matcher_t *m,
+                                                                           uint64_t key)
 {
     mca_pml_fastpath_match_queue_t *queue = mca_pml_fastpath_match_lookup(m, key);
 
@@ -206,11 +214,11 @@ static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue(mca_p
 }
 
 /**
- * Appends a posted receive.  src and tag may be wildcards.  The caller has looked for an unexpected message first.
- * Returns 0, or -1 when memory is short (the receive is not queued then).
+ * Appends a posted receive.  src and tag may be wildcards.  The caller has looked for an unexpected message
+ * first. Returns 0, or -1 when memory is short (the receive is not queued then).
  */
-static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_post_t *post,
-                                              int32_t src, int32_t tag)
+static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m,
+                                              mca_pml_fastpath_match_post_t *post, int32_t src, int32_t tag)
 {
     unsigned int kind = mca_pml_fastpath_match_kind(src, tag);
     mca_pml_fastpath_match_queue_t *queue = &m->all;
@@ -234,7 +242,8 @@ static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m, mca
 }
 
 /** Removes a posted receive.  It must be queued. */
-static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_post_t *post)
+static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m,
+                                                 mca_pml_fastpath_match_post_t *post)
 {
     mca_pml_fastpath_match_unlink(&post->link);
     post->queued = false;
@@ -244,19 +253,21 @@ static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m, 
 }
 
 /**
- * Can anything posted match a message from src, whatever its tag?  May say true where it is false (sources share
- * counters, negative tags are not told apart), never the other way round.
+ * Can anything posted match a message from src, whatever its tag?  May say true where it is false (sources
+ * share counters, negative tags are not told apart), never the other way round.
  */
 static inline bool mca_pml_fastpath_match_posted_for(const mca_pml_fastpath_matcher_t *m, int32_t src)
 {
     return 0 != m->posted
-           && 0 != (m->posted_kind[MCA_PML_FASTPATH_MATCH_BY_TAG] | m->posted_kind[MCA_PML_FASTPATH_MATCH_ALL]
-                    | m->posted_from[(uint32_t) src % MCA_PML_FASTPATH_MATCH_FOLD]);
+           && 0
+                  != (m->posted_kind[MCA_PML_FASTPATH_MATCH_BY_TAG]
+                      | m->posted_kind[MCA_PML_FASTPATH_MATCH_ALL]
+                      | m->posted_from[(uint32_t) src % MCA_PML_FASTPATH_MATCH_FOLD]);
 }
 
 /** The earliest posted receive that matches a message (src, tag), not removed, or NULL. */
-static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek(mca_pml_fastpath_matcher_t *m, int32_t src,
-                                                                         int32_t tag)
+static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek(mca_pml_fastpath_matcher_t *m,
+                                                                         int32_t src, int32_t tag)
 {
     mca_pml_fastpath_match_queue_t *queue;
 
@@ -273,9 +284,10 @@ static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek(mca_pml
     return (mca_pml_fastpath_match_post_t *) (void *) queue->posted.next;
 }
 
-/** Finds, removes and returns the earliest posted receive that matches an arriving message (src, tag), or NULL. */
-static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_arrive(mca_pml_fastpath_matcher_t *m, int32_t src,
-                                                                           int32_t tag)
+/** Finds, removes and returns the earliest posted receive that matches an arriving message (src, tag), or
+ * NULL. */
+static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_arrive(mca_pml_fastpath_matcher_t *m,
+                                                                           int32_t src, int32_t tag)
 {
     mca_pml_fastpath_match_post_t *post = mca_pml_fastpath_match_peek(m, src, tag);
 
@@ -289,10 +301,11 @@ static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_arrive(mca_p
  * Appends an unexpected message (src >= 0, tag not the wildcard) for which match_arrive found no receive.
  * Returns 0, or -1 when memory is short (the message is in no queue then).
  */
-static inline int mca_pml_fastpath_match_store(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg,
-                                               int32_t src, int32_t tag)
+static inline int mca_pml_fastpath_match_store(mca_pml_fastpath_matcher_t *m,
+                                               mca_pml_fastpath_match_msg_t *msg, int32_t src, int32_t tag)
 {
-    mca_pml_fastpath_match_queue_t *queue = mca_pml_fastpath_match_queue(m, mca_pml_fastpath_match_key(src, tag));
+    mca_pml_fastpath_match_queue_t *queue =
+        mca_pml_fastpath_match_queue(m, mca_pml_fastpath_match_key(src, tag));
 
     if (NULL == queue) {
         return -1;
@@ -312,8 +325,8 @@ static inline int mca_pml_fastpath_match_store(mca_pml_fastpath_matcher_t *m, mc
 }
 
 /** The unexpected message that arrived first of those a receive (src, tag) matches, not removed, or NULL. */
-static inline mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find(mca_pml_fastpath_matcher_t *m, int32_t src,
-                                                                        int32_t tag)
+static inline mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find(mca_pml_fastpath_matcher_t *m,
+                                                                        int32_t src, int32_t tag)
 {
     mca_pml_fastpath_match_queue_t *queue;
 
@@ -331,7 +344,8 @@ static inline mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find(mca_pml_
 }
 
 /** Removes an unexpected message.  It must be stored. */
-static inline void mca_pml_fastpath_match_take(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg)
+static inline void mca_pml_fastpath_match_take(mca_pml_fastpath_matcher_t *m,
+                                               mca_pml_fastpath_match_msg_t *msg)
 {
     mca_pml_fastpath_match_unlink(&msg->link[MCA_PML_FASTPATH_MATCH_EXACT]);
     mca_pml_fastpath_match_unlink(&msg->link[MCA_PML_FASTPATH_MATCH_ALL]);
