@@ -1,0 +1,215 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* Derived datatypes: every pair of type maps with the same signature, gaps that
+ * stay untouched, self messages, and receives that get less than they asked. */
+
+#include "support/fp_test.h"
+
+enum { TAG = 51, INTS = 1200 };
+
+/* COUNT elements of TYPE hold UNITS ints each, in BYTES of memory whose first
+ * byte of the type is at ORIGIN. */
+typedef struct {
+    const char *name;
+    MPI_Datatype type;
+    size_t units;
+} layout_t;
+
+enum { LAYOUTS = 9, SPAN = 64 * INTS };
+
+static MPI_Datatype committed(MPI_Datatype type)
+{
+    FP(MPI_Type_commit(&type));
+    return type;
+}
+
+static MPI_Datatype resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent)
+{
+    MPI_Datatype type;
+
+    FP(MPI_Type_create_resized(old, lower, extent, &type));
+    FP(MPI_Type_free(&old));
+    return type;
+}
+
+/* All types consist of 4-byte ints, so that any of them can send to any other. */
+static void make_layouts(layout_t *layouts)
+{
+    static int lengths[] = {1, 3, 2}, places[] = {4, 0, 9}, backwards[] = {0, -3, -8};
+    static MPI_Aint bytes[] = {8, 0, 41};
+    static MPI_Datatype ints[] = {MPI_INT, MPI_INT, MPI_INT};
+    MPI_Datatype t, inner;
+    int n = 0;
+
+    layouts[n++] = (layout_t){"int", MPI_INT, 1};
+    FP(MPI_Type_contiguous(6, MPI_INT, &t));
+    layouts[n++] = (layout_t){"contiguous", committed(t), 6};
+    FP(MPI_Type_vector(4, 1, 3, MPI_INT, &t));
+    layouts[n++] = (layout_t){"vector", committed(t), 4};
+    FP(MPI_Type_vector(2, 25, 40, MPI_INT, &t));
+    layouts[n++] = (layout_t){"vector of blocks", committed(t), 50};
+    FP(MPI_Type_indexed(3, lengths, places, MPI_INT, &t));
+    layouts[n++] = (layout_t){"indexed out of order", committed(t), 6};
+    FP(MPI_Type_create_struct(3, (int[]){1, 2, 1}, bytes, ints, &t));
+    layouts[n++] = (layout_t){"struct with gaps, not aligned", committed(resized(t, 0, 48)), 4};
+    FP(MPI_Type_contiguous(3, MPI_INT, &t));
+    layouts[n++] = (layout_t){"resized with a gap", committed(resized(t, 0, 20)), 3};
+    FP(MPI_Type_indexed(3, lengths, backwards, MPI_INT, &t));
+    layouts[n++] = (layout_t){"negative lower bound", committed(t), 6};
+    FP(MPI_Type_vector(2, 1, 2, MPI_INT, &inner));
+    FP(MPI_Type_create_hvector(3, 1, 28, inner, &t));
+    FP(MPI_Type_free(&inner));
+    layouts[n++] = (layout_t){"vector of vectors", committed(t), 6};
+    CHECK_INT(n, LAYOUTS);
+}
+
+static void free_layouts(layout_t *layouts)
+{
+    for (int i = 1; i < LAYOUTS; i++) {
+        FP(MPI_Type_free(&layouts[i].type));
+    }
+}
+
+/* Memory for UNITS ints of a layout: in the middle, as bounds may be negative. */
+static unsigned char *origin(unsigned char *memory)
+{
+    return memory + SPAN / 2;
+}
+
+/* Spreads LENGTH packed bytes over a layout, or gathers them, by MPI_Pack and
+ * MPI_Unpack; these are tested by comparing whole memories afterwards. */
+static void spread(const layout_t *layout, const void *packed, size_t length, unsigned char *memory)
+{
+    int position = 0;
+
+    FP(MPI_Unpack(packed, (int) length, &position, origin(memory),
+                  (int) (length / 4 / layout->units), layout->type, MPI_COMM_WORLD));
+}
+
+/* One message from layout A to layout B; what is not data keeps its bytes. */
+static void transfer(const layout_t *a, const layout_t *b, size_t ints, int from, int to)
+{
+    size_t length = 4 * ints;
+    uint64_t key = fp_key(from, to, TAG, (int) ints);
+    unsigned char *packed = fp_alloc_filled(length, key);
+    unsigned char *got = fp_alloc(SPAN), *want = fp_alloc(SPAN);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+
+    if (fp_rank == from) {
+        unsigned char *out = fp_alloc(SPAN);
+
+        spread(a, packed, length, out);
+        FP(MPI_Isend(origin(out), (int) (ints / a->units), a->type, to, TAG, MPI_COMM_WORLD,
+                     &request));
+        if (fp_rank != to) {
+            FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        if (fp_rank == to) {
+            FP(MPI_Recv(origin(got), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD,
+                        &status));
+            FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        fp_free(out);
+    } else if (fp_rank == to) {
+        FP(MPI_Recv(origin(got), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD,
+                    &status));
+    }
+    if (fp_rank == to) {
+        int count = -1;
+
+        FP(MPI_Get_count(&status, b->type, &count));
+        CHECK_INT(count, ints / b->units);
+        spread(b, packed, length, want);
+        CHECK(0 == memcmp(got, want, SPAN));
+    }
+    fp_free(packed);
+    fp_free(got);
+    fp_free(want);
+}
+
+/* A message shorter than the receive: whole elements and basic ones are told. */
+static void partial(const layout_t *layout, size_t ints)
+{
+    size_t length = 4 * ints;
+    uint64_t key = fp_key(0, 1, TAG, (int) ints);
+    unsigned char *packed = fp_alloc_filled(length, key);
+
+    if (0 == fp_rank) {
+        FP(MPI_Send(packed, (int) ints, MPI_INT, 1, TAG, MPI_COMM_WORLD));
+    } else {
+        unsigned char *got = fp_alloc(SPAN), *out = fp_alloc(length);
+        size_t whole = ints / layout->units * layout->units;
+        int count = -1, elements = -1, position = 0;
+        MPI_Status status;
+
+        FP(MPI_Recv(origin(got), (int) (ints / layout->units) + 2, layout->type, 0, TAG,
+                    MPI_COMM_WORLD, &status));
+        FP(MPI_Get_count(&status, layout->type, &count));
+        CHECK_INT(count, (ints == whole) ? (int) (ints / layout->units) : MPI_UNDEFINED);
+        FP(MPI_Get_elements(&status, layout->type, &elements));
+        CHECK_INT(elements, ints);
+        FP(MPI_Pack(origin(got), (int) (ints / layout->units), layout->type, out, (int) length,
+                    &position, MPI_COMM_WORLD));
+        CHECK_DATA(out, 4 * whole, key);
+        fp_free(got);
+        fp_free(out);
+    }
+    fp_free(packed);
+}
+
+/* Too long by one element of a type with gaps. */
+static void truncated(const layout_t *layout, size_t ints)
+{
+    MPI_Status status;
+
+    if (0 == fp_rank) {
+        unsigned char *packed = fp_alloc_filled(4 * ints, 1);
+
+        FP(MPI_Send(packed, (int) ints, MPI_INT, 1, TAG, MPI_COMM_WORLD));
+        fp_free(packed);
+        fp_send(&fp_modes[FP_STANDARD], 10, 1, TAG, 0, MPI_COMM_WORLD);
+    } else {
+        unsigned char *got = fp_alloc(SPAN);
+
+        FP_ERROR(MPI_ERR_TRUNCATE,
+                 MPI_Recv(origin(got), (int) (ints / layout->units) - 1, layout->type, 0, TAG,
+                          MPI_COMM_WORLD, &status));
+        fp_recv(10, 0, TAG, 0, MPI_COMM_WORLD);
+        fp_free(got);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    /* In ints, divisible by all units: inline, eager, eager limit, rendezvous. */
+    static const size_t sizes[] = {300, INTS};
+    layout_t layouts[LAYOUTS];
+
+    fp_init(&argc, &argv, 2);
+    make_layouts(layouts);
+    for (int i = 0; i < LAYOUTS * LAYOUTS && 1 >= fp_rank; i++) {
+        const layout_t *a = &layouts[i / LAYOUTS], *b = &layouts[i % LAYOUTS];
+
+        for (int s = 0; s < 2; s++) {
+            fp_case("%zu ints from %s to %s", sizes[s], a->name, b->name);
+            transfer(a, b, sizes[s], 0, 1);
+            transfer(a, b, sizes[s], fp_rank, fp_rank);
+        }
+    }
+    for (int i = 0; i < LAYOUTS && 1 >= fp_rank; i++) {
+        for (size_t ints = 1; ints < 2000; ints += (ints < 20) ? 1 : 397) {
+            fp_case("%zu ints into more of %s", ints, layouts[i].name);
+            partial(&layouts[i], ints);
+        }
+        for (int s = 0; s < 2; s++) {
+            fp_case("%zu ints into less of %s", sizes[s], layouts[i].name);
+            truncated(&layouts[i], sizes[s]);
+        }
+    }
+    free_layouts(layouts);
+    return fp_finish();
+}

@@ -1,0 +1,202 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* Probe, Iprobe, Mprobe, Improbe, Mrecv and Imrecv: what they find, what they
+ * leave, and in which order. */
+
+#include "support/fp_test.h"
+
+enum { TAG = 21, ROUNDS = 20 };
+
+static void receive_matched(MPI_Message *message, size_t length, int src, int tag, int sequence,
+                            bool blocking)
+{
+    unsigned char *buffer = fp_alloc(length);
+    MPI_Request request;
+    MPI_Status status;
+
+    if (blocking) {
+        FP(MPI_Mrecv(buffer, (int) length, MPI_BYTE, message, &status));
+    } else {
+        FP(MPI_Imrecv(buffer, (int) length, MPI_BYTE, message, &request));
+        CHECK(MPI_MESSAGE_NULL == *message);
+        FP(MPI_Wait(&request, &status));
+    }
+    CHECK(MPI_MESSAGE_NULL == *message);
+    CHECK_STATUS(&status, src, tag, length);
+    CHECK_DATA(buffer, length, fp_key(src, fp_rank, tag, sequence));
+    fp_free(buffer);
+}
+
+/* Every way to look for a message, with and without wildcards; it is found
+ * twice by a probe, and received by what the status says. */
+static void probe_finds(size_t length, bool any_source, bool any_tag, bool blocking)
+{
+    int source = any_source ? MPI_ANY_SOURCE : 0, tag = any_tag ? MPI_ANY_TAG : TAG;
+    MPI_Status status;
+    int flag = 0;
+
+    if (0 == fp_rank) {
+        fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, 0, MPI_COMM_WORLD);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (blocking) {
+            FP(MPI_Probe(source, tag, MPI_COMM_WORLD, &status));
+        } else {
+            for (flag = 0; !flag;) {
+                FP(MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &status));
+            }
+        }
+        CHECK_STATUS(&status, 0, TAG, length);
+    }
+    fp_recv(length, status.MPI_SOURCE, status.MPI_TAG, 0, MPI_COMM_WORLD);
+    FP(MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &status));
+    CHECK(!flag);
+}
+
+/* A matched message is gone for everybody else; the next one comes instead. */
+static void mprobe_takes(size_t length, bool any_source, bool any_tag, bool blocking)
+{
+    int source = any_source ? MPI_ANY_SOURCE : 0, tag = any_tag ? MPI_ANY_TAG : TAG;
+    MPI_Message messages[ROUNDS];
+    MPI_Status status;
+    int flag;
+
+    if (0 == fp_rank) {
+        fp_message_t sends[ROUNDS];
+
+        for (int i = 0; i < ROUNDS; i++) {
+            fp_isend(&sends[i], &fp_modes[FP_STANDARD], length, 1, TAG, i, MPI_COMM_WORLD);
+        }
+        for (int i = 0; i < ROUNDS; i++) {
+            fp_wait_send(&sends[i]);
+        }
+        return;
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        if (blocking) {
+            FP(MPI_Mprobe(source, tag, MPI_COMM_WORLD, &messages[i], &status));
+        } else {
+            for (flag = 0; !flag;) {
+                FP(MPI_Improbe(source, tag, MPI_COMM_WORLD, &flag, &messages[i], &status));
+            }
+        }
+        CHECK_STATUS(&status, 0, TAG, length);
+    }
+    FP(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    for (int i = ROUNDS - 1; 0 <= i; i--) { /* handles keep what they matched */
+        receive_matched(&messages[i], length, 0, TAG, i, i % 2);
+    }
+}
+
+/* A posted receive has the message before a probe can see it. */
+static void receive_goes_first(size_t length)
+{
+    fp_message_t message;
+    int flag;
+
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, 0, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], 5, 1, TAG, 1, MPI_COMM_WORLD);
+        return;
+    }
+    fp_irecv(&message, length, 0, MPI_ANY_TAG, 0, MPI_COMM_WORLD);
+    message.tag = TAG;
+    message.key = fp_key(0, 1, TAG, 0);
+    fp_signal(0, MPI_COMM_WORLD);
+    FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    fp_recv(5, 0, TAG, 1, MPI_COMM_WORLD);
+    fp_wait_recv(&message);
+    FP(MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+}
+
+static void selective(void)
+{
+    MPI_Status status;
+    int flag;
+
+    if (0 == fp_rank) {
+        for (int tag = 0; tag < ROUNDS; tag++) {
+            fp_send(&fp_modes[FP_STANDARD], (size_t) tag * 100, 1, tag, tag, MPI_COMM_WORLD);
+        }
+        return;
+    }
+    FP(MPI_Probe(0, ROUNDS - 1, MPI_COMM_WORLD, &status)); /* all have come */
+    FP(MPI_Iprobe(0, ROUNDS, MPI_COMM_WORLD, &flag, &status));
+    CHECK(!flag);
+    FP(MPI_Iprobe(1, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status));
+    CHECK(!flag);
+    for (int tag = ROUNDS - 1; 0 <= tag; tag--) {
+        FP(MPI_Iprobe(0, tag, MPI_COMM_WORLD, &flag, &status));
+        CHECK(flag);
+        CHECK_STATUS(&status, 0, tag, (size_t) tag * 100);
+        FP(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status));
+        CHECK_STATUS(&status, 0, 0, 0); /* the earliest of those left */
+        fp_recv((size_t) tag * 100, 0, tag, tag, MPI_COMM_WORLD);
+    }
+}
+
+static void nobody(void)
+{
+    MPI_Message message;
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0;
+
+    FP(MPI_Probe(MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &status));
+    CHECK_STATUS(&status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    FP(MPI_Iprobe(MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &flag, &status));
+    CHECK(flag);
+    FP(MPI_Mprobe(MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &message, &status));
+    CHECK(MPI_MESSAGE_NO_PROC == message);
+    FP(MPI_Mrecv(NULL, 0, MPI_BYTE, &message, &status));
+    CHECK_STATUS(&status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    FP(MPI_Improbe(MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &flag, &message, &status));
+    CHECK(flag);
+    FP(MPI_Imrecv(NULL, 0, MPI_BYTE, &message, &request));
+    FP(MPI_Wait(&request, &status));
+    CHECK_STATUS(&status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+}
+
+/* The next message must not come before rank 1 has looked for another. */
+static void in_step(void)
+{
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+    } else {
+        fp_signal(0, MPI_COMM_WORLD);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    fp_init(&argc, &argv, 2);
+    if (1 >= fp_rank) {
+        for (int i = 0; i < fp_few_size_count; i++) {
+            size_t length = fp_few_sizes[i];
+
+            for (int way = 0; way < 8; way++) {
+                fp_case("%s probe, %s source, %s tag, %zu bytes", (way & 4) ? "blocking" : "immediate",
+                        (way & 1) ? "any" : "named", (way & 2) ? "any" : "named", length);
+                probe_finds(length, way & 1, way & 2, way & 4);
+                in_step();
+                mprobe_takes(length, way & 1, way & 2, way & 4);
+                in_step();
+            }
+            fp_case("a posted receive goes first, %zu bytes", length);
+            receive_goes_first(length);
+            in_step();
+        }
+        fp_case("selective probes");
+        selective();
+        fp_case("MPI_PROC_NULL");
+        nobody();
+    }
+    return fp_finish();
+}
