@@ -1,0 +1,56 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * How the programs here measure: a batch is so many iterations that it takes about BENCH_BATCH_US, long
+ * enough for the clock and short enough that most batches see no interruption.  The result is the median of
+ * the batches.
+ */
+
+#ifndef FASTPATH_BENCH_H
+#define FASTPATH_BENCH_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define BENCH_BATCH_US    2000.0
+#define BENCH_MAX_BATCHES 1001
+
+static inline double bench_now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec * 1e6 + (double) now.tv_nsec * 1e-3;
+}
+
+static inline int bench_compare(const void *a, const void *b)
+{
+    double x = *(const double *) a;
+    double y = *(const double *) b;
+
+    return (x > y) - (x < y);
+}
+
+/** One line for scripts: what, bytes, median and least time of a message in microseconds. */
+static inline void bench_print(const char *what, size_t size, double *us, int batches)
+{
+    qsort(us, (size_t) batches, sizeof(*us), bench_compare);
+    printf("%s %zu %.4f %.4f\n", what, size, us[batches / 2], us[0]);
+    fflush(stdout);
+}
+
+/** Iterations per batch, given what some iterations took. */
+static inline long bench_iterations(double us, long iterations)
+{
+    double wanted = BENCH_BATCH_US * (double) iterations / (us > 0.0 ? us : 1.0);
+
+    return wanted < 4.0 ? 4 : wanted > 1e6 ? 1000000 : (long) wanted;
+}
+
+#endif /* FASTPATH_BENCH_H */

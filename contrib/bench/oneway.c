@@ -1,0 +1,116 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * A program whose instructions can be counted: rank 0 sends bursts of small messages, rank 1 receives each
+ * burst when all of it has arrived.  The two wait for each other in read() on named pipes, never inside MPI,
+ * so that two runs with different bursts differ by the messages alone.
+ *
+ * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted]
+ *
+ * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
+ * sent.
+ */
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TAG = 7, MAX_BURST = 64 };
+
+static int open_pipe(const char *directory, const char *name, int flags)
+{
+    char path[4096];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    fd = open(path, flags);
+    if (fd < 0) {
+        perror(path);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return fd;
+}
+
+static void tell(int fd)
+{
+    if (1 != write(fd, "", 1)) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static void hear(int fd)
+{
+    char byte;
+
+    if (1 != read(fd, &byte, 1)) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+/* Counting is on in sender() and receiver() only, which is why they must stay functions. */
+static __attribute__((noinline)) void sender(int go, int back, int burst)
+{
+    double data = 0.0;
+
+    hear(back);
+    for (int i = 0; i < burst; ++i) {
+        MPI_Send(&data, 1, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD);
+    }
+    tell(go);
+}
+
+static __attribute__((noinline)) void receiver(int go, int back, int burst, int posted)
+{
+    MPI_Request request[MAX_BURST];
+    double data[MAX_BURST];
+
+    for (int i = 0; posted && i < burst; ++i) {
+        MPI_Irecv(&data[i], 1, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD, &request[i]);
+    }
+    tell(back);
+    hear(go);
+    for (int i = 0; i < burst; ++i) {
+        if (posted) {
+            MPI_Wait(&request[i], MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(&data[i], 1, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int rank;
+    int bursts = argc > 3 ? atoi(argv[2]) : 0;
+    int burst = argc > 3 ? atoi(argv[3]) : 0;
+    int go;
+    int back;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (bursts < 1 || burst < 0 || burst > MAX_BURST) {
+        fprintf(stderr, "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted]\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    /* read and write, so that opening waits for nobody */
+    go = open_pipe(argv[1], "go", O_RDWR);
+    back = open_pipe(argv[1], "back", O_RDWR);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < bursts; ++i) {
+        if (0 == rank) {
+            sender(go, back, burst);
+        } else if (1 == rank) {
+            receiver(go, back, burst, argc > 4 && 0 == strcmp("posted", argv[4]));
+        }
+    }
+    MPI_Finalize();
+    return 0;
+}
