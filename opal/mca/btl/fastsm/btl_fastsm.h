@@ -1,0 +1,363 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Process-local types of btl/fastsm: component, module, endpoint, frag.
+ * What lives in shared memory is in btl_fastsm_layout.h.
+ */
+
+#ifndef MCA_BTL_FASTSM_H
+#define MCA_BTL_FASTSM_H
+
+#include "opal_config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "compat/fastpath_opal_compat.h"
+#include "opal/class/opal_list.h"
+#include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/base/btl_base_error.h"
+#include "opal/mca/btl/btl.h"
+#include "opal/mca/mpool/fastsm/mpool_fastsm.h"
+#include "opal/threads/mutex.h"
+
+#include "btl_fastsm_ext.h"
+#include "btl_fastsm_fifo.h"
+#include "btl_fastsm_layout.h"
+
+BEGIN_C_DECLS
+
+#define MCA_BTL_FASTSM_HELP "help-mpi-btl-fastsm.txt"
+
+/** longest inline message, in slots */
+#define MCA_BTL_FASTSM_INLINE_SLOTS_MAX 16u
+/** bytes of such a message */
+#define MCA_BTL_FASTSM_INLINE_BYTES_MAX \
+    (MCA_BTL_FASTSM_HEAD_DATA + (MCA_BTL_FASTSM_INLINE_SLOTS_MAX - 1) * MCA_BTL_FASTSM_CONT_DATA)
+/** senders whose slots are looked at before the doorbells */
+#define MCA_BTL_FASTSM_RECENT 4u
+/** Open MPI's own value for shared memory is exactly this; we have to be above it */
+#define MCA_BTL_FASTSM_EXCLUSIVITY (MCA_BTL_EXCLUSIVITY_HIGH + 1024)
+
+struct mca_btl_fastsm_frag_t;
+struct mca_btl_base_endpoint_t;
+typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
+typedef struct mca_btl_base_endpoint_t mca_btl_fastsm_endpoint_t;
+
+/** where the bytes of a frag live */
+typedef enum {
+    MCA_BTL_FASTSM_FRAG_SMALL, /**< private memory; always travels inline */
+    MCA_BTL_FASTSM_FRAG_EAGER, /**< buffer of our segment's eager pool */
+    MCA_BTL_FASTSM_FRAG_MAX,   /**< buffer of our segment's max pool */
+    MCA_BTL_FASTSM_FRAG_CLASSES
+} mca_btl_fastsm_frag_class_t;
+
+/**
+ * A descriptor and its buffer.  Both stay together for life.
+ */
+typedef struct mca_btl_fastsm_frag_t {
+    mca_btl_base_descriptor_t base; /**< also the item of every list below */
+    mca_btl_base_segment_t segment; /**< the one segment of a descriptor */
+    struct mca_btl_base_endpoint_t *endpoint;   /**< whom it was sent to */
+    struct mca_btl_fastsm_frag_list_t *my_list; /**< where it goes when free */
+    void *buffer;                   /**< begin of its buffer */
+    uint64_t offset;                /**< of the buffer in our segment; not for SMALL */
+    uint32_t position;              /**< in flight: the slot that refers to it */
+    mca_btl_fastsm_frag_class_t frag_class;
+    mca_btl_base_tag_t tag;         /**< pending: to be sent with this tag */
+} mca_btl_fastsm_frag_t;
+
+OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
+
+/**
+ * Free frags of one class, last in first out so that warm buffers are used
+ * again; buffers that were never used stay untouched until then.
+ */
+typedef struct mca_btl_fastsm_frag_list_t {
+    opal_mutex_t lock;
+    mca_btl_fastsm_frag_t *free;   /**< stack, linked through super.opal_list_next */
+    mca_btl_fastsm_frag_t **chunks;/**< all that was allocated, for the end */
+    uint32_t n_chunks;
+    uint32_t used;                 /**< frags made so far */
+    uint32_t count;                /**< frags that may be made */
+    size_t size;                   /**< bytes of a buffer */
+    mca_btl_fastsm_frag_class_t frag_class;
+} mca_btl_fastsm_frag_list_t;
+
+/** may we read this peer's memory? */
+typedef enum {
+    MCA_BTL_FASTSM_GET_UNKNOWN, /**< not tried yet */
+    MCA_BTL_FASTSM_GET_WORKS,
+    MCA_BTL_FASTSM_GET_REFUSED
+} mca_btl_fastsm_get_state_t;
+
+/** item of component.active, part of the endpoint it stands for */
+typedef struct {
+    opal_list_item_t super;
+    struct mca_btl_base_endpoint_t *endpoint;
+} mca_btl_fastsm_active_t;
+
+OBJ_CLASS_DECLARATION(mca_btl_fastsm_active_t);
+
+/**
+ * A local peer.  All of them are in component.peers, in the order of their
+ * local index, whether add_procs accepted them or not.
+ */
+struct mca_btl_base_endpoint_t {
+    /* receive side: touched only by the thread that holds `consuming` */
+    fastsm_fifo_receiver_t in;
+    _Atomic int consuming; /**< one consumer at a time, also against recursion */
+    bool connected;        /**< accepted by add_procs and not yet removed */
+    uint32_t index;        /**< local index */
+
+    /* send side: protected by `lock` */
+    fastsm_fifo_sender_t out;
+    opal_mutex_t lock;
+    volatile uint32_t n_pending;   /**< frags on `pending` */
+    volatile uint32_t n_in_flight; /**< frags on `in_flight` */
+    uint32_t n_waiting;     /**< of them, those whose callback is still due */
+    opal_list_t pending;    /**< sends that found no room, oldest first */
+    opal_list_t in_flight;  /**< frags whose buffer the peer may still read, by position */
+    mca_btl_fastsm_active_t active;
+    bool on_active;         /**< `active` is on component.active; protected by component.lock */
+
+    /* the peer: constant while connected */
+    mca_btl_fastsm_layout_t layout; /**< of its segment */
+    char *base;                     /**< its segment in our address space */
+    size_t size;                    /**< bytes mapped */
+    pid_t pid;
+    uint64_t nonce_address; /**< of its nonce in its private memory */
+    uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
+    mca_btl_fastsm_get_state_t get_state;
+    opal_proc_t *proc;
+};
+
+/**
+ * What each process tells its peers.  Fixed-size fields only.
+ */
+typedef struct {
+    uint32_t version;     /**< MCA_BTL_FASTSM_LAYOUT_VERSION */
+    uint32_t usable;      /**< 0: this process could not make its segment */
+    uint32_t local_index; /**< local rank */
+    int32_t pid;          /**< in the PID namespace below */
+    int32_t fd;           /**< of the segment, in that process */
+    uint32_t reserved;
+    uint64_t total;         /**< length of the segment's file in bytes */
+    uint64_t nonce_address; /**< of `nonce` in the process's private memory */
+    uint64_t pid_ns;        /**< namespaces: inode numbers of /proc/self/ns */
+    uint64_t user_ns;
+    uint64_t mnt_ns;
+    uint8_t boot_id[16]; /**< of the running kernel: which machine this is */
+    uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
+} mca_btl_fastsm_modex_t;
+
+typedef struct {
+    mca_btl_base_component_t super;
+
+    /* parameters */
+    unsigned fifo_depth;
+    unsigned inline_slots;
+    unsigned bell_stride;
+    unsigned eager_buffers;
+    unsigned max_buffers;
+    unsigned poll_max;
+    bool single_copy;
+
+    /* hot: receiving */
+    uint32_t n_local;      /**< processes of the job on this node */
+    uint32_t n_connected;  /**< of them, peers that add_procs accepted */
+    uint32_t n_recent;     /**< valid entries of `recent` */
+    /** last senders, latest first; all peers, in any order, when they are that few */
+    _Atomic(mca_btl_fastsm_endpoint_t *) recent[MCA_BTL_FASTSM_RECENT];
+    mca_btl_fastsm_endpoint_t *peers; /**< n_local of them, ours unused */
+    _Atomic uint64_t *bell_expected; /**< low bits of each read position, a byte per peer */
+    uint32_t bells_skipped; /**< calls of progress since the bells were looked at */
+
+    /* deferred work */
+    opal_mutex_t lock;      /**< protects the two lists and the counters */
+    opal_list_t active;     /**< endpoints with pending or callback-wanting frags */
+    opal_list_t done;       /**< frags that are sent and want their callback */
+    volatile int32_t deferred; /**< length of both: 0 means progress need not look */
+
+    /* own segment */
+    mca_mpool_fastsm_module_t *segment;
+    char *base;
+    mca_btl_fastsm_layout_t layout;
+    mca_btl_fastsm_frag_list_t frags[MCA_BTL_FASTSM_FRAG_CLASSES];
+    size_t inline_bytes;    /**< longest inline message */
+
+    bool named;             /**< by the btl list */
+    bool confirmed;         /**< by a caller of the extension */
+    mca_btl_fastsm_modex_t me;
+} mca_btl_fastsm_component_t;
+
+/** the first two members are mca_btl_fastsm_public_module_t */
+typedef struct mca_btl_fastsm_module_t {
+    mca_btl_base_module_t super;
+    mca_btl_fastsm_ext_t ext;
+    mca_btl_base_module_error_cb_fn_t error_cb;
+} mca_btl_fastsm_module_t;
+
+OPAL_DECLSPEC extern mca_btl_fastsm_component_t mca_btl_fastsm_component;
+extern mca_btl_fastsm_module_t mca_btl_fastsm_module;
+
+/* ---- btl_fastsm_select.c ---- */
+
+/** Does the btl list name fastsm? */
+bool mca_btl_fastsm_named(void);
+/** Does the variable `pml` say that pml/fastpath is to run? */
+bool mca_btl_fastsm_pml_wanted(void);
+
+/* ---- btl_fastsm_segment.c ---- */
+
+/**
+ * Makes our own segment and fills its header.
+ *
+ * @return OPAL_SUCCESS, or an error; the mpool has then said why
+ */
+int mca_btl_fastsm_segment_create(void);
+
+/** Gives our own segment back. */
+void mca_btl_fastsm_segment_release(void);
+
+/**
+ * Opens a peer's segment, checks that it is what the peer announced, and maps it.
+ *
+ * @param modex     the peer's announcement
+ * @param endpoint  base, size and layout are set on success only
+ * @return          OPAL_SUCCESS or OPAL_ERR_UNREACH
+ */
+int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex,
+                                  mca_btl_fastsm_endpoint_t *endpoint);
+
+/** Unmaps a peer's segment; does nothing when it is not mapped. */
+void mca_btl_fastsm_segment_detach(mca_btl_fastsm_endpoint_t *endpoint);
+
+/* ---- btl_fastsm_endpoint.c ---- */
+
+/** Collects what our peers have to know, except the segment.  Returns an OPAL error code. */
+int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me);
+/** Allocates component.peers, none of them connected, and starts the receiving ends. */
+int mca_btl_fastsm_endpoints_init(void);
+/** Disconnects and frees them all. */
+void mca_btl_fastsm_endpoints_fini(void);
+/**
+ * Decides whether `proc` is reachable and connects to it if so.
+ *
+ * @param endpoint  NULL when it is not reachable
+ * @return          OPAL_SUCCESS in both cases, else an OPAL error code
+ */
+int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
+void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
+
+/* ---- btl_fastsm_error.c ---- */
+
+/**
+ * The peer's FIFO holds what no fastsm writes.  Says so once and tells the
+ * registered error callback, or ends the process when there is none.
+ */
+void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what,
+                            unsigned long value);
+
+/* ---- btl_fastsm_frag.c ---- */
+
+int mca_btl_fastsm_frags_init(void);
+void mca_btl_fastsm_frags_fini(void);
+/** Makes a frag that was never used before, or returns NULL.  The list's lock is held. */
+mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_make(mca_btl_fastsm_frag_list_t *list);
+/** Collects buffers that peers are through with, from all of them. */
+void mca_btl_fastsm_reclaim_all(void);
+
+mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl,
+                                                mca_btl_base_endpoint_t *endpoint, uint8_t order,
+                                                size_t size, uint32_t flags);
+int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des);
+mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl,
+                                                      mca_btl_base_endpoint_t *endpoint,
+                                                      opal_convertor_t *convertor, uint8_t order,
+                                                      size_t reserve, size_t *size,
+                                                      uint32_t flags);
+
+/* ---- btl_fastsm_send.c, _sendi.c, _get.c, _progress.c ---- */
+
+int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag);
+
+/**
+ * Puts a frag into the peer's FIFO.  The endpoint's lock is held.
+ *
+ * @return  true when it is posted.  *in_flight then says whether the peer still
+ *          reads the frag's buffer; if so the frag is on endpoint->in_flight.
+ *          false when there is no room; nothing has changed
+ */
+bool mca_btl_fastsm_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                         mca_btl_base_tag_t tag, bool *in_flight);
+
+/**
+ * Takes the frags that the peer is through with off endpoint->in_flight.
+ * Those nobody waits for become free, the others go to component.done.
+ * The endpoint's lock is held.
+ */
+void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint);
+
+/** Has the callback of a frag that is sent called from progress. */
+void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag);
+
+/** Makes progress look after `endpoint` until nothing is deferred there.  The endpoint's lock is held. */
+void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint);
+
+int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags,
+                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
+
+/** Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
+bool mca_btl_fastsm_get_possible(void);
+int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                       void *local_address, uint64_t remote_address,
+                       mca_btl_base_registration_handle_t *local_handle,
+                       mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                       int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
+                       void *cbdata);
+
+int mca_btl_fastsm_component_progress(void);
+
+/* ---- inline helpers ---- */
+
+/** Puts a frag back on its free list. */
+static inline void mca_btl_fastsm_frag_return(mca_btl_fastsm_frag_t *frag)
+{
+    mca_btl_fastsm_frag_list_t *list = frag->my_list;
+
+    OPAL_THREAD_LOCK(&list->lock);
+    frag->base.super.super.opal_list_next = (opal_list_item_t *) list->free;
+    list->free = frag;
+    OPAL_THREAD_UNLOCK(&list->lock);
+}
+
+/** Takes a frag from a free list, or makes one; NULL when there is none. */
+static inline mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_get(mca_btl_fastsm_frag_list_t *list)
+{
+    mca_btl_fastsm_frag_t *frag;
+
+    OPAL_THREAD_LOCK(&list->lock);
+    frag = list->free;
+    if (OPAL_LIKELY(NULL != frag)) {
+        list->free = (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
+    } else {
+        frag = mca_btl_fastsm_frag_make(list);
+    }
+    OPAL_THREAD_UNLOCK(&list->lock);
+    return frag;
+}
+
+END_C_DECLS
+
+#endif /* MCA_BTL_FASTSM_H */

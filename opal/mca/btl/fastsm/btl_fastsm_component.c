@@ -1,0 +1,268 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * The component's life: parameters, selection, module.
+ */
+
+#include "opal_config.h"
+
+#include <stdlib.h>
+
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/mca/common/fastpath/common_fastpath_param.h"
+#include "opal/util/show_help.h"
+
+#include "btl_fastsm.h"
+
+/** a frag has to hold any header of a PML; ob1 and fastpath need less */
+#define FASTSM_EAGER_LIMIT_MIN 256u
+#define FASTSM_EAGER_LIMIT_MAX (1u << 20)
+#define FASTSM_MAX_SEND_MAX    (16u << 20)
+
+static int fastsm_register(void);
+static int fastsm_open(void);
+static int fastsm_close(void);
+static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_threads,
+                                           bool enable_mpi_threads);
+
+mca_btl_fastsm_component_t mca_btl_fastsm_component = {
+    .super = {
+        .btl_version = {
+            MCA_BTL_DEFAULT_VERSION("fastsm"),
+            .mca_open_component = fastsm_open,
+            .mca_close_component = fastsm_close,
+            .mca_register_component_params = fastsm_register,
+        },
+        .btl_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+        .btl_init = fastsm_init,
+        .btl_progress = mca_btl_fastsm_component_progress,
+    },
+};
+
+static int register_own(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const mca_common_fastpath_param_t table[] = {
+        {.name = "fifo_depth",
+         .text = "Slots of the FIFO from one process to another; a slot is 64 bytes and takes a "
+                 "message of up to 56 bytes with its header.  More than 128 is not possible, "
+                 "because a doorbell is 8 bits wide",
+         .type = MCA_COMMON_FASTPATH_UINT,
+         .level = OPAL_INFO_LVL_5,
+         .storage = &component->fifo_depth,
+         .value = 128,
+         .min = MCA_BTL_FASTSM_DEPTH_MIN,
+         .max = MCA_BTL_FASTSM_DEPTH_MAX,
+         .power_of_two = true},
+        {.name = "inline_slots",
+         .text = "Longest message, in slots, that travels in the FIFO itself.  Longer ones lie in "
+                 "the sender's pool.  At most half of the FIFO is used for one message",
+         .type = MCA_COMMON_FASTPATH_UINT,
+         .level = OPAL_INFO_LVL_6,
+         .storage = &component->inline_slots,
+         .value = 5,
+         .min = 1,
+         .max = MCA_BTL_FASTSM_INLINE_SLOTS_MAX},
+        {.name = "bell_stride",
+         .text = "Bytes from one doorbell to the next.  64 gives each sender a cache line of its "
+                 "own, which costs memory and makes looking at them slower",
+         .type = MCA_COMMON_FASTPATH_UINT,
+         .level = OPAL_INFO_LVL_8,
+         .storage = &component->bell_stride,
+         .value = 1,
+         .min = 1,
+         .max = MCA_BTL_FASTSM_LINE,
+         .power_of_two = true},
+        {.name = "eager_buffers",
+         .text = "Buffers of eager_limit bytes that a process has for all its peers together",
+         .type = MCA_COMMON_FASTPATH_UINT,
+         .level = OPAL_INFO_LVL_5,
+         .storage = &component->eager_buffers,
+         .value = 64,
+         .min = 1,
+         .max = 1u << 20},
+        {.name = "max_buffers",
+         .text = "Buffers of max_send_size bytes that a process has for all its peers together",
+         .type = MCA_COMMON_FASTPATH_UINT,
+         .level = OPAL_INFO_LVL_5,
+         .storage = &component->max_buffers,
+         .value = 16,
+         .min = 1,
+         .max = 1u << 20},
+        {.name = "poll_max",
+         .text = "Messages taken from one sender before the others get their turn",
+         .type = MCA_COMMON_FASTPATH_UINT,
+         .level = OPAL_INFO_LVL_8,
+         .storage = &component->poll_max,
+         .value = 32,
+         .min = 1,
+         .max = 1u << 20},
+        {.name = "single_copy",
+         .text = "Whether large messages are read directly from the sender's memory where the "
+                 "kernel permits it.  Otherwise they are copied through the shared segment",
+         .type = MCA_COMMON_FASTPATH_BOOL,
+         .level = OPAL_INFO_LVL_4,
+         .storage = &component->single_copy,
+         .value = 1},
+    };
+
+    return mca_common_fastpath_param_register(&component->super.btl_version, table,
+                                              sizeof(table) / sizeof(table[0]));
+}
+
+/* Open MPI registers its standard parameters without looking at their values. */
+static void clamp(const char *name, size_t *value, size_t min, size_t max)
+{
+    size_t given = *value;
+
+    if (given < min) {
+        *value = min;
+    } else if (given > max) {
+        *value = max;
+    } else {
+        return;
+    }
+    opal_show_help(MCA_BTL_FASTSM_HELP, "limit clamped", true, name, (unsigned long) given,
+                   (unsigned long) min, (unsigned long) max, (unsigned long) *value);
+}
+
+static int register_standard(void)
+{
+    mca_btl_base_module_t *btl = &mca_btl_fastsm_module.super;
+    int rc;
+
+    btl->btl_exclusivity = MCA_BTL_FASTSM_EXCLUSIVITY;
+    btl->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET;
+    btl->btl_eager_limit = 4096;
+    btl->btl_rndv_eager_limit = 4096;
+    btl->btl_max_send_size = 32768;
+    btl->btl_rdma_pipeline_send_length = 32768;
+    btl->btl_rdma_pipeline_frag_size = 32768;
+    btl->btl_min_rdma_pipeline_size = INT32_MAX;
+    btl->btl_get_limit = 0;
+    btl->btl_latency = 1;
+    btl->btl_bandwidth = 12000;
+
+    rc = mca_btl_base_param_register(&mca_btl_fastsm_component.super.btl_version, btl);
+    if (OPAL_SUCCESS != rc) {
+        return rc;
+    }
+
+    clamp("btl_fastsm_eager_limit", &btl->btl_eager_limit, FASTSM_EAGER_LIMIT_MIN,
+          FASTSM_EAGER_LIMIT_MAX);
+    clamp("btl_fastsm_rndv_eager_limit", &btl->btl_rndv_eager_limit, 0, btl->btl_eager_limit);
+    clamp("btl_fastsm_max_send_size", &btl->btl_max_send_size, btl->btl_eager_limit,
+          FASTSM_MAX_SEND_MAX);
+    if (0 == btl->btl_get_limit) {
+        btl->btl_get_limit = SIZE_MAX;
+    }
+    return mca_btl_base_param_verify(btl);
+}
+
+static int fastsm_register(void)
+{
+    int rc;
+
+    if (!mca_common_fastpath_host_ok(&mca_btl_fastsm_component.super.btl_version)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    mca_common_fastpath_help_dir();
+
+    rc = register_own();
+    return OPAL_SUCCESS == rc ? register_standard() : rc;
+}
+
+static int fastsm_open(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&component->active, opal_list_t);
+    OBJ_CONSTRUCT(&component->done, opal_list_t);
+    return OPAL_SUCCESS;
+}
+
+static int fastsm_close(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OBJ_DESTRUCT(&component->done);
+    OBJ_DESTRUCT(&component->active);
+    OBJ_DESTRUCT(&component->lock);
+    return OPAL_SUCCESS;
+}
+
+/* Everything that may fail, in order; what was done is undone by btl_finalize. */
+static int start(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    int rc = mca_btl_fastsm_modex_prepare(&component->me);
+
+    if (OPAL_SUCCESS == rc) {
+        rc = mca_btl_fastsm_segment_create();
+    }
+    if (OPAL_SUCCESS == rc) {
+        rc = mca_btl_fastsm_frags_init();
+    }
+    if (OPAL_SUCCESS == rc) {
+        rc = mca_btl_fastsm_endpoints_init();
+    }
+    return rc;
+}
+
+/**
+ * Offers the one module, or NULL when fastsm is not wanted or cannot work.
+ * In the latter case our peers are told, so that both sides of each pair
+ * decide alike.
+ */
+static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_threads,
+                                           bool enable_mpi_threads)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
+    mca_btl_base_module_t **modules;
+    int rc;
+
+    (void) enable_progress_threads;
+    (void) enable_mpi_threads;
+    *num_btls = 0;
+
+    component->named = mca_btl_fastsm_named();
+    if (!component->named && !mca_btl_fastsm_pml_wanted()) {
+        return NULL;
+    }
+    if (0 >= opal_process_info.num_local_peers || 0 > opal_process_info.my_local_rank) {
+        return NULL;
+    }
+
+    modules = (mca_btl_base_module_t **) calloc(1, sizeof(*modules));
+    if (NULL == modules) {
+        return NULL;
+    }
+
+    rc = start();
+    component->me.usable = (OPAL_SUCCESS == rc);
+    if (OPAL_SUCCESS
+            != fastpath_modex_send(&component->super.btl_version, &component->me,
+                                   sizeof(component->me))
+        || OPAL_SUCCESS != rc) {
+        module->super.btl_finalize(&module->super);
+        free(modules);
+        return NULL;
+    }
+
+    if (!component->single_copy || !mca_btl_fastsm_get_possible()) {
+        module->super.btl_flags &= ~MCA_BTL_FLAGS_GET;
+        module->super.btl_get = NULL;
+    }
+
+    modules[0] = &module->super;
+    *num_btls = 1;
+    return modules;
+}

@@ -1,0 +1,273 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * What peers tell each other, and who is reachable.
+ */
+
+#include "opal_config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/util/output.h"
+
+#include "btl_fastsm.h"
+
+OBJ_CLASS_INSTANCE(mca_btl_fastsm_active_t, opal_list_item_t, NULL, NULL);
+
+/* Namespaces are told apart by inode; 0 stands for a kernel without them. */
+static uint64_t namespace_id(const char *path)
+{
+    struct stat status;
+
+    return 0 == stat(path, &status) ? (uint64_t) status.st_ino : 0;
+}
+
+/* 32 hexadecimal digits with dashes between, new with every boot of every machine */
+static int read_boot_id(uint8_t id[16])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    char text[64] = "";
+    size_t nibbles = 0;
+
+    memset(id, 0, 16);
+    if (NULL == file) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    if (NULL == fgets(text, sizeof(text), file)) {
+        text[0] = '\0';
+    }
+    fclose(file);
+
+    for (const char *c = text; '\0' != *c && nibbles < 32; ++c) {
+        char digit[2] = {*c, '\0'};
+        char *end;
+        unsigned long value = strtoul(digit, &end, 16);
+
+        if (end != digit) {
+            id[nibbles / 2] |= (uint8_t) (value << (0 == nibbles % 2 ? 4 : 0));
+            ++nibbles;
+        }
+    }
+    return 32 == nibbles ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
+}
+
+int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
+{
+    memset(me, 0, sizeof(*me));
+    me->version = MCA_BTL_FASTSM_LAYOUT_VERSION;
+    me->local_index = (uint32_t) opal_process_info.my_local_rank;
+    me->pid = (int32_t) getpid();
+    me->fd = -1;
+    me->pid_ns = namespace_id("/proc/self/ns/pid");
+    me->user_ns = namespace_id("/proc/self/ns/user");
+    me->mnt_ns = namespace_id("/proc/self/ns/mnt");
+    me->nonce_address = (uint64_t) (uintptr_t) me->nonce;
+    if (sizeof(me->nonce) != getrandom(me->nonce, sizeof(me->nonce), 0)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    return read_boot_id(me->boot_id);
+}
+
+/**
+ * Would both sides find each other under /proc and may they open what they
+ * find?  Symmetric in its arguments, so both come to the same answer.
+ */
+static bool same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
+{
+    return a->version == b->version && 0 != a->usable && 0 != b->usable
+           && a->pid_ns == b->pid_ns && a->user_ns == b->user_ns && a->mnt_ns == b->mnt_ns
+           && 0 == memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
+}
+
+static int construct_endpoint(mca_btl_fastsm_endpoint_t *endpoint, uint32_t index)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    endpoint->index = index;
+    OBJ_CONSTRUCT(&endpoint->lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&endpoint->pending, opal_list_t);
+    OBJ_CONSTRUCT(&endpoint->in_flight, opal_list_t);
+    OBJ_CONSTRUCT(&endpoint->active, mca_btl_fastsm_active_t);
+    endpoint->active.endpoint = endpoint;
+    fastsm_fifo_receiver_init(&endpoint->in, component->base, &component->layout, index);
+    return OPAL_SUCCESS;
+}
+
+int mca_btl_fastsm_endpoints_init(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const size_t bell_bytes = (component->n_local + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE
+                              * MCA_BTL_FASTSM_LINE;
+    void *memory = NULL;
+
+    component->bell_expected = (_Atomic uint64_t *) calloc(1, bell_bytes);
+    if (NULL == component->bell_expected
+        || 0 != posix_memalign(&memory, MCA_BTL_FASTSM_LINE,
+                               component->n_local * sizeof(*component->peers))) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    memset(memory, 0, component->n_local * sizeof(*component->peers));
+    component->peers = (mca_btl_fastsm_endpoint_t *) memory;
+    for (uint32_t i = 0; i < component->n_local; ++i) {
+        construct_endpoint(&component->peers[i], i);
+    }
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_fastsm_endpoints_fini(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    for (uint32_t i = 0; NULL != component->peers && i < component->n_local; ++i) {
+        mca_btl_fastsm_endpoint_t *endpoint = &component->peers[i];
+
+        mca_btl_fastsm_endpoint_disconnect(endpoint);
+        OBJ_DESTRUCT(&endpoint->active);
+        OBJ_DESTRUCT(&endpoint->in_flight);
+        OBJ_DESTRUCT(&endpoint->pending);
+        OBJ_DESTRUCT(&endpoint->lock);
+    }
+    free(component->peers);
+    component->peers = NULL;
+    free(component->bell_expected);
+    component->bell_expected = NULL;
+}
+
+static int fetch_modex(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
+{
+    void *data = NULL;
+    size_t size = 0;
+    int rc = fastpath_modex_recv(&mca_btl_fastsm_component.super.btl_version, &proc->proc_name,
+                                 &data, &size);
+
+    if (OPAL_SUCCESS != rc) {
+        return OPAL_ERR_UNREACH;
+    }
+    if (sizeof(*modex) == size) {
+        memcpy(modex, data, sizeof(*modex));
+    } else {
+        rc = OPAL_ERR_UNREACH;
+    }
+    free(data);
+    return rc;
+}
+
+/* While all connected peers fit, `recent` holds them all and the bells need not be looked at. */
+static void list_peer(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    ++component->n_connected;
+    if (component->n_recent < MCA_BTL_FASTSM_RECENT) {
+        atomic_store_explicit(&component->recent[component->n_recent], endpoint,
+                              memory_order_relaxed);
+        ++component->n_recent;
+    }
+}
+
+static void unlist_peer(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    (void) endpoint;
+    --component->n_connected;
+    component->n_recent = 0;
+    for (uint32_t i = 0; i < component->n_local && component->n_recent < MCA_BTL_FASTSM_RECENT;
+         ++i) {
+        if (component->peers[i].connected) {
+            atomic_store_explicit(&component->recent[component->n_recent], &component->peers[i],
+                                  memory_order_relaxed);
+            ++component->n_recent;
+        }
+    }
+}
+
+int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **result)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_endpoint_t *endpoint;
+    mca_btl_fastsm_modex_t modex;
+    uint32_t write_pos;
+
+    *result = NULL;
+    if (OPAL_SUCCESS != fetch_modex(proc, &modex) || !same_surroundings(&component->me, &modex)
+        || modex.local_index >= component->n_local
+        || modex.local_index == component->me.local_index) {
+        return OPAL_SUCCESS;
+    }
+
+    endpoint = &component->peers[modex.local_index];
+    if (endpoint->connected) {
+        *result = endpoint;
+        return OPAL_SUCCESS;
+    }
+    if (OPAL_SUCCESS != mca_btl_fastsm_segment_attach(&modex, endpoint)) {
+        return OPAL_SUCCESS;
+    }
+
+    endpoint->proc = proc;
+    endpoint->pid = (pid_t) modex.pid;
+    endpoint->nonce_address = modex.nonce_address;
+    memcpy(endpoint->nonce, modex.nonce, sizeof(endpoint->nonce));
+    endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
+
+    /* a peer that was removed and comes back goes on where its FIFO stopped */
+    write_pos = endpoint->out.write_pos;
+    fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout,
+                            component->me.local_index);
+    endpoint->out.write_pos = endpoint->out.read_pos = write_pos;
+    endpoint->out.read_pos -= endpoint->out.depth;
+
+    endpoint->connected = true;
+    list_peer(endpoint);
+    *result = endpoint;
+    return OPAL_SUCCESS;
+}
+
+static void drop_frags(opal_list_t *list)
+{
+    opal_list_item_t *item;
+
+    while (NULL != (item = opal_list_remove_first(list))) {
+        mca_btl_fastsm_frag_return((mca_btl_fastsm_frag_t *) item);
+    }
+}
+
+void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    if (!endpoint->connected) {
+        return;
+    }
+
+    OPAL_THREAD_LOCK(&component->lock);
+    if (endpoint->on_active) {
+        opal_list_remove_item(&component->active, &endpoint->active.super);
+        endpoint->on_active = false;
+        --component->deferred;
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
+
+    OPAL_THREAD_LOCK(&endpoint->lock);
+    endpoint->connected = false;
+    drop_frags(&endpoint->pending);
+    drop_frags(&endpoint->in_flight);
+    endpoint->n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
+    mca_btl_fastsm_segment_detach(endpoint);
+    OPAL_THREAD_UNLOCK(&endpoint->lock);
+
+    unlist_peer(endpoint);
+}

@@ -1,0 +1,35 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+#include "opal_config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "opal/util/show_help.h"
+
+#include "btl_fastsm.h"
+
+void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what,
+                            unsigned long value)
+{
+    mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
+    static char info[] = "btl/fastsm cannot go on after a damaged message";
+
+    opal_show_help(MCA_BTL_FASTSM_HELP, "damaged message", true, opal_process_info.nodename,
+                   endpoint->index, (int) endpoint->pid, endpoint->in.read_pos, what, value);
+
+    /* nothing behind the damage can be trusted, not even where the next message begins */
+    endpoint->connected = false;
+    if (NULL != module->error_cb) {
+        module->error_cb(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, info);
+    }
+
+    /* the callback normally does not return; without one there is nobody else to end the job */
+    fprintf(stderr, "%s\n", info);
+    fflush(stderr);
+    _Exit(EXIT_FAILURE);
+}

@@ -1,0 +1,367 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * The FIFO of one ordered pair: one producer, one consumer.
+ *
+ *     producer: reserve -> fill the slots -> commit
+ *     consumer: peek -> use the slots -> release
+ *
+ * Between reserve and commit there must be no way out: a reserved slot that
+ * is not committed stops the FIFO for good.  The caller makes sure that one
+ * thread at a time produces and one at a time consumes.
+ *
+ * Positions count slots and wrap around at 2^32.  The ordered accesses are
+ * the eight functions named fastsm_load_* and fastsm_store_* below; each
+ * names its partner.  docs/memory-ordering.md says why each is needed.
+ */
+
+#ifndef MCA_BTL_FASTSM_FIFO_H
+#define MCA_BTL_FASTSM_FIFO_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "btl_fastsm_layout.h"
+
+/** the producer's end; private to the sending process */
+typedef struct {
+    mca_btl_fastsm_slot_t *slots; /**< in the receiver's segment */
+    uint32_t write_pos;           /**< next position to fill */
+    uint32_t read_pos;            /**< what we last saw of the receiver's read position */
+    uint32_t depth;               /**< slots, a power of two */
+    _Atomic uint8_t *bell;        /**< our doorbell in the receiver's segment */
+    _Atomic uint32_t *shared_read_pos; /**< in the receiver's segment */
+} fastsm_fifo_sender_t;
+
+/** the consumer's end; private to the receiving process */
+typedef struct {
+    mca_btl_fastsm_slot_t *slots; /**< in our own segment */
+    uint32_t read_pos;            /**< next position to look at */
+    uint32_t depth;               /**< slots, a power of two */
+    _Atomic uint32_t *shared_read_pos; /**< where the sender finds our read position */
+} fastsm_fifo_receiver_t;
+
+/* ---- ordered accesses ---- */
+
+/** S1, producer.  Partner: S2.  The slots' contents are visible before the head's word. */
+static inline void fastsm_store_head_sequence(mca_btl_fastsm_slot_t *slot, uint32_t value)
+{
+    atomic_store_explicit(&slot->sequence, value, memory_order_release);
+}
+
+/** S2, consumer.  Partner: S1.  Nothing of the message is read before its head's word. */
+static inline uint32_t fastsm_load_head_sequence(mca_btl_fastsm_slot_t *slot)
+{
+    return atomic_load_explicit(&slot->sequence, memory_order_acquire);
+}
+
+/** Words of slots that are no head: published by S1 of their head. */
+static inline void fastsm_store_other_sequence(mca_btl_fastsm_slot_t *slot, uint32_t value)
+{
+    atomic_store_explicit(&slot->sequence, value, memory_order_relaxed);
+}
+
+/** R1, consumer.  Partner: R2.  All reads of the slots, and of pool buffers they refer to, are done. */
+static inline void fastsm_store_read_pos(_Atomic uint32_t *read_pos, uint32_t value)
+{
+    atomic_store_explicit(read_pos, value, memory_order_release);
+}
+
+/** R2, producer.  Partner: R1.  Its licence to overwrite slots and pool buffers. */
+static inline uint32_t fastsm_load_read_pos(_Atomic uint32_t *read_pos)
+{
+    return atomic_load_explicit(read_pos, memory_order_acquire);
+}
+
+/** B1, producer.  Partner: B2.  A hint only: what it points to is ordered by S1 and S2. */
+static inline void fastsm_store_bell(_Atomic uint8_t *bell, uint8_t value)
+{
+    atomic_store_explicit(bell, value, memory_order_relaxed);
+}
+
+/** B2, consumer.  Partner: B1. */
+static inline uint8_t fastsm_load_bell(_Atomic uint8_t *bell)
+{
+    return atomic_load_explicit(bell, memory_order_relaxed);
+}
+
+/** B2 for eight neighbouring bells at once; `bells` is aligned to 8 bytes. */
+static inline uint64_t fastsm_load_bells(_Atomic uint64_t *bells)
+{
+    return atomic_load_explicit(bells, memory_order_relaxed);
+}
+
+/* ---- sizes ---- */
+
+/** slots of an inline message of `length` bytes */
+static inline uint32_t fastsm_fifo_slots(size_t length)
+{
+    if (length <= MCA_BTL_FASTSM_HEAD_DATA) {
+        return 1;
+    }
+    return 1
+           + (uint32_t) ((length - MCA_BTL_FASTSM_HEAD_DATA + MCA_BTL_FASTSM_CONT_DATA - 1)
+                         / MCA_BTL_FASTSM_CONT_DATA);
+}
+
+/** most bytes of an inline message in `slots` slots */
+static inline size_t fastsm_fifo_capacity(uint32_t slots)
+{
+    return MCA_BTL_FASTSM_HEAD_DATA + (size_t) (slots - 1) * MCA_BTL_FASTSM_CONT_DATA;
+}
+
+/* ---- set-up ---- */
+
+/**
+ * Starts the producer's end on a FIFO in zeroed memory, at position 0.
+ */
+static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *peer_segment,
+                                           const mca_btl_fastsm_layout_t *layout, uint32_t my_index)
+{
+    char *base = (char *) peer_segment;
+
+    fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, my_index));
+    fifo->write_pos = 0;
+    fifo->read_pos = 0;
+    fifo->depth = layout->params.fifo_depth;
+    fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, my_index));
+    fifo->shared_read_pos = (_Atomic uint32_t *) (base
+                                                  + mca_btl_fastsm_layout_read_pos(layout,
+                                                                                   my_index));
+}
+
+/**
+ * Starts the consumer's end on a FIFO in zeroed memory, at position 0.
+ */
+static inline void fastsm_fifo_receiver_init(fastsm_fifo_receiver_t *fifo, void *my_segment,
+                                             const mca_btl_fastsm_layout_t *layout,
+                                             uint32_t peer_index)
+{
+    char *base = (char *) my_segment;
+
+    fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, peer_index));
+    fifo->read_pos = 0;
+    fifo->depth = layout->params.fifo_depth;
+    fifo->shared_read_pos = (_Atomic uint32_t *) (base
+                                                  + mca_btl_fastsm_layout_read_pos(layout,
+                                                                                   peer_index));
+}
+
+/* ---- producer ---- */
+
+/** Slot of the message at position `pos`. */
+static inline mca_btl_fastsm_slot_t *fastsm_fifo_slot(mca_btl_fastsm_slot_t *slots, uint32_t depth,
+                                                      uint32_t pos)
+{
+    return slots + (pos & (depth - 1));
+}
+
+/**
+ * Is there room for `need` more slots?  Reads the receiver's position only
+ * when the one we remember says no.  A position that cannot be counts as no room.
+ */
+static inline bool fastsm_fifo_room(fastsm_fifo_sender_t *fifo, uint32_t need)
+{
+    if ((uint32_t) (fifo->write_pos + need - fifo->read_pos) <= fifo->depth) {
+        return true;
+    }
+    fifo->read_pos = fastsm_load_read_pos(fifo->shared_read_pos);
+    return (uint32_t) (fifo->write_pos + need - fifo->read_pos) <= fifo->depth;
+}
+
+/**
+ * Fills the rest of the ring with a pad, so that the next message starts at its
+ * begin.  Every skipped slot gets its word too: no word in the ring is
+ * ever older than one lap, which is what makes words unambiguous for ever.
+ */
+static inline void fastsm_fifo_pad(fastsm_fifo_sender_t *fifo, uint32_t count)
+{
+    const uint32_t pos = fifo->write_pos;
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_slot(fifo->slots, fifo->depth, pos);
+
+    for (uint32_t i = 1; i < count; ++i) {
+        fastsm_store_other_sequence(head + i, pos + i + 1);
+    }
+    head->u.head.length = (uint16_t) count;
+    head->u.head.tag = 0;
+    head->u.head.flags = MCA_BTL_FASTSM_SLOT_PAD;
+    fastsm_store_head_sequence(head, pos + 1);
+    fifo->write_pos = pos + count;
+}
+
+/**
+ * Claims `count` neighbouring slots.
+ *
+ * @param count  at most half the depth
+ * @return       the first slot, or NULL (and nothing has changed) when the
+ *               FIFO is too full; count, filled, has to be committed
+ */
+static inline mca_btl_fastsm_slot_t *fastsm_fifo_reserve(fastsm_fifo_sender_t *fifo, uint32_t count)
+{
+    const uint32_t to_end = fifo->depth - (fifo->write_pos & (fifo->depth - 1));
+
+    if (count <= to_end) {
+        if (!fastsm_fifo_room(fifo, count)) {
+            return NULL;
+        }
+    } else {
+        if (!fastsm_fifo_room(fifo, to_end + count)) {
+            return NULL;
+        }
+        fastsm_fifo_pad(fifo, to_end);
+    }
+
+    return fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos);
+}
+
+/**
+ * Publishes the `count` slots that start at `head` and rings the bell.  The
+ * words are written here, the head's last.
+ */
+static inline void fastsm_fifo_commit(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head,
+                                      uint32_t count)
+{
+    const uint32_t pos = fifo->write_pos;
+
+    for (uint32_t i = 1; i < count; ++i) {
+        fastsm_store_other_sequence(head + i, pos + i + 1);
+    }
+    fifo->write_pos = pos + count;
+    fastsm_store_head_sequence(head, pos + 1);
+    fastsm_store_bell(fifo->bell, (uint8_t) (pos + count));
+}
+
+/* ---- consumer ---- */
+
+/**
+ * The head slot of the next message, or NULL when there is none.  It may be a pad.
+ */
+static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(const fastsm_fifo_receiver_t *fifo)
+{
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->read_pos);
+
+    return fastsm_load_head_sequence(slot) == fifo->read_pos + 1 ? slot : NULL;
+}
+
+/**
+ * Hands `count` slots back to the sender, and with them the pool buffers
+ * they refer to.
+ */
+static inline void fastsm_fifo_release(fastsm_fifo_receiver_t *fifo, uint32_t count)
+{
+    fifo->read_pos += count;
+    fastsm_store_read_pos(fifo->shared_read_pos, fifo->read_pos);
+}
+
+/**
+ * Could a message or pad of `count` slots start at the consumer's position?
+ * For counts that a peer supplies.
+ */
+static inline bool fastsm_fifo_count_ok(const fastsm_fifo_receiver_t *fifo, uint32_t count)
+{
+    return 0 < count && count <= fifo->depth - (fifo->read_pos & (fifo->depth - 1));
+}
+
+/* ---- copying ---- */
+
+/**
+ * Copies up to 64 bytes without a call: two overlapping moves of a fixed
+ * size for each range of lengths.
+ */
+static inline void fastsm_copy_small(void *to, const void *from, size_t length)
+{
+    char *t = (char *) to;
+    const char *f = (const char *) from;
+
+    if (16 <= length) {
+        if (32 < length) {
+            char a[32], b[32];
+
+            memcpy(a, f, 32);
+            memcpy(b, f + length - 32, 32);
+            memcpy(t, a, 32);
+            memcpy(t + length - 32, b, 32);
+        } else {
+            char a[16], b[16];
+
+            memcpy(a, f, 16);
+            memcpy(b, f + length - 16, 16);
+            memcpy(t, a, 16);
+            memcpy(t + length - 16, b, 16);
+        }
+    } else if (8 <= length) {
+        uint64_t a, b;
+
+        memcpy(&a, f, 8);
+        memcpy(&b, f + length - 8, 8);
+        memcpy(t, &a, 8);
+        memcpy(t + length - 8, &b, 8);
+    } else if (4 <= length) {
+        uint32_t a, b;
+
+        memcpy(&a, f, 4);
+        memcpy(&b, f + length - 4, 4);
+        memcpy(t, &a, 4);
+        memcpy(t + length - 4, &b, 4);
+    } else {
+        for (size_t i = 0; i < length; ++i) {
+            t[i] = f[i];
+        }
+    }
+}
+
+/**
+ * Spreads `length` bytes over the slots of a message, from byte `at` of the
+ * message on.
+ */
+static inline void fastsm_fifo_scatter(mca_btl_fastsm_slot_t *head, size_t at, const void *from,
+                                       size_t length)
+{
+    const char *f = (const char *) from;
+
+    if (at < MCA_BTL_FASTSM_HEAD_DATA) {
+        const size_t room = MCA_BTL_FASTSM_HEAD_DATA - at;
+        const size_t part = length < room ? length : room;
+
+        fastsm_copy_small(head->u.head.data + at, f, part);
+        f += part;
+        at += part;
+        length -= part;
+    }
+    while (0 < length) {
+        const size_t index = (at - MCA_BTL_FASTSM_HEAD_DATA) / MCA_BTL_FASTSM_CONT_DATA;
+        const size_t in_slot = (at - MCA_BTL_FASTSM_HEAD_DATA) % MCA_BTL_FASTSM_CONT_DATA;
+        const size_t room = MCA_BTL_FASTSM_CONT_DATA - in_slot;
+        const size_t part = length < room ? length : room;
+
+        fastsm_copy_small(head[1 + index].u.cont.data + in_slot, f, part);
+        f += part;
+        at += part;
+        length -= part;
+    }
+}
+
+/**
+ * Collects the `length` bytes of a message of several slots.
+ */
+static inline void fastsm_fifo_gather(void *to, mca_btl_fastsm_slot_t *head, size_t length)
+{
+    char *t = (char *) to;
+    size_t part = length < MCA_BTL_FASTSM_HEAD_DATA ? length : MCA_BTL_FASTSM_HEAD_DATA;
+
+    fastsm_copy_small(t, head->u.head.data, part);
+    for (mca_btl_fastsm_slot_t *slot = head + 1; part < length; ++slot) {
+        t += part;
+        length -= part;
+        part = length < MCA_BTL_FASTSM_CONT_DATA ? length : MCA_BTL_FASTSM_CONT_DATA;
+        fastsm_copy_small(t, slot->u.cont.data, part);
+    }
+}
+
+#endif /* MCA_BTL_FASTSM_FIFO_H */

@@ -1,0 +1,262 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Descriptors and their buffers.
+ */
+
+#include "opal_config.h"
+
+#include <stdlib.h>
+
+#include "btl_fastsm.h"
+
+/** private frags are allocated that many at a time */
+#define FASTSM_SMALL_CHUNK 32u
+/** buffers in flight to one peer before we look whether the first are free again: few
+ *  enough to stay in the cache, many enough not to look each time */
+#define FASTSM_WORKING_SET 4u
+
+OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
+
+static void list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class,
+                      size_t size, uint32_t count)
+{
+    OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
+    list->free = NULL;
+    list->chunks = NULL;
+    list->n_chunks = 0;
+    list->used = 0;
+    list->size = size;
+    list->count = count;
+    list->frag_class = frag_class;
+}
+
+int mca_btl_fastsm_frags_init(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const mca_btl_fastsm_layout_params_t *params = &component->layout.params;
+    mca_btl_fastsm_frag_list_t *lists = component->frags;
+    uint32_t inline_slots = component->inline_slots;
+
+    /* a message that does not fit between here and the ring's end needs the space twice */
+    if (inline_slots > component->fifo_depth / 2) {
+        inline_slots = component->fifo_depth / 2;
+    }
+    component->inline_bytes = fastsm_fifo_capacity(inline_slots);
+
+    list_init(&lists[MCA_BTL_FASTSM_FRAG_SMALL], MCA_BTL_FASTSM_FRAG_SMALL,
+              component->inline_bytes, UINT32_MAX);
+    list_init(&lists[MCA_BTL_FASTSM_FRAG_EAGER], MCA_BTL_FASTSM_FRAG_EAGER, params->eager_size,
+              params->eager_count);
+    list_init(&lists[MCA_BTL_FASTSM_FRAG_MAX], MCA_BTL_FASTSM_FRAG_MAX, params->max_size,
+              params->max_count);
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_fastsm_frags_fini(void)
+{
+    for (int i = 0; i < MCA_BTL_FASTSM_FRAG_CLASSES; ++i) {
+        mca_btl_fastsm_frag_list_t *list = &mca_btl_fastsm_component.frags[i];
+
+        if (0 == list->size) {
+            continue; /* init did not come that far */
+        }
+        for (uint32_t c = 0; c < list->n_chunks; ++c) {
+            free(list->chunks[c]);
+        }
+        free(list->chunks);
+        list->chunks = NULL;
+        list->free = NULL;
+        list->size = 0;
+        OBJ_DESTRUCT(&list->lock);
+    }
+}
+
+static void *new_chunk(mca_btl_fastsm_frag_list_t *list, size_t bytes)
+{
+    mca_btl_fastsm_frag_t **chunks;
+    void *chunk;
+
+    chunks = (mca_btl_fastsm_frag_t **) realloc(list->chunks,
+                                                (list->n_chunks + 1) * sizeof(*chunks));
+    if (NULL == chunks) {
+        return NULL;
+    }
+    list->chunks = chunks;
+    chunk = calloc(1, bytes);
+    if (NULL != chunk) {
+        chunks[list->n_chunks++] = (mca_btl_fastsm_frag_t *) chunk;
+    }
+    return chunk;
+}
+
+static void init_frag(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_t *frag, void *buffer)
+{
+    OBJ_CONSTRUCT(frag, mca_btl_fastsm_frag_t);
+    frag->base.des_segments = &frag->segment;
+    frag->base.des_segment_count = 1;
+    frag->my_list = list;
+    frag->frag_class = list->frag_class;
+    frag->buffer = buffer;
+}
+
+/* Private frags and their buffers in one piece; all but the first go to the free list. */
+static mca_btl_fastsm_frag_t *make_small(mca_btl_fastsm_frag_list_t *list)
+{
+    const size_t each = (sizeof(mca_btl_fastsm_frag_t) + list->size + 63) & ~(size_t) 63;
+    char *chunk = (char *) new_chunk(list, FASTSM_SMALL_CHUNK * each);
+
+    if (NULL == chunk) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < FASTSM_SMALL_CHUNK; ++i) {
+        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) (chunk + i * each);
+
+        init_frag(list, frag, frag + 1);
+        if (0 < i) {
+            frag->base.super.super.opal_list_next = (opal_list_item_t *) list->free;
+            list->free = frag;
+        }
+    }
+    return (mca_btl_fastsm_frag_t *) chunk;
+}
+
+mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_make(mca_btl_fastsm_frag_list_t *list)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_frag_t *frag;
+    uint64_t offset;
+
+    if (list->used >= list->count) {
+        return NULL;
+    }
+    if (MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class) {
+        return make_small(list);
+    }
+
+    frag = (mca_btl_fastsm_frag_t *) new_chunk(list, sizeof(*frag));
+    if (NULL == frag) {
+        return NULL;
+    }
+    offset = MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
+                 ? mca_btl_fastsm_layout_eager(&component->layout, list->used)
+                 : mca_btl_fastsm_layout_max(&component->layout, list->used);
+    ++list->used;
+    init_frag(list, frag, component->base + offset);
+    frag->offset = offset;
+    return frag;
+}
+
+void mca_btl_fastsm_reclaim_all(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    for (uint32_t i = 0; i < component->n_local; ++i) {
+        mca_btl_fastsm_endpoint_t *endpoint = &component->peers[i];
+
+        if (0 != endpoint->n_in_flight) {
+            OPAL_THREAD_LOCK(&endpoint->lock);
+            mca_btl_fastsm_reclaim(endpoint);
+            OPAL_THREAD_UNLOCK(&endpoint->lock);
+        }
+    }
+}
+
+static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,
+                                            mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_frag_t *frag;
+
+    if (NULL != endpoint && FASTSM_WORKING_SET <= endpoint->n_in_flight) {
+        OPAL_THREAD_LOCK(&endpoint->lock);
+        mca_btl_fastsm_reclaim(endpoint);
+        OPAL_THREAD_UNLOCK(&endpoint->lock);
+    }
+    frag = mca_btl_fastsm_frag_get(list);
+    if (OPAL_UNLIKELY(NULL == frag)) {
+        mca_btl_fastsm_reclaim_all();
+        frag = mca_btl_fastsm_frag_get(list);
+    }
+    return frag;
+}
+
+mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl,
+                                                mca_btl_base_endpoint_t *endpoint, uint8_t order,
+                                                size_t size, uint32_t flags)
+{
+    mca_btl_fastsm_frag_list_t *lists = mca_btl_fastsm_component.frags;
+    mca_btl_fastsm_frag_t *frag;
+
+    (void) btl;
+    if (size <= lists[MCA_BTL_FASTSM_FRAG_SMALL].size) {
+        frag = mca_btl_fastsm_frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL]);
+    } else if (size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size) {
+        frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_EAGER], endpoint);
+    } else if (size <= lists[MCA_BTL_FASTSM_FRAG_MAX].size) {
+        frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_MAX], endpoint);
+    } else {
+        frag = NULL;
+    }
+    if (OPAL_UNLIKELY(NULL == frag)) {
+        return NULL;
+    }
+
+    frag->segment.seg_addr.pval = frag->buffer;
+    frag->segment.seg_len = size;
+    frag->base.des_segment_count = 1;
+    frag->base.des_flags = flags;
+    frag->base.order = order;
+    frag->endpoint = endpoint;
+    return &frag->base;
+}
+
+int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des)
+{
+    (void) btl;
+    mca_btl_fastsm_frag_return((mca_btl_fastsm_frag_t *) des);
+    return OPAL_SUCCESS;
+}
+
+/**
+ * A frag with `reserve` bytes for the caller and as much packed data as fits.
+ */
+mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl,
+                                                      mca_btl_base_endpoint_t *endpoint,
+                                                      opal_convertor_t *convertor, uint8_t order,
+                                                      size_t reserve, size_t *size, uint32_t flags)
+{
+    const size_t most = mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_MAX].size;
+    mca_btl_base_descriptor_t *des;
+    uint32_t iov_count = 1;
+    struct iovec iov;
+    size_t length = *size;
+
+    if (reserve > most) {
+        return NULL;
+    }
+    if (length > most - reserve) {
+        length = most - reserve;
+    }
+    des = mca_btl_fastsm_alloc(btl, endpoint, order, reserve + length, flags);
+    if (OPAL_UNLIKELY(NULL == des)) {
+        return NULL;
+    }
+
+    if (0 < length) {
+        iov.iov_base = (IOVBASE_TYPE *) ((char *) des->des_segments->seg_addr.pval + reserve);
+        iov.iov_len = length;
+        if (OPAL_UNLIKELY(0 > opal_convertor_pack(convertor, &iov, &iov_count, &length))) {
+            mca_btl_fastsm_free(btl, des);
+            return NULL;
+        }
+    }
+    des->des_segments->seg_len = reserve + length;
+    *size = length;
+    return des;
+}

@@ -1,0 +1,75 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+#include "btl_fastsm_layout.h"
+
+#include <stdbool.h>
+
+static bool is_power_of_two(uint32_t value)
+{
+    return 0 != value && 0 == (value & (value - 1));
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/* Products of two 32-bit numbers fit into 64 bits, and so does the sum of a
+ * few; the caller compares the total with what a file offset can hold. */
+static bool params_ok(const mca_btl_fastsm_layout_params_t *params)
+{
+    return 0 < params->n_local && is_power_of_two(params->fifo_depth)
+           && MCA_BTL_FASTSM_DEPTH_MIN <= params->fifo_depth
+           && params->fifo_depth <= MCA_BTL_FASTSM_DEPTH_MAX
+           && is_power_of_two(params->bell_stride) && params->bell_stride <= MCA_BTL_FASTSM_PAGE
+           && 0 == params->eager_size % MCA_BTL_FASTSM_LINE
+           && 0 == params->max_size % MCA_BTL_FASTSM_LINE;
+}
+
+int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params,
+                          mca_btl_fastsm_layout_t *layout)
+{
+    const uint64_t n_local = params->n_local;
+    mca_btl_fastsm_layout_t result = {.params = *params};
+    uint64_t eager_bytes, max_bytes, offset;
+
+    if (!params_ok(params)) {
+        return -1;
+    }
+
+    eager_bytes = (uint64_t) params->eager_count * params->eager_size;
+    max_bytes = (uint64_t) params->max_count * params->max_size;
+    if (eager_bytes > INT64_MAX / 4 || max_bytes > INT64_MAX / 4) {
+        return -1;
+    }
+
+    offset = sizeof(mca_btl_fastsm_segment_hdr_t);
+
+    /* whole lines of bells, so that they can be compared a line at a time */
+    result.bells = offset;
+    offset += round_up(n_local * params->bell_stride, MCA_BTL_FASTSM_LINE);
+
+    result.read_pos = offset;
+    offset += n_local * sizeof(mca_btl_fastsm_read_pos_t);
+
+    result.fifos = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
+    offset += n_local * params->fifo_depth * sizeof(mca_btl_fastsm_slot_t);
+
+    result.eager_pool = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
+    offset += eager_bytes;
+
+    result.max_pool = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
+    offset += max_bytes;
+
+    result.total = round_up(offset, MCA_BTL_FASTSM_PAGE);
+    if (result.total > INT64_MAX) {
+        return -1;
+    }
+
+    *layout = result;
+    return 0;
+}

@@ -1,0 +1,212 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Everything that lives in shared memory, and where it lives.
+ *
+ * A process owns one segment.  It holds all that is inbound to its owner
+ * and the pool from which the owner sends:
+ *
+ *     segment header
+ *     doorbells       one byte per local process  written by that process
+ *     read positions  one word per local process  written by the owner
+ *     FIFOs           one per local process       written by that process
+ *     eager pool      buffers of one size         written by the owner
+ *     max pool        buffers of a larger size    written by the owner
+ *
+ * There are no pointers in here, only offsets from the segment's start.  The
+ * allocator, the attach check, the tests and the documentation all use
+ * mca_btl_fastsm_layout(), so the file's size is what that function says.
+ *
+ * This header and the FIFO's need C11 atomics and nothing of Open MPI, so
+ * that a test can build them alone.  docs/shared-layout.md has the picture.
+ */
+
+#ifndef MCA_BTL_FASTSM_LAYOUT_H
+#define MCA_BTL_FASTSM_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** unit of transfer between cores and size of a slot, in bytes */
+#define MCA_BTL_FASTSM_LINE 64u
+/** regions that different peers touch start on pages of their own */
+#define MCA_BTL_FASTSM_PAGE 4096u
+
+/** the bytes "fastsmS1" as a little-endian number */
+#define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
+/** raised whenever anything in this header moves or changes its meaning */
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 1u
+#define MCA_BTL_FASTSM_NONCE_SIZE     16u
+
+/** a doorbell holds 8 bits of a position, so a ring must be shorter than 256 slots */
+#define MCA_BTL_FASTSM_DEPTH_MIN 8u
+#define MCA_BTL_FASTSM_DEPTH_MAX 128u
+
+/** user-visible bytes in the first and in each further slot of a message */
+#define MCA_BTL_FASTSM_HEAD_DATA 56u
+#define MCA_BTL_FASTSM_CONT_DATA 60u
+
+/** what determines a segment's layout; all processes that talk agree on it */
+typedef struct {
+    uint32_t n_local;     /**< processes of the job on this node, the owner included */
+    uint32_t fifo_depth;  /**< slots of a FIFO, a power of two */
+    uint32_t bell_stride; /**< bytes from one doorbell to the next, a power of two */
+    uint32_t eager_count; /**< buffers in the eager pool */
+    uint32_t eager_size;  /**< bytes of an eager buffer, a multiple of a line */
+    uint32_t max_count;   /**< buffers in the max pool */
+    uint32_t max_size;    /**< bytes of a max buffer, a multiple of a line */
+} mca_btl_fastsm_layout_params_t;
+
+/** the first bytes of a segment; constant once the owner has published it */
+typedef struct {
+    uint64_t magic;       /**< MCA_BTL_FASTSM_SEGMENT_MAGIC */
+    uint32_t version;     /**< MCA_BTL_FASTSM_LAYOUT_VERSION */
+    uint32_t local_index; /**< the owner's place in its peers' arrays */
+    uint64_t total;       /**< length of the segment in bytes */
+    int32_t pid;          /**< of the owner, in its PID namespace */
+    uint32_t reserved;
+    uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE]; /**< random, repeated in the modex */
+    mca_btl_fastsm_layout_params_t params;
+    uint8_t padding[52];
+} mca_btl_fastsm_segment_hdr_t;
+
+_Static_assert(sizeof(mca_btl_fastsm_layout_params_t) == 28, "layout parameters changed size");
+_Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, total) == 16, "segment header changed");
+_Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, nonce) == 32, "segment header changed");
+_Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, params) == 48, "segment header changed");
+_Static_assert(sizeof(mca_btl_fastsm_segment_hdr_t) == 2 * MCA_BTL_FASTSM_LINE,
+               "the segment header is two lines");
+
+/**
+ * A slot: one line, first word always and only a sequence word.
+ *
+ * In the first slot of a message (head) the BTL's header and up to 56 bytes
+ * follow, in each further one (cont) 60 bytes.  The word of the slot for
+ * position p is p + 1 once the slot is filled.
+ */
+typedef struct {
+    _Atomic uint32_t sequence;
+    union {
+        struct {
+            uint16_t length; /**< bytes of the message; slots skipped in a pad */
+            uint8_t tag;     /**< active message tag */
+            uint8_t flags;   /**< MCA_BTL_FASTSM_SLOT_* */
+            uint8_t data[MCA_BTL_FASTSM_HEAD_DATA];
+        } head;
+        struct {
+            uint8_t data[MCA_BTL_FASTSM_CONT_DATA];
+        } cont;
+    } u;
+} mca_btl_fastsm_slot_t;
+
+_Static_assert(sizeof(_Atomic uint32_t) == 4 && sizeof(_Atomic uint8_t) == 1,
+               "atomics have to be as large as what they hold");
+_Static_assert(2 == ATOMIC_INT_LOCK_FREE && 2 == ATOMIC_CHAR_LOCK_FREE,
+               "atomics between processes have to be lock-free");
+_Static_assert(sizeof(mca_btl_fastsm_slot_t) == MCA_BTL_FASTSM_LINE, "a slot is one line");
+_Static_assert(offsetof(mca_btl_fastsm_slot_t, sequence) == 0, "the sequence word comes first");
+_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.length) == 4, "slot header changed");
+_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.tag) == 6, "slot header changed");
+_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.flags) == 7, "slot header changed");
+_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.data) == 8, "slot header changed");
+_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.cont.data) == 4, "slot header changed");
+
+/** the data is in the sender's pool, the slot holds a reference */
+#define MCA_BTL_FASTSM_SLOT_POOL 0x01u
+/** no message: skip `length` slots */
+#define MCA_BTL_FASTSM_SLOT_PAD 0x02u
+
+/** data of a head slot with MCA_BTL_FASTSM_SLOT_POOL: where the message is */
+typedef struct {
+    uint64_t offset; /**< from the start of the sender's segment */
+    uint32_t length; /**< bytes */
+    uint32_t reserved;
+} mca_btl_fastsm_pool_ref_t;
+
+_Static_assert(sizeof(mca_btl_fastsm_pool_ref_t) == 16, "pool reference changed size");
+
+/** a read position has a line of its own, so that one full FIFO's sender disturbs no other */
+typedef struct {
+    _Atomic uint32_t value; /**< slots that the owner is through with */
+    uint8_t padding[MCA_BTL_FASTSM_LINE - sizeof(uint32_t)];
+} mca_btl_fastsm_read_pos_t;
+
+_Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == MCA_BTL_FASTSM_LINE,
+               "a read position is one line");
+
+/** offsets of the regions of a segment, in bytes from its start */
+typedef struct {
+    mca_btl_fastsm_layout_params_t params;
+    uint64_t bells;
+    uint64_t read_pos;
+    uint64_t fifos;
+    uint64_t eager_pool;
+    uint64_t max_pool;
+    uint64_t total; /**< length of the segment: the published model */
+} mca_btl_fastsm_layout_t;
+
+/**
+ * Computes where everything in a segment lives.
+ *
+ * @param params  what to lay out
+ * @param layout  result, written on success only
+ * @return        0, or -1 when a parameter is out of its range or the segment
+ *                would be longer than a file can be
+ */
+int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params,
+                          mca_btl_fastsm_layout_t *layout);
+
+/** offset of the doorbell that local process `index` rings */
+static inline uint64_t mca_btl_fastsm_layout_bell(const mca_btl_fastsm_layout_t *layout,
+                                                  uint32_t index)
+{
+    return layout->bells + (uint64_t) index * layout->params.bell_stride;
+}
+
+/** offset of the position up to which the owner has read from local process `index` */
+static inline uint64_t mca_btl_fastsm_layout_read_pos(const mca_btl_fastsm_layout_t *layout,
+                                                      uint32_t index)
+{
+    return layout->read_pos + (uint64_t) index * sizeof(mca_btl_fastsm_read_pos_t);
+}
+
+/** offset of the FIFO that local process `index` writes */
+static inline uint64_t mca_btl_fastsm_layout_fifo(const mca_btl_fastsm_layout_t *layout,
+                                                  uint32_t index)
+{
+    return layout->fifos
+           + (uint64_t) index * layout->params.fifo_depth * sizeof(mca_btl_fastsm_slot_t);
+}
+
+/** offset of buffer `i` of the eager pool */
+static inline uint64_t mca_btl_fastsm_layout_eager(const mca_btl_fastsm_layout_t *layout,
+                                                   uint32_t i)
+{
+    return layout->eager_pool + (uint64_t) i * layout->params.eager_size;
+}
+
+/** offset of buffer `i` of the max pool */
+static inline uint64_t mca_btl_fastsm_layout_max(const mca_btl_fastsm_layout_t *layout, uint32_t i)
+{
+    return layout->max_pool + (uint64_t) i * layout->params.max_size;
+}
+
+/**
+ * Is [offset, offset + length) inside the pools?  For references that a
+ * peer supplies.
+ */
+static inline int mca_btl_fastsm_layout_in_pool(const mca_btl_fastsm_layout_t *layout,
+                                                uint64_t offset, uint64_t length)
+{
+    return layout->eager_pool <= offset && offset <= layout->total
+           && length <= layout->total - offset;
+}
+
+#endif /* MCA_BTL_FASTSM_LAYOUT_H */

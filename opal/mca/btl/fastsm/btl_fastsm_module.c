@@ -1,0 +1,156 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * The module: its function table, peers coming and going, the end.
+ */
+
+#include "opal_config.h"
+
+#include "opal/class/opal_bitmap.h"
+#include "opal/util/output.h"
+
+#include "btl_fastsm.h"
+
+static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
+                            mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable);
+static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
+                            mca_btl_base_endpoint_t **endpoints);
+static int fastsm_finalize(mca_btl_base_module_t *btl);
+static int fastsm_register_error(mca_btl_base_module_t *btl,
+                                 mca_btl_base_module_error_cb_fn_t cbfunc);
+static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                        int verbose);
+static void fastsm_confirm(mca_btl_base_module_t *btl);
+
+mca_btl_fastsm_module_t mca_btl_fastsm_module = {
+    .super = {
+        .btl_component = &mca_btl_fastsm_component.super,
+        .btl_add_procs = fastsm_add_procs,
+        .btl_del_procs = fastsm_del_procs,
+        .btl_finalize = fastsm_finalize,
+        .btl_alloc = mca_btl_fastsm_alloc,
+        .btl_free = mca_btl_fastsm_free,
+        .btl_prepare_src = mca_btl_fastsm_prepare_src,
+        .btl_send = mca_btl_fastsm_send,
+        .btl_sendi = mca_btl_fastsm_sendi,
+        .btl_get = mca_btl_fastsm_get,
+        .btl_dump = fastsm_dump,
+        .btl_register_error = fastsm_register_error,
+    },
+    .ext = {
+        .magic = MCA_BTL_FASTSM_EXT_MAGIC,
+        .version = MCA_BTL_FASTSM_EXT_VERSION,
+        .size = sizeof(mca_btl_fastsm_ext_t),
+        .confirm = fastsm_confirm,
+    },
+};
+
+_Static_assert(offsetof(mca_btl_fastsm_module_t, ext)
+                   == offsetof(mca_btl_fastsm_public_module_t, ext),
+               "the extension is where its users look for it");
+
+static void fastsm_confirm(mca_btl_base_module_t *btl)
+{
+    (void) btl;
+    mca_btl_fastsm_component.confirmed = true;
+}
+
+/**
+ * Decides for good which of `procs` are reached through shared memory.
+ *
+ * @param reachable  NULL when the caller adds a single process on first use
+ */
+static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
+                            mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const opal_proc_t *me = opal_proc_local_get();
+    int rc;
+
+    (void) btl;
+    for (size_t i = 0; i < nprocs; ++i) {
+        endpoints[i] = NULL;
+        if (!component->named && !component->confirmed) {
+            continue;
+        }
+        /* ourselves is btl/self's business; another job's processes have no FIFO here */
+        if (me == procs[i] || procs[i]->proc_name.jobid != me->proc_name.jobid
+            || !OPAL_PROC_ON_LOCAL_NODE(procs[i]->proc_flags)) {
+            continue;
+        }
+        rc = mca_btl_fastsm_endpoint_connect(procs[i], &endpoints[i]);
+        if (OPAL_SUCCESS == rc && NULL != endpoints[i] && NULL != reachable) {
+            rc = opal_bitmap_set_bit(reachable, (int) i);
+        }
+        if (OPAL_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
+                            mca_btl_base_endpoint_t **endpoints)
+{
+    (void) btl;
+    (void) procs;
+    for (size_t i = 0; i < nprocs; ++i) {
+        if (NULL != endpoints[i]) {
+            mca_btl_fastsm_endpoint_disconnect(endpoints[i]);
+            endpoints[i] = NULL;
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+/** Undoes what init did; works on what is there, so init uses it too. */
+static int fastsm_finalize(mca_btl_base_module_t *btl)
+{
+    (void) btl;
+    mca_btl_fastsm_endpoints_fini();
+    mca_btl_fastsm_frags_fini();
+    mca_btl_fastsm_segment_release();
+    return OPAL_SUCCESS;
+}
+
+static int fastsm_register_error(mca_btl_base_module_t *btl,
+                                 mca_btl_base_module_error_cb_fn_t cbfunc)
+{
+    ((mca_btl_fastsm_module_t *) btl)->error_cb = cbfunc;
+    return OPAL_SUCCESS;
+}
+
+static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
+{
+    opal_output(0,
+                "fastsm peer %u pid %d: sent %u slots, of them seen read %u; read %u slots; "
+                "%u sends pending, %u buffers in flight",
+                ep->index, (int) ep->pid, ep->out.write_pos, ep->out.read_pos, ep->in.read_pos,
+                ep->n_pending, ep->n_in_flight);
+}
+
+static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                        int verbose)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    (void) btl;
+    opal_output(0, "fastsm: local index %u of %u, %u peers connected, segment of %lu bytes",
+                component->me.local_index, component->n_local, component->n_connected,
+                (unsigned long) component->layout.total);
+    if (NULL != endpoint) {
+        dump_endpoint(endpoint);
+        return;
+    }
+    for (uint32_t i = 0; 0 != verbose && NULL != component->peers && i < component->n_local; ++i) {
+        if (component->peers[i].connected) {
+            dump_endpoint(&component->peers[i]);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Looking for messages, handing them up, and the work that send left for later.
+ */
+
+#include "opal_config.h"
+
+#include "btl_fastsm.h"
+
+/** with more peers than `recent` holds: calls that find a message there, per look at the bells */
+#define FASTSM_BELLS_EVERY 8u
+
+/* One thread at a time takes messages from a FIFO.  Without threads this guards against
+ * recursion: a callback may call opal_progress, and its own slot is not released yet. */
+static inline bool begin_consuming(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        /* C1.  Partner: C2.  Sees the read position that the last consumer left. */
+        return 0 == atomic_exchange_explicit(&endpoint->consuming, 1, memory_order_acquire);
+    }
+    if (OPAL_UNLIKELY(0 != atomic_load_explicit(&endpoint->consuming, memory_order_relaxed))) {
+        return false;
+    }
+    atomic_store_explicit(&endpoint->consuming, 1, memory_order_relaxed);
+    return true;
+}
+
+static inline void end_consuming(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    /* C2.  Partner: C1. */
+    atomic_store_explicit(&endpoint->consuming, 0, memory_order_release);
+}
+
+static inline void deliver(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_base_tag_t tag, void *data,
+                           size_t length)
+{
+    mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = length};
+    mca_btl_base_descriptor_t des = {.des_segments = &segment, .des_segment_count = 1};
+
+    if (OPAL_UNLIKELY(MCA_BTL_TAG_MAX <= tag
+                      || NULL == mca_btl_base_active_message_trigger[tag].cbfunc)) {
+        mca_btl_fastsm_corrupt(endpoint, "tag", tag);
+        return;
+    }
+    fastpath_btl_deliver(&mca_btl_fastsm_module.super, endpoint, tag, &des);
+}
+
+/* Messages of several slots are put together first: receivers may expect one piece. */
+static __opal_attribute_noinline__ uint32_t deliver_slots(mca_btl_fastsm_endpoint_t *endpoint,
+                                                          mca_btl_fastsm_slot_t *head)
+{
+    _Alignas(16) char data[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
+    const size_t length = head->u.head.length;
+    const uint32_t slots = fastsm_fifo_slots(length);
+
+    if (OPAL_UNLIKELY(length > sizeof(data) || !fastsm_fifo_count_ok(&endpoint->in, slots))) {
+        mca_btl_fastsm_corrupt(endpoint, "length", length);
+        return slots;
+    }
+    fastsm_fifo_gather(data, head, length);
+    deliver(endpoint, head->u.head.tag, data, length);
+    return slots;
+}
+
+static __opal_attribute_noinline__ uint32_t deliver_reference(mca_btl_fastsm_endpoint_t *endpoint,
+                                                              mca_btl_fastsm_slot_t *head)
+{
+    mca_btl_fastsm_pool_ref_t reference;
+
+    /* copied before it is checked, so that a peer cannot change it in between */
+    memcpy(&reference, head->u.head.data, sizeof(reference));
+    if (OPAL_UNLIKELY(!mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference.offset,
+                                                     reference.length))) {
+        mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) reference.offset);
+        return 1;
+    }
+    deliver(endpoint, head->u.head.tag, endpoint->base + reference.offset, reference.length);
+    return 1;
+}
+
+static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpoint_t *endpoint,
+                                                            mca_btl_fastsm_slot_t *head)
+{
+    const uint8_t flags = head->u.head.flags;
+
+    if (MCA_BTL_FASTSM_SLOT_POOL == flags) {
+        return deliver_reference(endpoint, head);
+    }
+    if (MCA_BTL_FASTSM_SLOT_PAD == flags) {
+        const uint32_t slots = head->u.head.length;
+
+        if (OPAL_LIKELY(fastsm_fifo_count_ok(&endpoint->in, slots))) {
+            return slots;
+        }
+        mca_btl_fastsm_corrupt(endpoint, "pad", slots);
+    }
+    mca_btl_fastsm_corrupt(endpoint, "flags", flags);
+    return 1;
+}
+
+static inline void set_bell_expected(uint32_t index, uint8_t value)
+{
+    _Atomic uint8_t *expected = (_Atomic uint8_t *) mca_btl_fastsm_component.bell_expected;
+
+    atomic_store_explicit(&expected[index], value, memory_order_relaxed);
+}
+
+/* Takes up to poll_max messages from one sender. */
+static int consume(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const int most = (int) mca_btl_fastsm_component.poll_max;
+    mca_btl_fastsm_slot_t *head;
+    int count = 0;
+
+    if (OPAL_UNLIKELY(!endpoint->connected || !begin_consuming(endpoint))) {
+        return 0;
+    }
+    while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
+        uint32_t slots = 1;
+
+        if (OPAL_UNLIKELY(0 != head->u.head.flags)) {
+            slots = deliver_special(endpoint, head);
+        } else if (OPAL_LIKELY(head->u.head.length <= MCA_BTL_FASTSM_HEAD_DATA)) {
+            deliver(endpoint, head->u.head.tag, head->u.head.data, head->u.head.length);
+        } else {
+            slots = deliver_slots(endpoint, head);
+        }
+        fastsm_fifo_release(&endpoint->in, slots);
+        set_bell_expected(endpoint->index, (uint8_t) endpoint->in.read_pos);
+        ++count;
+    }
+    end_consuming(endpoint);
+    return count;
+}
+
+/* The senders of the last messages are most likely to be those of the next. */
+static inline void remember(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_endpoint_t *moved = endpoint;
+
+    for (uint32_t i = 0; i < component->n_recent; ++i) {
+        mca_btl_fastsm_endpoint_t *old = atomic_load_explicit(&component->recent[i],
+                                                              memory_order_relaxed);
+
+        atomic_store_explicit(&component->recent[i], moved, memory_order_relaxed);
+        if (old == endpoint) {
+            return;
+        }
+        moved = old;
+    }
+}
+
+static int poll_bell(uint32_t index)
+{
+    mca_btl_fastsm_endpoint_t *endpoint = &mca_btl_fastsm_component.peers[index];
+    int count = consume(endpoint);
+
+    if (0 < count) {
+        remember(endpoint);
+    }
+    return count;
+}
+
+/* Bells of 8 peers at a time; one that differs from what we have read is rung.  A bell may be
+ * ahead of its slot or behind it, either way it differs until we have read all there is. */
+static int poll_bells(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t stride = component->layout.params.bell_stride;
+    _Atomic uint8_t *expected = (_Atomic uint8_t *) component->bell_expected;
+    char *bells = component->base + component->layout.bells;
+    int count = 0;
+
+    for (uint32_t first = 0; first < component->n_local; first += 8) {
+        const uint32_t end = first + 8 < component->n_local ? first + 8 : component->n_local;
+
+        if (1 == stride
+            && fastsm_load_bells((_Atomic uint64_t *) (bells + first))
+                   == atomic_load_explicit(&component->bell_expected[first / 8],
+                                           memory_order_relaxed)) {
+            continue;
+        }
+        for (uint32_t i = first; i < end; ++i) {
+            if (fastsm_load_bell((_Atomic uint8_t *) (bells + (size_t) i * stride))
+                != atomic_load_explicit(&expected[i], memory_order_relaxed)) {
+                count += poll_bell(i);
+            }
+        }
+    }
+    return count;
+}
+
+static int run_callbacks(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    int count = 0;
+
+    for (;;) {
+        mca_btl_fastsm_frag_t *frag;
+        bool ours;
+
+        OPAL_THREAD_LOCK(&component->lock);
+        frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&component->done);
+        if (NULL != frag) {
+            --component->deferred;
+        }
+        OPAL_THREAD_UNLOCK(&component->lock);
+        if (NULL == frag) {
+            return count;
+        }
+
+        /* without ownership the callback may free the frag */
+        ours = 0 != (MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & frag->base.des_flags);
+        frag->base.des_cbfunc(&mca_btl_fastsm_module.super, frag->endpoint, &frag->base,
+                              OPAL_SUCCESS);
+        if (ours) {
+            mca_btl_fastsm_frag_return(frag);
+        }
+        ++count;
+    }
+}
+
+/* Sends what is pending, in order, as far as there is room. */
+static void send_pending(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    while (0 != endpoint->n_pending) {
+        mca_btl_fastsm_frag_t *frag
+            = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
+        bool in_flight;
+
+        if (!mca_btl_fastsm_post(endpoint, frag, frag->tag, &in_flight)) {
+            opal_list_prepend(&endpoint->pending, &frag->base.super.super);
+            return;
+        }
+        --endpoint->n_pending;
+        if (!in_flight) {
+            mca_btl_fastsm_complete_later(frag);
+        }
+    }
+}
+
+static __opal_attribute_noinline__ int progress_deferred(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    size_t rounds = opal_list_get_size(&component->active);
+
+    while (0 < rounds--) {
+        mca_btl_fastsm_active_t *item;
+
+        OPAL_THREAD_LOCK(&component->lock);
+        item = (mca_btl_fastsm_active_t *) opal_list_remove_first(&component->active);
+        if (NULL != item) {
+            item->endpoint->on_active = false;
+            --component->deferred;
+        }
+        OPAL_THREAD_UNLOCK(&component->lock);
+        if (NULL == item) {
+            break;
+        }
+
+        OPAL_THREAD_LOCK(&item->endpoint->lock);
+        mca_btl_fastsm_reclaim(item->endpoint);
+        send_pending(item->endpoint);
+        if (0 != item->endpoint->n_pending || 0 != item->endpoint->n_waiting) {
+            mca_btl_fastsm_activate(item->endpoint);
+        }
+        OPAL_THREAD_UNLOCK(&item->endpoint->lock);
+    }
+    return run_callbacks();
+}
+
+/**
+ * One round: the last senders' slots, then the doorbells, then what send left.
+ *
+ * @return  messages delivered and callbacks called; 0 lets opal_progress yield
+ */
+int mca_btl_fastsm_component_progress(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const bool threads = opal_using_threads();
+    int count = 0;
+
+    for (uint32_t i = 0; i < component->n_recent; ++i) {
+        mca_btl_fastsm_endpoint_t *endpoint = atomic_load_explicit(&component->recent[i],
+                                                                   memory_order_relaxed);
+
+        /* with threads only the consumer may look */
+        if (threads || NULL != fastsm_fifo_peek(&endpoint->in)) {
+            count += consume(endpoint);
+        }
+    }
+
+    if (component->n_connected > component->n_recent
+        && (0 == count || FASTSM_BELLS_EVERY <= ++component->bells_skipped)) {
+        component->bells_skipped = 0;
+        count += poll_bells();
+    }
+
+    if (OPAL_UNLIKELY(0 != component->deferred)) {
+        count += progress_deferred();
+    }
+    return count;
+}

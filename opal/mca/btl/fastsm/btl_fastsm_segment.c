@@ -1,0 +1,205 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Our own segment and those of our peers.
+ */
+
+#include "opal_config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/mca/mpool/base/base.h"
+#include "opal/util/output.h"
+#include "opal/util/show_help.h"
+
+#include "btl_fastsm.h"
+
+static uint32_t whole_lines(size_t bytes)
+{
+    return (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE
+                       * MCA_BTL_FASTSM_LINE);
+}
+
+static void own_params(mca_btl_fastsm_layout_params_t *params)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const mca_btl_base_module_t *btl = &mca_btl_fastsm_module.super;
+
+    params->n_local = component->n_local;
+    params->fifo_depth = component->fifo_depth;
+    params->bell_stride = component->bell_stride;
+    params->eager_count = component->eager_buffers;
+    params->eager_size = whole_lines(btl->btl_eager_limit);
+    params->max_count = component->max_buffers;
+    params->max_size = whole_lines(btl->btl_max_send_size);
+}
+
+/* The demand travels in the hints, so that the pool makes exactly what the layout needs. */
+static mca_mpool_fastsm_module_t *get_segment(uint64_t total)
+{
+    mca_mpool_base_module_t *pool;
+    char hints[64];
+
+    snprintf(hints, sizeof(hints), "mpool=fastsm,segment_size=%llu", (unsigned long long) total);
+    pool = mca_mpool_base_module_lookup(hints);
+    if (NULL == mca_mpool_fastsm_module(pool)) {
+        opal_output_verbose(1, opal_btl_base_framework.framework_output,
+                            "btl:fastsm: mpool/fastsm did not make a segment of %llu bytes",
+                            (unsigned long long) total);
+        return NULL;
+    }
+    return mca_mpool_fastsm_module(pool);
+}
+
+int mca_btl_fastsm_segment_create(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_layout_params_t params;
+    mca_btl_fastsm_segment_hdr_t *hdr;
+
+    component->n_local = 1 + (uint32_t) opal_process_info.num_local_peers;
+    own_params(&params);
+    if (0 != mca_btl_fastsm_layout(&params, &component->layout)) {
+        opal_show_help(MCA_BTL_FASTSM_HELP, "impossible layout", true, params.n_local,
+                       params.fifo_depth, params.eager_count, params.eager_size, params.max_count,
+                       params.max_size);
+        return OPAL_ERR_BAD_PARAM;
+    }
+
+    component->segment = get_segment(component->layout.total);
+    if (NULL == component->segment) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    component->base = (char *) component->segment->base;
+    component->me.total = component->segment->size;
+    component->me.fd = component->segment->fd;
+
+    hdr = (mca_btl_fastsm_segment_hdr_t *) component->base;
+    hdr->magic = MCA_BTL_FASTSM_SEGMENT_MAGIC;
+    hdr->version = MCA_BTL_FASTSM_LAYOUT_VERSION;
+    hdr->local_index = component->me.local_index;
+    hdr->total = component->layout.total;
+    hdr->pid = component->me.pid;
+    hdr->params = params;
+    memcpy(hdr->nonce, component->me.nonce, sizeof(hdr->nonce));
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_fastsm_segment_release(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    if (NULL != component->segment) {
+        component->segment->super.mpool_finalize(&component->segment->super);
+    }
+    component->segment = NULL;
+    component->base = NULL;
+}
+
+/* What we map has to be the very segment that was announced: another process may have got the
+ * same process id or descriptor number since. */
+static const char *check_segment(const mca_btl_fastsm_modex_t *modex, const char *base,
+                                 mca_btl_fastsm_layout_t *layout)
+{
+    mca_btl_fastsm_segment_hdr_t hdr;
+
+    memcpy(&hdr, base, sizeof(hdr));
+    if (MCA_BTL_FASTSM_SEGMENT_MAGIC != hdr.magic
+        || MCA_BTL_FASTSM_LAYOUT_VERSION != hdr.version) {
+        return "no fastsm segment of this version";
+    }
+    if (0 != memcmp(hdr.nonce, modex->nonce, sizeof(hdr.nonce))) {
+        return "another nonce";
+    }
+    if (hdr.local_index != modex->local_index
+        || hdr.params.n_local != mca_btl_fastsm_component.n_local) {
+        return "another numbering of the local processes";
+    }
+    if (0 != mca_btl_fastsm_layout(&hdr.params, layout) || layout->total != hdr.total
+        || layout->total > modex->total) {
+        return "a layout that does not fit its length";
+    }
+    return NULL;
+}
+
+static int open_segment(const mca_btl_fastsm_modex_t *modex, const char **why)
+{
+    struct stat status;
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) modex->pid, (int) modex->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (-1 == fd) {
+        *why = strerror(errno);
+        return -1;
+    }
+    if (0 != fstat(fd, &status) || !S_ISREG(status.st_mode)
+        || (uint64_t) status.st_size != modex->total
+        || modex->total < sizeof(mca_btl_fastsm_segment_hdr_t)) {
+        *why = "not a file of the announced length";
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex,
+                                  mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_layout_t layout;
+    const char *why = NULL;
+    char *base;
+    int fd;
+
+    fd = open_segment(modex, &why);
+    if (-1 == fd) {
+        goto err_say;
+    }
+    base = (char *) mmap(NULL, modex->total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (MAP_FAILED == (void *) base) {
+        why = strerror(errno);
+    }
+    close(fd);
+    if (NULL != why) {
+        goto err_say;
+    }
+
+    why = check_segment(modex, base, &layout);
+    if (NULL != why) {
+        munmap(base, modex->total);
+        goto err_say;
+    }
+
+    endpoint->base = base;
+    endpoint->size = modex->total;
+    endpoint->layout = layout;
+    return OPAL_SUCCESS;
+
+err_say:
+    opal_output_verbose(1, opal_btl_base_framework.framework_output,
+                        "btl:fastsm: segment of local process %u (pid %d, descriptor %d): %s",
+                        modex->local_index, (int) modex->pid, (int) modex->fd, why);
+    return OPAL_ERR_UNREACH;
+}
+
+void mca_btl_fastsm_segment_detach(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (NULL != endpoint->base) {
+        munmap(endpoint->base, endpoint->size);
+    }
+    endpoint->base = NULL;
+    endpoint->size = 0;
+}

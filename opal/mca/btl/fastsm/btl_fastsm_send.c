@@ -1,0 +1,174 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Sending a descriptor.
+ */
+
+#include "opal_config.h"
+
+#include "btl_fastsm.h"
+
+void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    if (!endpoint->on_active) {
+        opal_list_append(&component->active, &endpoint->active.super);
+        endpoint->on_active = true;
+        ++component->deferred;
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+/* Callbacks are never called from send, because its caller may hold locks or be in the middle
+ * of counting what it sends; progress does it. */
+void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    opal_list_append(&component->done, &frag->base.super.super);
+    ++component->deferred;
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag,
+                        mca_btl_base_tag_t tag)
+{
+    const size_t length = frag->segment.seg_len;
+    const uint32_t slots = fastsm_fifo_slots(length);
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, slots);
+
+    if (NULL == head) {
+        return false;
+    }
+    head->u.head.length = (uint16_t) length;
+    head->u.head.tag = tag;
+    head->u.head.flags = 0;
+    fastsm_fifo_scatter(head, 0, frag->segment.seg_addr.pval, length);
+    fastsm_fifo_commit(&endpoint->out, head, slots);
+    return true;
+}
+
+static bool post_reference(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                           mca_btl_base_tag_t tag)
+{
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, 1);
+    const char *data = (const char *) frag->segment.seg_addr.pval;
+    mca_btl_fastsm_pool_ref_t reference = {
+        .offset = frag->offset + (uint64_t) (data - (const char *) frag->buffer),
+        .length = (uint32_t) frag->segment.seg_len,
+    };
+
+    if (NULL == head) {
+        return false;
+    }
+    head->u.head.length = sizeof(reference);
+    head->u.head.tag = tag;
+    head->u.head.flags = MCA_BTL_FASTSM_SLOT_POOL;
+    memcpy(head->u.head.data, &reference, sizeof(reference));
+
+    frag->position = endpoint->out.write_pos;
+    fastsm_fifo_commit(&endpoint->out, head, 1);
+
+    opal_list_append(&endpoint->in_flight, &frag->base.super.super);
+    ++endpoint->n_in_flight;
+    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags) {
+        ++endpoint->n_waiting;
+        mca_btl_fastsm_activate(endpoint);
+    }
+    return true;
+}
+
+bool mca_btl_fastsm_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                         mca_btl_base_tag_t tag, bool *in_flight)
+{
+    *in_flight = frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes;
+    return *in_flight ? post_reference(endpoint, frag, tag) : post_inline(endpoint, frag, tag);
+}
+
+void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const uint32_t read_pos = fastsm_load_read_pos(endpoint->out.shared_read_pos);
+
+    /* a position that we have not written yet says nothing */
+    if (endpoint->out.write_pos - read_pos > endpoint->out.depth) {
+        return;
+    }
+    endpoint->out.read_pos = read_pos;
+
+    while (!opal_list_is_empty(&endpoint->in_flight)) {
+        mca_btl_fastsm_frag_t *frag
+            = (mca_btl_fastsm_frag_t *) opal_list_get_first(&endpoint->in_flight);
+
+        if (0 >= (int32_t) (read_pos - frag->position)) {
+            break;
+        }
+        opal_list_remove_first(&endpoint->in_flight);
+        --endpoint->n_in_flight;
+        if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags) {
+            --endpoint->n_waiting;
+            mca_btl_fastsm_complete_later(frag);
+        } else {
+            mca_btl_fastsm_frag_return(frag);
+        }
+    }
+}
+
+/**
+ * Sends a descriptor from btl_alloc or btl_prepare_src.
+ *
+ * @return  1 when the caller is through with it: no callback comes, and the
+ *          descriptor is ours if it had BTL_OWNERSHIP, else the caller's.
+ *          OPAL_SUCCESS when the callback comes later, from progress
+ */
+int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag)
+{
+    mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) des;
+    bool posted = false, in_flight = false;
+
+    (void) btl;
+    frag->endpoint = endpoint;
+    frag->tag = tag;
+
+    /* Large buffers are few: whoever fills them one after the other is told when the peer has
+     * emptied one.  And an owner must not touch a buffer that the peer still reads. */
+    if (frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes
+        && (MCA_BTL_FASTSM_FRAG_MAX == frag->frag_class
+            || !(MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & des->des_flags))) {
+        des->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    }
+
+    OPAL_THREAD_LOCK(&endpoint->lock);
+    if (OPAL_LIKELY(0 == endpoint->n_pending)) {
+        posted = mca_btl_fastsm_post(endpoint, frag, tag, &in_flight);
+    }
+    if (OPAL_UNLIKELY(!posted)) {
+        des->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+        opal_list_append(&endpoint->pending, &des->super.super);
+        ++endpoint->n_pending;
+        mca_btl_fastsm_activate(endpoint);
+    }
+    OPAL_THREAD_UNLOCK(&endpoint->lock);
+
+    if (!posted || in_flight) {
+        /* from here on the frag may already be somebody else's */
+        return !posted || (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & des->des_flags) ? OPAL_SUCCESS : 1;
+    }
+    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & des->des_flags) {
+        mca_btl_fastsm_complete_later(frag);
+        return OPAL_SUCCESS;
+    }
+    if (MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & des->des_flags) {
+        mca_btl_fastsm_frag_return(frag);
+    }
+    return 1;
+}

@@ -1,0 +1,146 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Sending at once, without a descriptor.
+ */
+
+#include "opal_config.h"
+
+#include "btl_fastsm.h"
+
+/* The shortest way: header and contiguous payload straight into the slots. */
+static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void *header,
+                                size_t header_size, const void *payload, size_t payload_size,
+                                mca_btl_base_tag_t tag)
+{
+    const size_t length = header_size + payload_size;
+    const uint32_t slots = fastsm_fifo_slots(length);
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, slots);
+
+    if (OPAL_UNLIKELY(NULL == head)) {
+        return false;
+    }
+    head->u.head.length = (uint16_t) length;
+    head->u.head.tag = tag;
+    head->u.head.flags = 0;
+    if (OPAL_LIKELY(1 == slots)) {
+        fastsm_copy_small(head->u.head.data, header, header_size);
+        fastsm_copy_small(head->u.head.data + header_size, payload, payload_size);
+    } else {
+        fastsm_fifo_scatter(head, 0, header, header_size);
+        fastsm_fifo_scatter(head, header_size, payload, payload_size);
+    }
+    fastsm_fifo_commit(&endpoint->out, head, slots);
+    return true;
+}
+
+/* Room is made sure of before anything is packed, so a refusal leaves the convertor as it was. */
+static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                       opal_convertor_t *convertor, const void *header, size_t header_size,
+                       size_t payload_size, mca_btl_base_tag_t tag, bool *in_flight)
+{
+    const uint32_t slots = frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes
+                               ? 1
+                               : fastsm_fifo_slots(frag->segment.seg_len);
+    char *data = (char *) frag->segment.seg_addr.pval;
+    size_t packed = payload_size;
+    uint32_t iov_count = 1;
+    struct iovec iov;
+
+    /* twice: what is left of the ring may have to be padded over */
+    if (0 != endpoint->n_pending || !fastsm_fifo_room(&endpoint->out, 2 * slots)) {
+        return false;
+    }
+    memcpy(data, header, header_size);
+    if (0 < payload_size) {
+        iov.iov_base = (IOVBASE_TYPE *) (data + header_size);
+        iov.iov_len = payload_size;
+        if (0 > opal_convertor_pack(convertor, &iov, &iov_count, &packed)
+            || packed != payload_size) {
+            return false;
+        }
+    }
+    return mca_btl_fastsm_post(endpoint, frag, tag, in_flight);
+}
+
+static int sendi_other(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_t *endpoint,
+                       opal_convertor_t *convertor, const void *header, size_t header_size,
+                       size_t payload_size, uint8_t order, uint32_t flags,
+                       mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    bool sent, in_flight = false;
+    mca_btl_base_descriptor_t *des;
+
+    if (NULL != descriptor) {
+        *descriptor = NULL;
+    }
+    des = mca_btl_fastsm_alloc(btl, endpoint, order, header_size + payload_size,
+                               MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    if (OPAL_UNLIKELY(NULL == des)) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+
+    OPAL_THREAD_LOCK(&endpoint->lock);
+    sent = sendi_frag(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, header, header_size,
+                      payload_size, tag, &in_flight);
+    OPAL_THREAD_UNLOCK(&endpoint->lock);
+
+    if (OPAL_LIKELY(sent)) {
+        if (!in_flight) {
+            mca_btl_fastsm_free(btl, des);
+        }
+        return OPAL_SUCCESS;
+    }
+    if (NULL != descriptor) {
+        des->des_flags = flags;
+        *descriptor = des;
+    } else {
+        mca_btl_fastsm_free(btl, des);
+    }
+    return OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+/**
+ * Sends header and payload at once and completely, or not at all.
+ *
+ * @param descriptor  when nothing was sent: a descriptor of the right size for
+ *                    the caller to fill and send, or NULL.  May be NULL
+ * @return            OPAL_SUCCESS or OPAL_ERR_OUT_OF_RESOURCE
+ */
+int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags,
+                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+{
+    void *payload = NULL;
+    bool sent = false;
+
+    if (OPAL_LIKELY(header_size + payload_size <= mca_btl_fastsm_component.inline_bytes
+                    && (0 == payload_size || !opal_convertor_need_buffers(convertor)))) {
+        if (0 < payload_size) {
+            opal_convertor_get_current_pointer(convertor, &payload);
+        }
+        OPAL_THREAD_LOCK(&endpoint->lock);
+        if (OPAL_LIKELY(0 == endpoint->n_pending)) {
+            sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
+        }
+        OPAL_THREAD_UNLOCK(&endpoint->lock);
+        if (OPAL_LIKELY(sent)) {
+            return OPAL_SUCCESS;
+        }
+        if (NULL != descriptor) {
+            *descriptor = mca_btl_fastsm_alloc(btl, endpoint, order, header_size + payload_size,
+                                               flags);
+        }
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+
+    return sendi_other(btl, endpoint, convertor, header, header_size, payload_size, order, flags,
+                       tag, descriptor);
+}

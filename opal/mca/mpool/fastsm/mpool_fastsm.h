@@ -1,0 +1,96 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * A memory pool that makes shared segments of the size its user computed.
+ *
+ * btl/fastsm asks for a segment with
+ *
+ *     mca_mpool_base_module_lookup("mpool=fastsm,segment_size=BYTES")
+ *
+ * and finds in the derived module what the general interface cannot say:
+ * where the segment is, how long, and by which descriptor a peer opens it.
+ */
+
+#ifndef MCA_MPOOL_FASTSM_H
+#define MCA_MPOOL_FASTSM_H
+
+#include "opal_config.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "opal/class/opal_list.h"
+#include "opal/mca/mpool/mpool.h"
+#include "opal/threads/mutex.h"
+
+BEGIN_C_DECLS
+
+/** the bytes "fastsmM1" as a little-endian number */
+#define MCA_MPOOL_FASTSM_MAGIC UINT64_C(0x314d6d7374736166)
+
+typedef struct {
+    mca_mpool_base_component_t super;
+    size_t min_size;      /**< parameter: a segment is at least this long, bytes */
+    size_t max_size;      /**< parameter: and at most this long; 0 is no limit */
+    opal_list_t segments; /**< all living segments, see mca_mpool_fastsm_segment_t */
+    opal_mutex_t lock;    /**< protects the list and `taken` of its items */
+} mca_mpool_fastsm_component_t;
+
+/**
+ * One segment and the module that stands for it.  Owned by the component's
+ * list; released by mpool_finalize or, at the latest, when the component closes.
+ */
+typedef struct {
+    mca_mpool_base_module_t super;
+    uint64_t magic; /**< MCA_MPOOL_FASTSM_MAGIC */
+    void *base;     /**< mapped read and write, zeroed */
+    size_t size;    /**< bytes, the length of the file */
+    int fd;         /**< nameless file, closed on exec */
+    bool taken;     /**< mpool_alloc has handed the segment out */
+    void *item;     /**< list item that refers to this module */
+} mca_mpool_fastsm_module_t;
+
+/** list item of the component's list of segments */
+typedef struct {
+    opal_list_item_t super;
+    mca_mpool_fastsm_module_t *module;
+} mca_mpool_fastsm_segment_t;
+
+OBJ_CLASS_DECLARATION(mca_mpool_fastsm_segment_t);
+
+OPAL_DECLSPEC extern mca_mpool_fastsm_component_t mca_mpool_fastsm_component;
+
+/**
+ * Makes a segment of at least `size` bytes.
+ *
+ * @param size    bytes
+ * @param module  result, written on success only
+ * @return        OPAL_SUCCESS; OPAL_ERR_OUT_OF_RESOURCE after a help text that
+ *                says what is missing
+ */
+int mca_mpool_fastsm_module_create(size_t size, mca_mpool_fastsm_module_t **module);
+
+/**
+ * The derived module, or NULL when `module` belongs to another component.
+ */
+static inline mca_mpool_fastsm_module_t *mca_mpool_fastsm_module(mca_mpool_base_module_t *module)
+{
+    mca_mpool_fastsm_module_t *derived = (mca_mpool_fastsm_module_t *) module;
+
+    if (NULL == module || NULL == module->mpool_component
+        || 0 != strcmp(module->mpool_component->mpool_version.mca_component_name, "fastsm")
+        || MCA_MPOOL_FASTSM_MAGIC != derived->magic) {
+        return NULL;
+    }
+    return derived;
+}
+
+END_C_DECLS
+
+#endif /* MCA_MPOOL_FASTSM_H */
