@@ -16,6 +16,7 @@
 #include "compat/fastpath_opal_compat.h"
 
 #include "ompi/communicator/communicator.h"
+#include "ompi/proc/proc.h"
 
 /**
  * The communicator's identifier as it travels in a match header.
@@ -25,6 +26,12 @@
 static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
 {
     return (uint32_t) comm->c_contextid;
+}
+
+/** @return the name of the host that a process runs on, for messages to the user */
+static inline const char *fastpath_proc_hostname(const ompi_proc_t *proc)
+{
+    return NULL == proc->super.proc_hostname ? "another host" : proc->super.proc_hostname;
 }
 
 #endif /* FASTPATH_OMPI_COMPAT_H */

@@ -114,4 +114,22 @@ static inline void fastpath_btl_deliver(mca_btl_base_module_t *btl,
     reg->cbfunc(btl, tag, des, reg->cbdata);
 }
 
+/* Types of 5.0 and later for what opal_thread_* and opal_atomic_* work on. */
+typedef volatile int32_t opal_atomic_int32_t;
+typedef volatile int64_t opal_atomic_int64_t;
+
+/**
+ * Define a function `name` to register with bml_register() that passes what arrived to
+ * `handler(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments, size_t num_segments)`.
+ * The segments are valid during the call only.
+ */
+#define FASTPATH_BTL_RECV_CALLBACK(name, handler)                                             \
+    static void name(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,                      \
+                     mca_btl_base_descriptor_t *des, void *cbdata)                            \
+    {                                                                                         \
+        (void) tag;                                                                           \
+        (void) cbdata;                                                                        \
+        handler(btl, des->des_segments, des->des_segment_count);                              \
+    }
+
 #endif /* FASTPATH_OPAL_COMPAT_H */

@@ -1,0 +1,109 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * pml/fastpath: all of MPI point-to-point over whatever BTLs there are.
+ * docs/data-path.md says which file serves which step of a message's life.
+ */
+#ifndef MCA_PML_FASTPATH_H
+#define MCA_PML_FASTPATH_H
+
+#include "ompi_config.h"
+
+#include "opal/class/opal_free_list.h"
+#include "opal/class/opal_hash_table.h"
+#include "opal/class/opal_list.h"
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/bml/base/base.h"
+#include "ompi/mca/bml/bml.h"
+#include "ompi/mca/pml/base/base.h"
+#include "ompi/mca/pml/pml.h"
+#include "ompi/message/message.h"
+#include "ompi/proc/proc.h"
+#include "ompi/request/request.h"
+
+#include "fastpath_ompi_compat.h"
+
+BEGIN_C_DECLS
+
+/** The module, its parameters and everything process-wide. */
+typedef struct {
+    mca_pml_base_module_t super;
+
+    /* parameters, fixed after register() */
+    int priority;               /**< reported when named; selection needs the name */
+    unsigned send_depth;        /**< FRAGs in flight per message */
+    unsigned put_depth;         /**< PUTs in flight per message */
+    unsigned get_depth;         /**< BTL gets in flight per message */
+    unsigned unexpected_inline; /**< bytes of an unexpected message kept without malloc */
+    unsigned free_list_inc;     /**< objects that a free list grows by */
+    bool use_get;               /**< offer large messages to be read with BTL get */
+    bool use_put;               /**< ask for large messages to be written with BTL put */
+
+    /** protects peers, orphans and retries; never held across a call into a BTL */
+    opal_mutex_t lock;
+    opal_hash_table_t peers;         /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
+    opal_list_t orphans;             /**< messages whose communicator does not exist here yet */
+    opal_list_t retries;             /**< mca_pml_fastpath_retry_t in the order they were refused */
+    opal_atomic_int32_t num_retries; /**< length of retries, read without the lock */
+
+    opal_free_list_t messages; /**< mca_pml_fastpath_message_t */
+    opal_free_list_t rdmas;    /**< mca_pml_fastpath_rdma_t */
+    opal_free_list_t ranges;   /**< mca_pml_fastpath_range_t */
+    opal_free_list_t packets;  /**< mca_pml_fastpath_packet_t */
+    bool enabled;              /**< the lists above exist */
+} mca_pml_fastpath_t;
+
+extern mca_pml_fastpath_t mca_pml_fastpath;
+OMPI_DECLSPEC extern mca_pml_base_component_t mca_pml_fastpath_component;
+
+/* pml_fastpath_module.c: the ends of life; see pml.h for arguments and results */
+int mca_pml_fastpath_enable(bool enable);
+int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs);
+int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs);
+int mca_pml_fastpath_add_comm(ompi_communicator_t *comm);
+int mca_pml_fastpath_del_comm(ompi_communicator_t *comm);
+void mca_pml_fastpath_close(void);
+
+/* one file per verb; see pml.h for arguments and results */
+int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                                mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                                ompi_request_t **request);
+int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request);
+int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                          mca_pml_base_send_mode_t mode, ompi_communicator_t *comm);
+int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                                ompi_communicator_t *comm, ompi_request_t **request);
+int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                           ompi_communicator_t *comm, ompi_request_t **request);
+int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                          ompi_communicator_t *comm, ompi_status_public_t *status);
+int mca_pml_fastpath_imrecv(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **message,
+                            ompi_request_t **request);
+int mca_pml_fastpath_mrecv(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **message,
+                           ompi_status_public_t *status);
+int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *matched,
+                            ompi_status_public_t *status);
+int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status);
+int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched, ompi_message_t **message,
+                             ompi_status_public_t *status);
+int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_message_t **message,
+                            ompi_status_public_t *status);
+int mca_pml_fastpath_start(size_t count, ompi_request_t **requests);
+int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose);
+
+/**
+ * Say on stderr what went wrong and end the job.
+ *
+ * @param topic  of help-mpi-pml-fastpath.txt; its two %s take what and reason
+ */
+void mca_pml_fastpath_abort(const char *topic, const char *what, const char *reason) __opal_attribute_noreturn__;
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_H */

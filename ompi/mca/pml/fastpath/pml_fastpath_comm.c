@@ -1,0 +1,109 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include <stdlib.h>
+
+#include "pml_fastpath_comm.h"
+#include "pml_fastpath_recvfrag.h"
+
+static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
+{
+    OBJ_CONSTRUCT(&pml_comm->lock, opal_mutex_t);
+    pml_comm->size = 0;
+    pml_comm->members = NULL;
+}
+
+/* Messages that nobody received before the communicator was freed go with it. */
+static void messages_release(mca_pml_fastpath_matcher_t *matcher, mca_pml_fastpath_match_link_t *list)
+{
+    while (!mca_pml_fastpath_match_empty(list)) {
+        mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(list->next, MCA_PML_FASTPATH_MATCH_ALL);
+
+        mca_pml_fastpath_match_take(matcher, msg);
+        mca_pml_fastpath_message_return(mca_pml_fastpath_message_of(msg));
+    }
+}
+
+static void member_free(mca_pml_fastpath_member_t *member)
+{
+    opal_list_item_t *item;
+
+    while (NULL != (item = opal_list_remove_first(&member->early))) {
+        mca_pml_fastpath_message_return((mca_pml_fastpath_message_t *) item);
+    }
+    OBJ_DESTRUCT(&member->early);
+    if (NULL != member->peer) {
+        OBJ_RELEASE(member->peer);
+    }
+    free(member);
+}
+
+static void comm_destruct(mca_pml_fastpath_comm_t *pml_comm)
+{
+    if (NULL != pml_comm->members) {
+        messages_release(&pml_comm->matcher, &pml_comm->matcher.all.unexpected);
+        messages_release(&pml_comm->matcher, &pml_comm->matcher.internal);
+        for (int rank = 0; rank < pml_comm->size; ++rank) {
+            if (NULL != pml_comm->members[rank]) {
+                member_free(pml_comm->members[rank]);
+            }
+        }
+        free(pml_comm->members);
+        mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
+    }
+    OBJ_DESTRUCT(&pml_comm->lock);
+}
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_comm_t, opal_object_t, comm_construct, comm_destruct);
+
+int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, int size)
+{
+    if (0 != mca_pml_fastpath_matcher_init(&pml_comm->matcher)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    pml_comm->members = calloc(0 == size ? 1 : (size_t) size, sizeof(pml_comm->members[0]));
+    if (NULL == pml_comm->members) {
+        mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    pml_comm->size = size;
+    return OMPI_SUCCESS;
+}
+
+mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_t *pml_comm, int rank)
+{
+    mca_pml_fastpath_member_t *member = calloc(1, sizeof(*member));
+    void *none = NULL;
+
+    if (NULL == member) {
+        return NULL;
+    }
+    OBJ_CONSTRUCT(&member->early, opal_list_t);
+    member->expected = 1;
+    /* two threads may come here for the same rank, one of them with the communicator locked */
+    opal_atomic_wmb();
+    if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((volatile intptr_t *) &pml_comm->members[rank], &none, member)) {
+        OBJ_DESTRUCT(&member->early);
+        free(member);
+    }
+    return pml_comm->members[rank];
+}
+
+bool mca_pml_fastpath_member_connect(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank)
+{
+    ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
+    mca_pml_fastpath_peer_t *peer = NULL == proc ? NULL : mca_pml_fastpath_peer_get(proc);
+    void *none = NULL;
+
+    if (NULL == peer) {
+        return false;
+    }
+    opal_atomic_wmb();
+    if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((volatile intptr_t *) &member->peer, &none, peer)) {
+        OBJ_RELEASE(peer); /* another thread was first; it found the same peer */
+    }
+    return true;
+}

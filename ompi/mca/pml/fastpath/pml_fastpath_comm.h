@@ -1,0 +1,93 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What a communicator knows: its members' sequence numbers and the two queues
+ * of matching.
+ */
+#ifndef MCA_PML_FASTPATH_COMM_H
+#define MCA_PML_FASTPATH_COMM_H
+
+#include "pml_fastpath.h"
+
+#include "pml_fastpath_hdr.h"
+#include "pml_fastpath_match.h"
+#include "pml_fastpath_peer.h"
+
+BEGIN_C_DECLS
+
+/** A message without a receive: unexpected, out of sequence, or of an unknown communicator. */
+typedef struct {
+    opal_free_list_item_t super;      /**< links early and orphaned messages */
+    mca_pml_fastpath_match_msg_t msg; /**< links unexpected ones */
+    mca_btl_base_module_t *btl;       /**< it came by */
+    size_t size;                      /**< bytes at hdr: header and what followed it */
+    mca_pml_fastpath_hdr_t *hdr;      /**< in inlined, or malloc'ed when that is too small */
+    uint64_t inlined[];               /**< mca_pml_fastpath.unexpected_inline bytes */
+} mca_pml_fastpath_message_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_message_t);
+
+/** A member of a communicator (of the remote group, for an intercommunicator). */
+typedef struct {
+    mca_pml_fastpath_peer_t *peer;  /**< holds a reference; NULL until we send to it or receive from it */
+    opal_atomic_int32_t sent;       /**< sequence number of the last message sent to it */
+    uint16_t expected;              /**< sequence number of the next message from it */
+    opal_list_t early;              /**< its messages that came before their turn, by sequence number */
+} mca_pml_fastpath_member_t;
+
+/** Hangs on ompi_communicator_t as c_pml_comm. */
+typedef struct {
+    opal_object_t super;
+    opal_mutex_t lock; /**< protects the matcher and the receiving side of the members */
+    mca_pml_fastpath_matcher_t matcher;
+    int size;                            /**< members */
+    mca_pml_fastpath_member_t **members; /**< by rank; NULL until first used */
+} mca_pml_fastpath_comm_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_comm_t);
+
+/** @return our part of a communicator */
+static inline mca_pml_fastpath_comm_t *mca_pml_fastpath_comm(const ompi_communicator_t *comm)
+{
+    return (mca_pml_fastpath_comm_t *) comm->c_pml_comm;
+}
+
+/**
+ * Prepare the members' table.
+ * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
+ */
+int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, int size);
+
+/** Make a member on first use. @return NULL when memory is short */
+mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_t *pml_comm, int rank);
+
+/** @return the member of that rank, made on first use; NULL when memory is short */
+static inline mca_pml_fastpath_member_t *mca_pml_fastpath_member(mca_pml_fastpath_comm_t *pml_comm, int rank)
+{
+    mca_pml_fastpath_member_t *member = pml_comm->members[rank];
+
+    return OPAL_LIKELY(NULL != member) ? member : mca_pml_fastpath_member_create(pml_comm, rank);
+}
+
+/** Find a member's process and the BTLs that reach it. @return false when there are none */
+bool mca_pml_fastpath_member_connect(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank);
+
+/**
+ * @return the member of that rank with a peer that can be sent to, or NULL when
+ *         no BTL reaches it or memory is short
+ */
+static inline mca_pml_fastpath_member_t *mca_pml_fastpath_member_reach(ompi_communicator_t *comm, int rank)
+{
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), rank);
+
+    if (OPAL_UNLIKELY(NULL == member
+                      || (NULL == member->peer && !mca_pml_fastpath_member_connect(member, comm, rank)))) {
+        return NULL;
+    }
+    return member;
+}
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_COMM_H */

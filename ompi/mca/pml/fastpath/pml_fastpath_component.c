@@ -1,0 +1,139 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * register, open, init, finalize: what Open MPI calls before there is a module
+ * and after it has gone.
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/mca/common/fastpath/common_fastpath_param.h"
+
+#include "pml_fastpath.h"
+#include "pml_fastpath_hdr.h"
+
+static int component_register(void);
+static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads);
+static int component_finalize(void);
+
+mca_pml_base_component_t mca_pml_fastpath_component = {
+    .pmlm_version = {
+        MCA_PML_BASE_VERSION_2_0_0,
+        .mca_component_name = "fastpath",
+        MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+        .mca_register_component_params = component_register,
+    },
+    .pmlm_data = {MCA_BASE_METADATA_PARAM_NONE},
+    .pmlm_init = component_init,
+    .pmlm_finalize = component_finalize,
+};
+
+static const mca_common_fastpath_param_t params[] = {
+    {.name = "priority",
+     .text = "Priority among the PMLs that are considered; fastpath is considered only when it is named",
+     .type = MCA_COMMON_FASTPATH_INT,
+     .level = OPAL_INFO_LVL_9,
+     .storage = &mca_pml_fastpath.priority,
+     .value = 10,
+     .min = 0,
+     .max = INT32_MAX},
+    {.name = "send_pipeline_depth",
+     .text = "Fragments in flight per large message that is streamed",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_pml_fastpath.send_depth,
+     .value = 4,
+     .min = 1,
+     .max = 1024},
+    {.name = "put_pipeline_depth",
+     .text = "BTL put operations in flight per large message",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_pml_fastpath.put_depth,
+     .value = 4,
+     .min = 1,
+     .max = 1024},
+    {.name = "get_pipeline_depth",
+     .text = "BTL get operations in flight per large message",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_pml_fastpath.get_depth,
+     .value = 4,
+     .min = 1,
+     .max = 1024},
+    {.name = "use_get",
+     .text = "Let the receiver read large messages from the sender's memory where a BTL can get",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_pml_fastpath.use_get,
+     .value = 1},
+    {.name = "use_put",
+     .text = "Let the sender write large messages into the receiver's memory where a BTL can put",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_pml_fastpath.use_put,
+     .value = 1},
+    {.name = "unexpected_inline",
+     .text = "Bytes, header included, up to which a message that no receive waits for is kept without a malloc "
+             "of its own",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_8,
+     .storage = &mca_pml_fastpath.unexpected_inline,
+     .value = 128,
+     .min = sizeof(mca_pml_fastpath_hdr_t),
+     .max = 65536},
+    {.name = "free_list_inc",
+     .text = "Objects by which each list of requests and messages grows when it has run out",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_8,
+     .storage = &mca_pml_fastpath.free_list_inc,
+     .value = 64,
+     .min = 1,
+     .max = 65536},
+};
+
+static int component_register(void)
+{
+    const mca_base_component_t *component = &mca_pml_fastpath_component.pmlm_version;
+
+    if (!mca_common_fastpath_host_ok(component)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    mca_common_fastpath_help_dir();
+    return mca_common_fastpath_param_register(component, params, sizeof(params) / sizeof(params[0]));
+}
+
+/* btl/fastsm serves nobody until somebody who asked for it is there: that is us. */
+static void confirm_fastsm(void)
+{
+    mca_btl_base_selected_module_t *selected;
+
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t) {
+        const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(selected->btl_module);
+
+        if (NULL != ext) {
+            ext->confirm(selected->btl_module);
+        }
+    }
+}
+
+static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads)
+{
+    if (OMPI_SUCCESS != mca_bml_base_init(progress_threads, mpi_threads)) {
+        return NULL;
+    }
+    confirm_fastsm();
+    *priority = mca_pml_fastpath.priority;
+    return &mca_pml_fastpath.super;
+}
+
+static int component_finalize(void)
+{
+    mca_pml_fastpath_close();
+    return OMPI_SUCCESS;
+}

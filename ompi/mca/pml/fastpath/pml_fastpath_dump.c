@@ -1,0 +1,71 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "opal/util/output.h"
+
+#include "pml_fastpath_recvfrag.h"
+#include "pml_fastpath_recvreq.h"
+
+static void dump_posted(mca_pml_fastpath_match_post_t *post, void *ctx)
+{
+    const mca_pml_fastpath_recv_request_t *req
+        = (mca_pml_fastpath_recv_request_t *) ((char *) post - offsetof(mca_pml_fastpath_recv_request_t, req_post));
+
+    (void) ctx;
+    opal_output(0, "  posted: request %p source %d tag %d buffer %p count %zu", (const void *) req, post->src,
+                post->tag, req->req_recv.req_base.req_addr, req->req_recv.req_base.req_count);
+}
+
+static void dump_unexpected(mca_pml_fastpath_match_msg_t *msg, void *ctx)
+{
+    const mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_of(msg);
+
+    (void) ctx;
+    opal_output(0, "  unexpected: source %d tag %d sequence %u bytes %zu", msg->src, msg->tag,
+                message->hdr->hdr_match.hdr_seq, mca_pml_fastpath_message_length(message));
+}
+
+static void dump_member(int rank, mca_pml_fastpath_member_t *member, int verbose)
+{
+    mca_pml_fastpath_message_t *message;
+
+    opal_output(0, "  rank %d: last sent %u, next expected %u, %zu early, %d waiting for room", rank,
+                (uint16_t) member->sent, member->expected, opal_list_get_size(&member->early),
+                NULL == member->peer ? 0 : member->peer->queued);
+    OPAL_LIST_FOREACH(message, &member->early, mca_pml_fastpath_message_t) {
+        opal_output(0, "    early: tag %d sequence %u bytes %zu", message->hdr->hdr_match.hdr_tag,
+                    message->hdr->hdr_match.hdr_seq, mca_pml_fastpath_message_length(message));
+    }
+    if (0 < verbose && NULL != member->peer) {
+        mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_send;
+
+        for (size_t i = 0; i < mca_bml_base_btl_array_get_size(btls); ++i) {
+            mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(btls, i);
+
+            if (NULL != bml_btl->btl->btl_dump) {
+                bml_btl->btl->btl_dump(bml_btl->btl, bml_btl->btl_endpoint, verbose);
+            }
+        }
+    }
+}
+
+int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    opal_output(0, "communicator %s [%p] id %u rank %d: %zu posted, %zu unexpected", comm->c_name, (void *) comm,
+                fastpath_comm_cid(comm), comm->c_my_rank, pml_comm->matcher.posted, pml_comm->matcher.unexpected);
+    mca_pml_fastpath_match_each_posted(&pml_comm->matcher, dump_posted, NULL);
+    mca_pml_fastpath_match_each_unexpected(&pml_comm->matcher, dump_unexpected, NULL);
+    for (int rank = 0; rank < pml_comm->size; ++rank) {
+        if (NULL != pml_comm->members[rank]) {
+            dump_member(rank, pml_comm->members[rank], verbose);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    return OMPI_SUCCESS;
+}

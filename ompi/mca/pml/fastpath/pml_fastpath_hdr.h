@@ -1,0 +1,126 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Wire headers of pml/fastpath. Every message that a BTL carries for us begins
+ * with one of them; the BTL tag says which, and so does hdr_type.
+ *
+ * Both ends run the same build of Open MPI on machines of one byte order
+ * (checked when a process is first met), so the headers travel as they are.
+ * Pointers to the other side's requests travel as opaque 64-bit values.
+ */
+#ifndef MCA_PML_FASTPATH_HDR_H
+#define MCA_PML_FASTPATH_HDR_H
+
+#include <stdint.h>
+
+/** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
+enum {
+    MCA_PML_FASTPATH_HDR_MATCH = 1,    /**< a whole message, sent eagerly */
+    MCA_PML_FASTPATH_HDR_RNDV = 2,     /**< first part of a message that waits for its receive */
+    MCA_PML_FASTPATH_HDR_RGET = 3,     /**< a message that the receiver may read from our memory */
+    MCA_PML_FASTPATH_HDR_ACK = 4,      /**< receiver to sender: stream this range of the message */
+    MCA_PML_FASTPATH_HDR_FRAG = 5,     /**< one piece of a streamed range */
+    MCA_PML_FASTPATH_HDR_PUT = 6,      /**< receiver to sender: write this range into my memory */
+    MCA_PML_FASTPATH_HDR_PUT_DONE = 7, /**< sender to receiver: the range has been written */
+    MCA_PML_FASTPATH_HDR_GET_DONE = 8, /**< receiver to sender: the whole message has been read */
+    MCA_PML_FASTPATH_HDR_MAX
+};
+
+/** Flags of the headers. */
+enum {
+    /** RNDV: the sender's data is one piece of memory, so a PUT is possible */
+    MCA_PML_FASTPATH_HDR_FLAG_CONTIG = 0x01,
+    /** ACK: the first answer to this message; hdr_wanted is valid */
+    MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
+    /** PUT_DONE: the write failed; the range arrives in FRAGs instead */
+    MCA_PML_FASTPATH_HDR_FLAG_FAILED = 0x04,
+};
+
+/**
+ * Matching information, at the front of MATCH, RNDV and RGET. 16 bytes: with the
+ * 8 that btl/fastsm puts before it, 40 bytes of user data fit into a cache line.
+ */
+typedef struct {
+    uint8_t hdr_type;  /**< MCA_PML_FASTPATH_HDR_* */
+    uint8_t hdr_flags; /**< MCA_PML_FASTPATH_HDR_FLAG_* */
+    uint16_t hdr_seq;  /**< number of the message within (communicator, sender) */
+    uint32_t hdr_ctx;  /**< communicator, by its index at the receiver */
+    int32_t hdr_src;   /**< sender's rank in the communicator */
+    int32_t hdr_tag;   /**< MPI tag; negative ones are Open MPI's own traffic */
+} mca_pml_fastpath_match_hdr_t;
+_Static_assert(16 == sizeof(mca_pml_fastpath_match_hdr_t), "a slot's header has 16 bytes for matching");
+
+/** RNDV: followed by the first bytes of the message, possibly all or none of them. */
+typedef struct {
+    mca_pml_fastpath_match_hdr_t hdr_match;
+    uint64_t hdr_length;  /**< bytes in the whole message */
+    uint64_t hdr_src_req; /**< sender's request, given back in ACK, PUT and GET_DONE */
+} mca_pml_fastpath_rndv_hdr_t;
+
+/** RGET: followed by the sender's registration handle, and no data. */
+typedef struct {
+    mca_pml_fastpath_rndv_hdr_t hdr_rndv;
+    uint64_t hdr_address;     /**< of the message in the sender's memory */
+    uint32_t hdr_handle_size; /**< bytes of registration handle that follow */
+    uint32_t hdr_padding;
+} mca_pml_fastpath_rget_hdr_t;
+
+/** ACK: the receive is known; send bytes [hdr_offset, hdr_offset + hdr_length) in FRAGs. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[6];
+    uint64_t hdr_src_req; /**< sender's request */
+    uint64_t hdr_dst_req; /**< receiver's request, for the FRAGs */
+    uint64_t hdr_offset;  /**< first byte to stream */
+    uint64_t hdr_length;  /**< bytes to stream, may be 0 */
+    uint64_t hdr_wanted;  /**< FLAG_FIRST: bytes that will leave the sender from now on, by FRAG and PUT together */
+} mca_pml_fastpath_ack_hdr_t;
+
+/** FRAG: followed by data. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[6];
+    uint64_t hdr_dst_req; /**< receiver's request */
+    uint64_t hdr_offset;  /**< of the data within the message, bytes */
+} mca_pml_fastpath_frag_hdr_t;
+
+/** PUT: followed by the receiver's registration handle. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[2];
+    uint32_t hdr_handle_size; /**< bytes of registration handle that follow */
+    uint64_t hdr_src_req;     /**< sender's request */
+    uint64_t hdr_dst_req;     /**< receiver's request, for FRAGs should the write fail */
+    uint64_t hdr_rdma;        /**< receiver's record of the operation, given back in PUT_DONE */
+    uint64_t hdr_address;     /**< where to write in the receiver's memory */
+    uint64_t hdr_offset;      /**< of the range within the message, bytes */
+    uint64_t hdr_length;      /**< bytes */
+} mca_pml_fastpath_put_hdr_t;
+
+/** PUT_DONE and GET_DONE. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[6];
+    uint64_t hdr_id; /**< PUT_DONE: hdr_rdma of the PUT; GET_DONE: the sender's request */
+} mca_pml_fastpath_done_hdr_t;
+
+/** Any header without what follows it. */
+typedef union {
+    uint8_t hdr_type;
+    mca_pml_fastpath_match_hdr_t hdr_match;
+    mca_pml_fastpath_rndv_hdr_t hdr_rndv;
+    mca_pml_fastpath_rget_hdr_t hdr_rget;
+    mca_pml_fastpath_ack_hdr_t hdr_ack;
+    mca_pml_fastpath_frag_hdr_t hdr_frag;
+    mca_pml_fastpath_put_hdr_t hdr_put;
+    mca_pml_fastpath_done_hdr_t hdr_done;
+} mca_pml_fastpath_hdr_t;
+
+#endif /* MCA_PML_FASTPATH_HDR_H */

@@ -1,0 +1,118 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "pml_fastpath_recvfrag.h"
+
+static void message_status(const mca_pml_fastpath_message_t *message, ompi_status_public_t *status)
+{
+    if (MPI_STATUS_IGNORE != status) {
+        status->MPI_SOURCE = message->hdr->hdr_match.hdr_src;
+        status->MPI_TAG = message->hdr->hdr_match.hdr_tag;
+        status->MPI_ERROR = MPI_SUCCESS;
+        status->_ucount = mca_pml_fastpath_message_length(message);
+        status->_cancelled = 0;
+    }
+}
+
+/* Look for a message that nobody has received. With take it is the caller's; its status is read under
+ * the lock in any case, because otherwise another thread may receive it meanwhile. */
+static mca_pml_fastpath_message_t *look(int src, int tag, ompi_communicator_t *comm, bool take,
+                                        ompi_status_public_t *status)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_message_t *message = NULL;
+    mca_pml_fastpath_match_msg_t *msg;
+
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    msg = mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
+    if (NULL != msg) {
+        message = mca_pml_fastpath_message_of(msg);
+        message_status(message, status);
+        if (take) {
+            mca_pml_fastpath_match_take(&pml_comm->matcher, msg);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    return message;
+}
+
+/* The same, giving the message a chance to arrive first. */
+static mca_pml_fastpath_message_t *look_progress(int src, int tag, ompi_communicator_t *comm, bool take,
+                                                 ompi_status_public_t *status)
+{
+    mca_pml_fastpath_message_t *message = look(src, tag, comm, take, status);
+
+    if (NULL == message) {
+        opal_progress();
+        message = look(src, tag, comm, take, status);
+    }
+    return message;
+}
+
+int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *matched,
+                            ompi_status_public_t *status)
+{
+    *matched = NULL != look_progress(src, tag, comm, false, status);
+    return OMPI_SUCCESS;
+}
+
+int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    while (NULL == look_progress(src, tag, comm, false, status)) {
+        continue;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Wrap a message that was taken out of the queues. handle is allocated before the look, so that
+ * nothing can fail once the message has been taken. */
+static void wrap(ompi_message_t *handle, mca_pml_fastpath_message_t *message, ompi_communicator_t *comm)
+{
+    handle->comm = comm;
+    handle->req_ptr = message;
+    handle->peer = message->hdr->hdr_match.hdr_src;
+    handle->count = mca_pml_fastpath_message_length(message);
+}
+
+int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched, ompi_message_t **message,
+                             ompi_status_public_t *status)
+{
+    ompi_message_t *handle = ompi_message_alloc();
+    mca_pml_fastpath_message_t *found;
+
+    if (OPAL_UNLIKELY(NULL == handle)) {
+        return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
+    }
+    found = look_progress(src, tag, comm, true, status);
+    *matched = NULL != found;
+    if (NULL == found) {
+        ompi_message_return(handle);
+        *message = MPI_MESSAGE_NULL;
+    } else {
+        wrap(handle, found, comm);
+        *message = handle;
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_message_t **message,
+                            ompi_status_public_t *status)
+{
+    ompi_message_t *handle = ompi_message_alloc();
+    mca_pml_fastpath_message_t *found = NULL;
+
+    if (OPAL_UNLIKELY(NULL == handle)) {
+        return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
+    }
+    while (NULL == found) {
+        found = look_progress(src, tag, comm, true, status);
+    }
+    wrap(handle, found, comm);
+    *message = handle;
+    return OMPI_SUCCESS;
+}

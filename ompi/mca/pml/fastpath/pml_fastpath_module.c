@@ -1,0 +1,220 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "opal/class/opal_bitmap.h"
+#include "opal/mca/btl/base/base.h"
+#include "opal/util/show_help.h"
+
+#include "ompi/mca/rte/rte.h"
+
+#include "pml_fastpath_rdma.h"
+#include "pml_fastpath_recvfrag.h"
+
+/* The largest header that has to go out in one piece. */
+#define LARGEST_CONTROL (sizeof(mca_pml_fastpath_hdr_t) + MCA_BTL_REG_HANDLE_MAX_SIZE)
+
+mca_pml_fastpath_t mca_pml_fastpath = {
+    .super = {
+        .pml_add_procs = mca_pml_fastpath_add_procs,
+        .pml_del_procs = mca_pml_fastpath_del_procs,
+        .pml_enable = mca_pml_fastpath_enable,
+        .pml_progress = mca_pml_fastpath_progress,
+        .pml_add_comm = mca_pml_fastpath_add_comm,
+        .pml_del_comm = mca_pml_fastpath_del_comm,
+        .pml_irecv_init = mca_pml_fastpath_irecv_init,
+        .pml_irecv = mca_pml_fastpath_irecv,
+        .pml_recv = mca_pml_fastpath_recv,
+        .pml_isend_init = mca_pml_fastpath_isend_init,
+        .pml_isend = mca_pml_fastpath_isend,
+        .pml_send = mca_pml_fastpath_send,
+        .pml_iprobe = mca_pml_fastpath_iprobe,
+        .pml_probe = mca_pml_fastpath_probe,
+        .pml_start = mca_pml_fastpath_start,
+        .pml_improbe = mca_pml_fastpath_improbe,
+        .pml_mprobe = mca_pml_fastpath_mprobe,
+        .pml_imrecv = mca_pml_fastpath_imrecv,
+        .pml_mrecv = mca_pml_fastpath_mrecv,
+        .pml_dump = mca_pml_fastpath_dump,
+        .pml_max_contextid = INT32_MAX - 1, /* 32 bits in the header, a signed index in Open MPI */
+        .pml_max_tag = INT_MAX,
+    },
+};
+
+void mca_pml_fastpath_abort(const char *topic, const char *what, const char *reason)
+{
+    opal_show_help("help-mpi-pml-fastpath.txt", topic, true, opal_process_info.nodename, what, reason);
+    ompi_rte_abort(1, NULL);
+    _exit(1); /* ompi_rte_abort does not return, but does not say so */
+}
+
+static int list_init(opal_free_list_t *list, size_t size, opal_class_t *class)
+{
+    return opal_free_list_init(list, size, opal_cache_line_size, class, 0, opal_cache_line_size, 0, -1,
+                               (int) mca_pml_fastpath.free_list_inc, NULL, 0, NULL, NULL, NULL);
+}
+
+int mca_pml_fastpath_enable(bool enable)
+{
+    mca_pml_fastpath_t *pml = &mca_pml_fastpath;
+
+    if (!enable) {
+        return OMPI_SUCCESS;
+    }
+    OBJ_CONSTRUCT(&pml->lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&pml->peers, opal_hash_table_t);
+    OBJ_CONSTRUCT(&pml->orphans, opal_list_t);
+    OBJ_CONSTRUCT(&pml->retries, opal_list_t);
+    OBJ_CONSTRUCT(&pml->messages, opal_free_list_t);
+    OBJ_CONSTRUCT(&pml->rdmas, opal_free_list_t);
+    OBJ_CONSTRUCT(&pml->ranges, opal_free_list_t);
+    OBJ_CONSTRUCT(&pml->packets, opal_free_list_t);
+    pml->num_retries = 0;
+    pml->enabled = true;
+    /* debuggers find the requests on Open MPI's own two lists */
+    if (OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
+        || OPAL_SUCCESS
+               != list_init(&mca_pml_base_send_requests, sizeof(mca_pml_fastpath_send_request_t),
+                            OBJ_CLASS(mca_pml_fastpath_send_request_t))
+        || OPAL_SUCCESS
+               != list_init(&mca_pml_base_recv_requests, sizeof(mca_pml_fastpath_recv_request_t),
+                            OBJ_CLASS(mca_pml_fastpath_recv_request_t))
+        || OPAL_SUCCESS
+               != list_init(&pml->messages, sizeof(mca_pml_fastpath_message_t) + pml->unexpected_inline,
+                            OBJ_CLASS(mca_pml_fastpath_message_t))
+        || OPAL_SUCCESS
+               != list_init(&pml->rdmas, sizeof(mca_pml_fastpath_rdma_t), OBJ_CLASS(mca_pml_fastpath_rdma_t))
+        || OPAL_SUCCESS
+               != list_init(&pml->ranges, sizeof(mca_pml_fastpath_range_t), OBJ_CLASS(mca_pml_fastpath_range_t))
+        || OPAL_SUCCESS
+               != list_init(&pml->packets, sizeof(mca_pml_fastpath_packet_t),
+                            OBJ_CLASS(mca_pml_fastpath_packet_t))) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    return OMPI_SUCCESS;
+}
+
+void mca_pml_fastpath_close(void)
+{
+    mca_pml_fastpath_t *pml = &mca_pml_fastpath;
+    opal_list_item_t *item;
+
+    if (!pml->enabled) {
+        return;
+    }
+    pml->enabled = false;
+    while (NULL != (item = opal_list_remove_first(&pml->orphans))) {
+        mca_pml_fastpath_message_return((mca_pml_fastpath_message_t *) item);
+    }
+    OBJ_DESTRUCT(&pml->packets);
+    OBJ_DESTRUCT(&pml->ranges);
+    OBJ_DESTRUCT(&pml->rdmas);
+    OBJ_DESTRUCT(&pml->messages);
+    OBJ_DESTRUCT(&pml->retries);
+    OBJ_DESTRUCT(&pml->orphans);
+    OBJ_DESTRUCT(&pml->peers);
+    OBJ_DESTRUCT(&pml->lock);
+}
+
+/* Every BTL that sends has to take our headers in one piece. */
+static int check_btls(void)
+{
+    mca_btl_base_selected_module_t *selected;
+
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t) {
+        const mca_btl_base_module_t *btl = selected->btl_module;
+
+        if (0 != (MCA_BTL_FLAGS_SEND & btl->btl_flags)
+            && (btl->btl_eager_limit < LARGEST_CONTROL || btl->btl_max_send_size < LARGEST_CONTROL)) {
+            char limit[64];
+
+            snprintf(limit, sizeof(limit), "%zu bytes, needed are %zu", btl->btl_eager_limit, LARGEST_CONTROL);
+            opal_show_help("help-mpi-pml-fastpath.txt", "eager limit too small", true, opal_process_info.nodename,
+                           selected->btl_component->btl_version.mca_component_name, limit);
+            return OMPI_ERR_BAD_PARAM;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+/* A BTL has lost a peer or itself. Messages may be missing, and nothing above us can tell which. */
+static void btl_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *errproc, char *info)
+{
+    (void) flags;
+    (void) errproc;
+    mca_pml_fastpath_abort("transport failed", btl->btl_component->btl_version.mca_component_name,
+                           NULL == info ? "none given" : info);
+}
+
+int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
+{
+    opal_bitmap_t reachable;
+    int rc;
+
+    if (0 == nprocs) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_pml_base_pml_check_selected("fastpath", procs, nprocs);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    OBJ_CONSTRUCT(&reachable, opal_bitmap_t);
+    rc = opal_bitmap_init(&reachable, (int) nprocs);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_bml.bml_add_procs(nprocs, procs, &reachable);
+    }
+    OBJ_DESTRUCT(&reachable);
+    if (OMPI_SUCCESS == rc) {
+        rc = check_btls();
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_pml_fastpath_recvfrag_register();
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_bml.bml_register_error(btl_error);
+    }
+    return rc;
+}
+
+int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs)
+{
+    for (size_t i = 0; i < nprocs; ++i) {
+        mca_pml_fastpath_peer_forget(procs[i]);
+    }
+    return mca_bml.bml_del_procs(nprocs, procs);
+}
+
+int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
+{
+    mca_pml_fastpath_comm_t *pml_comm = OBJ_NEW(mca_pml_fastpath_comm_t);
+    int rc;
+
+    if (NULL == pml_comm) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = mca_pml_fastpath_comm_init(pml_comm, comm->c_remote_group->grp_proc_count);
+    if (OMPI_SUCCESS != rc) {
+        OBJ_RELEASE(pml_comm);
+        return rc;
+    }
+    opal_atomic_wmb();
+    comm->c_pml_comm = (struct mca_pml_comm_t *) pml_comm;
+    mca_pml_fastpath_orphans_adopt(comm);
+    return OMPI_SUCCESS;
+}
+
+int mca_pml_fastpath_del_comm(ompi_communicator_t *comm)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+
+    if (NULL != pml_comm) {
+        comm->c_pml_comm = NULL;
+        OBJ_RELEASE(pml_comm);
+    }
+    return OMPI_SUCCESS;
+}

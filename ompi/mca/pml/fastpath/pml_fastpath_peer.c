@@ -1,0 +1,72 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "opal/util/proc.h"
+
+#include "pml_fastpath_peer.h"
+
+static void peer_construct(mca_pml_fastpath_peer_t *peer)
+{
+    peer->proc = NULL;
+    peer->endpoint = NULL;
+    peer->queued = 0;
+    peer->blocked_pass = 0;
+}
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_peer_t, opal_object_t, peer_construct, NULL);
+
+static inline uint64_t peer_key(const ompi_proc_t *proc)
+{
+    return (uint64_t) (uintptr_t) proc;
+}
+
+mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
+{
+    /* outside our lock: the first call for a process brings up its BTLs */
+    mca_bml_base_endpoint_t *endpoint = mca_bml_base_get_endpoint(proc);
+    mca_pml_fastpath_peer_t *peer = NULL;
+
+    if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
+        return NULL;
+    }
+    if (proc->super.proc_arch != opal_proc_local_get()->proc_arch) {
+        mca_pml_fastpath_abort("other architecture", fastpath_proc_hostname(proc), "byte order or type sizes");
+    }
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    (void) opal_hash_table_get_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), (void **) &peer);
+    if (NULL == peer) {
+        peer = OBJ_NEW(mca_pml_fastpath_peer_t);
+        if (NULL != peer) {
+            peer->proc = proc;
+            if (OPAL_SUCCESS
+                != opal_hash_table_set_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), peer)) {
+                OBJ_RELEASE(peer);
+                peer = NULL;
+            }
+        }
+    }
+    if (NULL != peer) {
+        peer->endpoint = endpoint;
+        OBJ_RETAIN(peer);
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    return peer;
+}
+
+void mca_pml_fastpath_peer_forget(ompi_proc_t *proc)
+{
+    mca_pml_fastpath_peer_t *peer = NULL;
+
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    (void) opal_hash_table_get_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), (void **) &peer);
+    if (NULL != peer) {
+        (void) opal_hash_table_remove_value_uint64(&mca_pml_fastpath.peers, peer_key(proc));
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    if (NULL != peer) {
+        OBJ_RELEASE(peer);
+    }
+}

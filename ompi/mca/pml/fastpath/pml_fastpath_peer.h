@@ -1,0 +1,91 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * One process that we talk to, whatever communicators it shares with us, and
+ * the things that wait for it to have room.
+ */
+#ifndef MCA_PML_FASTPATH_PEER_H
+#define MCA_PML_FASTPATH_PEER_H
+
+#include "pml_fastpath.h"
+
+#include "pml_fastpath_hdr.h"
+
+BEGIN_C_DECLS
+
+/** A process reached through bml/r2. Reference-counted: every communicator that knows it holds one. */
+typedef struct {
+    opal_object_t super;
+    ompi_proc_t *proc;                 /**< not retained: Open MPI calls del_procs first */
+    mca_bml_base_endpoint_t *endpoint; /**< the BTLs that reach it */
+    opal_atomic_int32_t queued;        /**< retries waiting for it; new messages queue behind them */
+    uint64_t blocked_pass;             /**< last pass over the retries in which it had no room */
+} mca_pml_fastpath_peer_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_peer_t);
+
+/**
+ * Find or make the peer of a process, bringing up its BTLs if this is the first
+ * time (processes off this node are never passed to add_procs).
+ *
+ * @return the peer with a reference for the caller, or NULL when no BTL reaches
+ *         the process or memory is short
+ */
+mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc);
+
+/** Forget the peer of a process; its object lives on while references exist. */
+void mca_pml_fastpath_peer_forget(ompi_proc_t *proc);
+
+/**
+ * Something a BTL refused, and who owns it now: progress calls fn until it is
+ * accepted, with no other event needed. Embedded in what is to be sent.
+ */
+typedef struct mca_pml_fastpath_retry_t mca_pml_fastpath_retry_t;
+struct mca_pml_fastpath_retry_t {
+    opal_list_item_t super;
+    mca_pml_fastpath_peer_t *peer; /**< whose resources are awaited */
+    /** try again: OMPI_ERR_OUT_OF_RESOURCE keeps the place in the queue, anything else leaves it */
+    int (*fn)(mca_pml_fastpath_retry_t *retry);
+};
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_retry_t);
+
+/** Put a retry at the end of the queue; from here on progress owns it. */
+void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastpath_peer_t *peer,
+                                  int (*fn)(mca_pml_fastpath_retry_t *retry));
+
+/** Try everything that was refused. @return how many were accepted */
+int mca_pml_fastpath_progress(void);
+
+/** A control header that found no room, with the registration handle that may follow it. */
+typedef struct {
+    opal_free_list_item_t super;
+    mca_pml_fastpath_retry_t retry;
+    mca_btl_base_module_t *btl; /**< required BTL, or NULL for any */
+    size_t size;
+    uint8_t bytes[sizeof(mca_pml_fastpath_hdr_t) + MCA_BTL_REG_HANDLE_MAX_SIZE];
+} mca_pml_fastpath_packet_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_packet_t);
+
+/**
+ * Send a control header (ACK, PUT, PUT_DONE, GET_DONE). Never refused: what the
+ * BTL does not take now, progress sends later.
+ *
+ * @param btl   the BTL it has to travel by, or NULL for the fastest
+ * @param hdr   header; copied
+ * @param size  bytes, at most what mca_pml_fastpath_packet_t holds
+ */
+void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                                   size_t size);
+
+/**
+ * A BTL's word that a descriptor it owns has left. Nothing of ours hangs on it
+ * unless it failed, which ends the job: the message is lost.
+ */
+void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                         mca_btl_base_descriptor_t *descriptor, int status);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_PEER_H */

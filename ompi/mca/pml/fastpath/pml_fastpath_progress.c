@@ -1,0 +1,192 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What a BTL refused waits here, in order, and is tried again each time Open MPI
+ * makes progress. Nothing else has to happen for it to go out.
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/btl/base/base.h"
+
+#include "pml_fastpath_peer.h"
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_retry_t, opal_list_item_t, NULL, NULL);
+
+static void packet_construct(mca_pml_fastpath_packet_t *packet)
+{
+    OBJ_CONSTRUCT(&packet->retry, mca_pml_fastpath_retry_t);
+}
+
+static void packet_destruct(mca_pml_fastpath_packet_t *packet)
+{
+    OBJ_DESTRUCT(&packet->retry);
+}
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_packet_t, opal_free_list_item_t, packet_construct, packet_destruct);
+
+void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastpath_peer_t *peer,
+                                  int (*fn)(mca_pml_fastpath_retry_t *retry))
+{
+    retry->peer = peer;
+    retry->fn = fn;
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    opal_list_append(&mca_pml_fastpath.retries, &retry->super);
+    (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, 1);
+    (void) OPAL_THREAD_ADD_FETCH32(&mca_pml_fastpath.num_retries, 1);
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+}
+
+/* Take the first retry that was there when the pass began and whose peer still has room in it. */
+static mca_pml_fastpath_retry_t *retry_take(opal_list_t *waiting, uint64_t pass)
+{
+    mca_pml_fastpath_retry_t *retry;
+
+    while (NULL != (retry = (mca_pml_fastpath_retry_t *) opal_list_remove_first(&mca_pml_fastpath.retries))) {
+        if (pass != retry->peer->blocked_pass) {
+            return retry;
+        }
+        opal_list_append(waiting, &retry->super);
+    }
+    return NULL;
+}
+
+/* One pass over everything refused. A peer that has no room is not asked again in the same pass,
+ * so what waits for it keeps its order. The peer is read before the call: fn may complete and free
+ * what the retry is part of. */
+static int retry_all(void)
+{
+    static uint64_t pass_counter = 0;
+    mca_pml_fastpath_retry_t *retry;
+    opal_list_t waiting;
+    int accepted = 0;
+    uint64_t pass;
+
+    OBJ_CONSTRUCT(&waiting, opal_list_t);
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    pass = ++pass_counter;
+    while (NULL != (retry = retry_take(&waiting, pass))) {
+        mca_pml_fastpath_peer_t *peer = retry->peer;
+        int rc;
+
+        OBJ_RETAIN(peer);
+        OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+        rc = retry->fn(retry);
+        OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+        if (OMPI_ERR_OUT_OF_RESOURCE == rc) {
+            peer->blocked_pass = pass;
+            opal_list_append(&waiting, &retry->super);
+        } else {
+            (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, -1);
+            (void) OPAL_THREAD_ADD_FETCH32(&mca_pml_fastpath.num_retries, -1);
+            ++accepted;
+        }
+        OBJ_RELEASE(peer);
+    }
+    opal_list_join(&mca_pml_fastpath.retries, opal_list_get_first(&mca_pml_fastpath.retries), &waiting);
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    OBJ_DESTRUCT(&waiting);
+    return accepted;
+}
+
+int mca_pml_fastpath_progress(void)
+{
+    static opal_atomic_int32_t busy = 0;
+    int accepted = 0;
+
+    if (OPAL_LIKELY(0 == mca_pml_fastpath.num_retries)) {
+        return 0;
+    }
+    /* One pass at a time, also against ourselves: fn may reach progress again. */
+    if (1 == OPAL_THREAD_ADD_FETCH32(&busy, 1)) {
+        accepted = retry_all();
+    }
+    (void) OPAL_THREAD_ADD_FETCH32(&busy, -1);
+    return accepted;
+}
+
+static mca_bml_base_btl_t *control_btl(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl)
+{
+    mca_bml_base_btl_t *bml_btl = NULL;
+
+    if (NULL != btl) {
+        bml_btl = mca_bml_base_btl_array_find(&peer->endpoint->btl_rdma, btl);
+        if (NULL == bml_btl) {
+            bml_btl = mca_bml_base_btl_array_find(&peer->endpoint->btl_send, btl);
+        }
+    }
+    if (NULL == bml_btl) {
+        bml_btl = mca_bml_base_btl_array_get_next(&peer->endpoint->btl_eager);
+    }
+    return bml_btl;
+}
+
+void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                         mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) endpoint;
+    (void) descriptor;
+    if (OPAL_UNLIKELY(OPAL_SUCCESS != status)) {
+        mca_pml_fastpath_abort("send failed", btl->btl_component->btl_version.mca_component_name,
+                               opal_strerror(status));
+    }
+}
+
+static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr, size_t size)
+{
+    mca_bml_base_btl_t *bml_btl = control_btl(peer, btl);
+    const mca_pml_fastpath_hdr_t *any = hdr;
+    mca_btl_base_descriptor_t *descriptor;
+    int rc;
+
+    mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, size,
+                       MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_FLAGS_SIGNAL);
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(descriptor->des_segments->seg_addr.pval, hdr, size);
+    descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
+    descriptor->des_cbdata = NULL;
+    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + any->hdr_type);
+    if (OPAL_UNLIKELY(0 > rc)) {
+        mca_bml_base_free(bml_btl, descriptor);
+        if (OMPI_ERR_OUT_OF_RESOURCE != rc) {
+            mca_pml_fastpath_abort("send failed", bml_btl->btl->btl_component->btl_version.mca_component_name,
+                                   opal_strerror(rc));
+        }
+        return rc;
+    }
+    return OMPI_SUCCESS;
+}
+
+static int packet_retry(mca_pml_fastpath_retry_t *retry)
+{
+    mca_pml_fastpath_packet_t *packet = (mca_pml_fastpath_packet_t *) ((char *) retry
+                                                                       - offsetof(mca_pml_fastpath_packet_t, retry));
+    int rc = control_try(retry->peer, packet->btl, packet->bytes, packet->size);
+
+    if (OMPI_SUCCESS == rc) {
+        opal_free_list_return(&mca_pml_fastpath.packets, &packet->super);
+    }
+    return rc;
+}
+
+void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                                   size_t size)
+{
+    mca_pml_fastpath_packet_t *packet;
+
+    if (OPAL_LIKELY(OMPI_SUCCESS == control_try(peer, btl, hdr, size))) {
+        return;
+    }
+    packet = (mca_pml_fastpath_packet_t *) opal_free_list_get(&mca_pml_fastpath.packets);
+    if (NULL == packet) {
+        mca_pml_fastpath_abort("no memory", "a control message", "malloc");
+    }
+    packet->btl = btl;
+    packet->size = size;
+    memcpy(packet->bytes, hdr, size);
+    mca_pml_fastpath_retry_later(&packet->retry, peer, packet_retry);
+}

@@ -1,0 +1,451 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "pml_fastpath_rdma.h"
+
+static void rdma_construct(mca_pml_fastpath_rdma_t *rdma)
+{
+    OBJ_CONSTRUCT(&rdma->retry, mca_pml_fastpath_retry_t);
+}
+
+static void rdma_destruct(mca_pml_fastpath_rdma_t *rdma)
+{
+    OBJ_DESTRUCT(&rdma->retry);
+}
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_rdma_t, opal_free_list_item_t, rdma_construct, rdma_destruct);
+
+static mca_pml_fastpath_rdma_t *rdma_of(mca_pml_fastpath_retry_t *retry)
+{
+    return (mca_pml_fastpath_rdma_t *) ((char *) retry - offsetof(mca_pml_fastpath_rdma_t, retry));
+}
+
+static mca_pml_fastpath_rdma_t *rdma_alloc(void *request, mca_bml_base_btl_t *bml_btl, size_t next, size_t end)
+{
+    mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) opal_free_list_get(&mca_pml_fastpath.rdmas);
+
+    if (OPAL_UNLIKELY(NULL == rdma)) {
+        mca_pml_fastpath_abort("no memory", "a large message", "free list");
+    }
+    rdma->request = request;
+    rdma->bml_btl = bml_btl;
+    rdma->local_handle = NULL;
+    rdma->next = next;
+    rdma->end = end;
+    rdma->failed_at = end;
+    rdma->in_flight = 0;
+    rdma->busy = false;
+    return rdma;
+}
+
+static void rdma_return(mca_pml_fastpath_rdma_t *rdma)
+{
+    if (NULL != rdma->local_handle) {
+        mca_bml_base_deregister_mem(rdma->bml_btl, rdma->local_handle);
+    }
+    opal_free_list_return(&mca_pml_fastpath.rdmas, &rdma->super);
+}
+
+/* Next BTL to a peer that moves data that way and can carry our headers, or NULL. */
+static mca_bml_base_btl_t *rdma_btl(const mca_pml_fastpath_peer_t *peer, uint32_t flag)
+{
+    mca_bml_base_btl_array_t *array = &peer->endpoint->btl_rdma;
+
+    for (size_t i = 0; i < mca_bml_base_btl_array_get_size(array); ++i) {
+        mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(array);
+
+        if (0 != (flag & bml_btl->btl_flags)
+            && NULL != mca_bml_base_btl_array_find(&peer->endpoint->btl_send, bml_btl->btl)) {
+            return bml_btl;
+        }
+    }
+    return NULL;
+}
+
+/* Register memory where the BTL wants that. @return false when it should have but did not */
+static bool rdma_register(mca_bml_base_btl_t *bml_btl, void *base, size_t size, uint32_t flags,
+                          mca_btl_base_registration_handle_t **handle)
+{
+    *handle = NULL;
+    if (NULL == bml_btl->btl->btl_register_mem) {
+        return true;
+    }
+    mca_bml_base_register_mem(bml_btl, base, size, flags, handle);
+    return NULL != *handle;
+}
+
+int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
+{
+    mca_bml_base_btl_t *bml_btl = mca_pml_fastpath.use_get ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+    mca_btl_base_descriptor_t *descriptor;
+    mca_pml_fastpath_rget_hdr_t *hdr;
+    size_t handle_size;
+    int rc;
+
+    if (NULL == bml_btl
+        || (NULL == req->req_get_handle
+            && !rdma_register(bml_btl, req->req_base, req->req_send.req_bytes_packed,
+                              MCA_BTL_REG_FLAG_REMOTE_READ, &req->req_get_handle))) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    req->req_get_btl = bml_btl;
+    handle_size = NULL == req->req_get_handle ? 0 : bml_btl->btl->btl_registration_handle_size;
+    mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, sizeof(*hdr) + handle_size,
+                       MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_FLAGS_SIGNAL);
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    hdr = descriptor->des_segments->seg_addr.pval;
+    mca_pml_fastpath_match_hdr_init(&hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET, 0, base->req_comm,
+                                    base->req_tag, req->req_seq);
+    hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
+    hdr->hdr_rndv.hdr_src_req = (uint64_t) (uintptr_t) req;
+    hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;
+    hdr->hdr_handle_size = (uint32_t) handle_size;
+    hdr->hdr_padding = 0;
+    memcpy(hdr + 1, req->req_get_handle, handle_size);
+    descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
+    descriptor->des_cbdata = NULL;
+    req->req_todo = MCA_PML_FASTPATH_TODO_UNKNOWN;
+    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_RGET);
+    if (OPAL_UNLIKELY(0 > rc)) {
+        mca_bml_base_free(bml_btl, descriptor);
+        return rc;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Everything that will be read has been: tell the sender, or have the rest streamed. */
+static void get_finish(mca_pml_fastpath_rdma_t *rdma)
+{
+    mca_pml_fastpath_recv_request_t *req = rdma->request;
+    size_t good = rdma->failed_at;
+    size_t left = rdma->end - good;
+
+    if (OPAL_LIKELY(0 == left)) {
+        mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_GET_DONE, .hdr_id = req->req_src_req};
+
+        mca_pml_fastpath_control_send(req->req_peer, NULL, &done, sizeof(done));
+    } else {
+        mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, good, left, left);
+    }
+    rdma_return(rdma);
+    mca_pml_fastpath_recv_request_progressed(req, good + 1);
+}
+
+static void get_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                           void *local_address, mca_btl_base_registration_handle_t *local_handle, void *context,
+                           void *cbdata, int status);
+
+/* Read one piece. Local and remote addresses differ by the same amount everywhere. */
+static int get_piece(mca_pml_fastpath_rdma_t *rdma, size_t offset, size_t size)
+{
+    mca_pml_fastpath_recv_request_t *req = rdma->request;
+
+    return mca_bml_base_get(rdma->bml_btl, (char *) req->req_base + offset, rdma->remote_address + offset,
+                            rdma->local_handle,
+                            (mca_btl_base_registration_handle_t *) (void *) rdma->remote_handle, size, 0,
+                            MCA_BTL_NO_ORDER, get_completion, rdma);
+}
+
+/* Read pieces until enough are in flight, nothing is left or one fails.
+ * @return OMPI_ERR_OUT_OF_RESOURCE when the BTL has no room; otherwise the rdma may be gone */
+static int get_issue(mca_pml_fastpath_rdma_t *rdma)
+{
+    mca_pml_fastpath_recv_request_t *req = rdma->request;
+    size_t limit = rdma->bml_btl->btl->btl_get_limit;
+    bool finished;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    while (rdma->in_flight < mca_pml_fastpath.get_depth && rdma->next < rdma->end
+           && rdma->failed_at == rdma->end) {
+        size_t offset = rdma->next;
+        size_t size = rdma->end - offset < limit ? rdma->end - offset : limit;
+        int rc;
+
+        rdma->next += size;
+        ++rdma->in_flight;
+        OPAL_THREAD_UNLOCK(&req->req_lock);
+        rc = get_piece(rdma, offset, size);
+        OPAL_THREAD_LOCK(&req->req_lock);
+        if (OPAL_LIKELY(0 <= rc)) {
+            continue;
+        }
+        --rdma->in_flight;
+        rdma->next = offset;
+        if (OMPI_ERR_OUT_OF_RESOURCE == rc || OMPI_ERR_TEMP_OUT_OF_RESOURCE == rc) {
+            OPAL_THREAD_UNLOCK(&req->req_lock);
+            return OMPI_ERR_OUT_OF_RESOURCE; /* busy stays set: the retry goes on here */
+        }
+        rdma->failed_at = offset < rdma->failed_at ? offset : rdma->failed_at;
+    }
+    rdma->busy = false;
+    finished = 0 == rdma->in_flight;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (finished) {
+        get_finish(rdma);
+    }
+    return OMPI_SUCCESS;
+}
+
+static int get_retry(mca_pml_fastpath_retry_t *retry)
+{
+    return get_issue(rdma_of(retry));
+}
+
+/* Issue pieces unless somebody is at it. */
+static void get_continue(mca_pml_fastpath_rdma_t *rdma)
+{
+    mca_pml_fastpath_recv_request_t *req = rdma->request;
+
+    if (OMPI_SUCCESS != get_issue(rdma)) {
+        mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, get_retry);
+    }
+}
+
+static void get_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                           void *local_address, mca_btl_base_registration_handle_t *local_handle, void *context,
+                           void *cbdata, int status)
+{
+    mca_pml_fastpath_rdma_t *rdma = cbdata;
+    mca_pml_fastpath_recv_request_t *req = rdma->request;
+    size_t offset = (size_t) ((char *) local_address - (char *) req->req_base);
+    bool mine;
+
+    (void) btl;
+    (void) endpoint;
+    (void) local_handle;
+    (void) context;
+    OPAL_THREAD_LOCK(&req->req_lock);
+    --rdma->in_flight;
+    if (OPAL_UNLIKELY(OPAL_SUCCESS != status)) {
+        rdma->failed_at = offset < rdma->failed_at ? offset : rdma->failed_at;
+    }
+    mine = !rdma->busy;
+    rdma->busy = true;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (mine) {
+        get_continue(rdma);
+    }
+}
+
+static inline bool aligned(uint64_t value, size_t alignment)
+{
+    return alignment <= 1 || 0 == value % alignment;
+}
+
+void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req, mca_btl_base_module_t *btl,
+                                const mca_pml_fastpath_rget_hdr_t *hdr)
+{
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, btl);
+    size_t accepted = req->req_accepted;
+    mca_pml_fastpath_rdma_t *rdma;
+
+    req->req_todo = (int64_t) accepted + 1;
+    if (NULL == bml_btl || NULL == req->req_base || NULL == btl->btl_get
+        || hdr->hdr_handle_size > MCA_BTL_REG_HANDLE_MAX_SIZE || !aligned(hdr->hdr_address, btl->btl_get_alignment)
+        || !aligned((uint64_t) (uintptr_t) req->req_base, btl->btl_get_alignment)
+        || !aligned(accepted, btl->btl_get_alignment)) {
+        mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, 0, accepted, accepted);
+        mca_pml_fastpath_recv_request_progressed(req, 1);
+        return;
+    }
+    rdma = rdma_alloc(req, bml_btl, 0, accepted);
+    rdma->busy = true;
+    rdma->remote_address = hdr->hdr_address;
+    memcpy(rdma->remote_handle, hdr + 1, hdr->hdr_handle_size);
+    if (accepted > btl->btl_get_local_registration_threshold
+        && !rdma_register(bml_btl, req->req_base, accepted,
+                          MCA_BTL_REG_FLAG_LOCAL_WRITE | MCA_BTL_REG_FLAG_REMOTE_WRITE, &rdma->local_handle)) {
+        rdma->failed_at = 0;
+    }
+    get_continue(rdma);
+}
+
+size_t mca_pml_fastpath_put_share(const mca_pml_fastpath_recv_request_t *req, size_t left)
+{
+    size_t stream = req->req_peer->endpoint->btl_pipeline_send_length;
+
+    if (!mca_pml_fastpath.use_put || stream >= left || NULL == rdma_btl(req->req_peer, MCA_BTL_FLAGS_PUT)) {
+        return left;
+    }
+    return stream;
+}
+
+/* Ask for one range to be written; where that cannot be, for it to be streamed. The PUT counts in
+ * req_todo beside its bytes: should it fail, the bytes may come before its PUT_DONE. */
+static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bml_btl, size_t offset, size_t size)
+{
+    mca_pml_fastpath_rdma_t *rdma = rdma_alloc(req, bml_btl, offset, offset + size);
+    char *to = (char *) req->req_base + offset;
+    struct {
+        mca_pml_fastpath_put_hdr_t hdr;
+        uint8_t handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
+    } put = {.hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_PUT,
+                     .hdr_src_req = req->req_src_req,
+                     .hdr_dst_req = (uint64_t) (uintptr_t) req,
+                     .hdr_rdma = (uint64_t) (uintptr_t) rdma,
+                     .hdr_address = (uint64_t) (uintptr_t) to,
+                     .hdr_offset = offset,
+                     .hdr_length = size}};
+
+    if (!rdma_register(bml_btl, to, size, MCA_BTL_REG_FLAG_LOCAL_WRITE | MCA_BTL_REG_FLAG_REMOTE_WRITE,
+                       &rdma->local_handle)) {
+        rdma_return(rdma);
+        OPAL_THREAD_LOCK(&req->req_lock);
+        --req->req_puts;
+        OPAL_THREAD_UNLOCK(&req->req_lock);
+        mca_pml_fastpath_recv_request_ack(req, 0, offset, size, 0);
+        return;
+    }
+    if (NULL != rdma->local_handle) {
+        put.hdr.hdr_handle_size = (uint32_t) bml_btl->btl->btl_registration_handle_size;
+        memcpy(put.handle, rdma->local_handle, put.hdr.hdr_handle_size);
+    }
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    mca_pml_fastpath_control_send(req->req_peer, bml_btl->btl, &put, sizeof(put.hdr) + put.hdr.hdr_handle_size);
+}
+
+/* Ask for ranges to be written until enough are in flight or nothing is left. The caller holds the
+ * request alive (counts in req_todo). */
+static void put_continue(mca_pml_fastpath_recv_request_t *req)
+{
+    OPAL_THREAD_LOCK(&req->req_lock);
+    if (req->req_put_busy) {
+        OPAL_THREAD_UNLOCK(&req->req_lock);
+        return;
+    }
+    req->req_put_busy = true;
+    while (req->req_puts < mca_pml_fastpath.put_depth && req->req_put_next < req->req_accepted) {
+        mca_bml_base_btl_t *bml_btl = rdma_btl(req->req_peer, MCA_BTL_FLAGS_PUT);
+        size_t offset = req->req_put_next;
+        size_t size = req->req_accepted - offset;
+        size_t limit = bml_btl->btl->btl_rdma_pipeline_frag_size;
+
+        limit = limit < bml_btl->btl->btl_put_limit ? limit : bml_btl->btl->btl_put_limit;
+        size = size < limit ? size : limit;
+        req->req_put_next += size;
+        ++req->req_puts;
+        OPAL_THREAD_UNLOCK(&req->req_lock);
+        put_ask(req, bml_btl, offset, size);
+        OPAL_THREAD_LOCK(&req->req_lock);
+    }
+    req->req_put_busy = false;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+}
+
+void mca_pml_fastpath_put_start(mca_pml_fastpath_recv_request_t *req, size_t offset)
+{
+    req->req_put_next = offset;
+    req->req_puts = 0;
+    req->req_put_busy = false;
+    put_continue(req);
+}
+
+void mca_pml_fastpath_put_done(const mca_pml_fastpath_done_hdr_t *hdr)
+{
+    mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) (uintptr_t) hdr->hdr_id;
+    mca_pml_fastpath_recv_request_t *req = rdma->request;
+    size_t size = rdma->end - rdma->next;
+    bool more;
+
+    rdma_return(rdma);
+    OPAL_THREAD_LOCK(&req->req_lock);
+    --req->req_puts;
+    more = req->req_put_next < req->req_accepted;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (more) {
+        put_continue(req);
+    }
+    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_FAILED & hdr->hdr_flags)) {
+        size = 0;
+    }
+    mca_pml_fastpath_recv_request_progressed(req, size + 1);
+}
+
+/* Sender: a range has been written, or cannot be and is streamed. */
+static void put_finish(mca_pml_fastpath_rdma_t *rdma, bool failed)
+{
+    mca_pml_fastpath_send_request_t *req = rdma->request;
+    size_t offset = rdma->next;
+    size_t size = rdma->end - rdma->next;
+    mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_PUT_DONE,
+                                        .hdr_flags = failed ? MCA_PML_FASTPATH_HDR_FLAG_FAILED : 0,
+                                        .hdr_id = rdma->remote_rdma};
+
+    mca_pml_fastpath_control_send(req->req_peer, rdma->bml_btl->btl, &done, sizeof(done));
+    if (failed) {
+        req->req_dst_req = rdma->remote_req;
+        rdma_return(rdma);
+        mca_pml_fastpath_send_request_stream(req, offset, size);
+    } else {
+        rdma_return(rdma);
+        mca_pml_fastpath_send_request_progressed(req, (int64_t) size);
+    }
+}
+
+static void put_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                           void *local_address, mca_btl_base_registration_handle_t *local_handle, void *context,
+                           void *cbdata, int status)
+{
+    (void) btl;
+    (void) endpoint;
+    (void) local_address;
+    (void) local_handle;
+    (void) context;
+    put_finish(cbdata, OPAL_SUCCESS != status);
+}
+
+static int put_try(mca_pml_fastpath_rdma_t *rdma)
+{
+    mca_pml_fastpath_send_request_t *req = rdma->request;
+    char *from = (char *) req->req_base + rdma->next;
+    size_t size = rdma->end - rdma->next;
+    int rc;
+
+    if (NULL == rdma->local_handle && size > rdma->bml_btl->btl->btl_put_local_registration_threshold
+        && !rdma_register(rdma->bml_btl, from, size, 0, &rdma->local_handle)) {
+        put_finish(rdma, true);
+        return OMPI_SUCCESS;
+    }
+    rc = mca_bml_base_put(rdma->bml_btl, from, rdma->remote_address, rdma->local_handle,
+                          (mca_btl_base_registration_handle_t *) (void *) rdma->remote_handle, size, 0,
+                          MCA_BTL_NO_ORDER, put_completion, rdma);
+    if (OPAL_LIKELY(0 <= rc)) {
+        return OMPI_SUCCESS;
+    }
+    if (OMPI_ERR_OUT_OF_RESOURCE == rc || OMPI_ERR_TEMP_OUT_OF_RESOURCE == rc) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    put_finish(rdma, true);
+    return OMPI_SUCCESS;
+}
+
+static int put_retry(mca_pml_fastpath_retry_t *retry)
+{
+    return put_try(rdma_of(retry));
+}
+
+void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_pml_fastpath_put_hdr_t *hdr)
+{
+    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_src_req;
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, btl);
+    mca_pml_fastpath_rdma_t *rdma;
+
+    if (OPAL_UNLIKELY(NULL == bml_btl || hdr->hdr_handle_size > MCA_BTL_REG_HANDLE_MAX_SIZE)) {
+        mca_pml_fastpath_abort("corrupt message", btl->btl_component->btl_version.mca_component_name,
+                               "a PUT came by a BTL that cannot put");
+    }
+    rdma = rdma_alloc(req, bml_btl, hdr->hdr_offset, hdr->hdr_offset + hdr->hdr_length);
+    rdma->remote_address = hdr->hdr_address;
+    rdma->remote_rdma = hdr->hdr_rdma;
+    rdma->remote_req = hdr->hdr_dst_req;
+    memcpy(rdma->remote_handle, hdr + 1, hdr->hdr_handle_size);
+    if (OMPI_SUCCESS != put_try(rdma)) {
+        mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, put_retry);
+    }
+}

@@ -1,0 +1,236 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "pml_fastpath_rdma.h"
+#include "pml_fastpath_recvfrag.h"
+#include "pml_fastpath_recvreq.h"
+
+static int recv_request_free(ompi_request_t **request)
+{
+    mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) *request;
+
+    req->req_recv.req_base.req_free_called = true;
+    *request = MPI_REQUEST_NULL;
+    mca_pml_fastpath_recv_request_drop(req);
+    return OMPI_SUCCESS;
+}
+
+static int recv_request_cancel(ompi_request_t *request, int complete)
+{
+    mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) request;
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
+    bool cancelled;
+
+    (void) complete;
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    cancelled = req->req_post.queued;
+    if (cancelled) {
+        mca_pml_fastpath_match_cancel(&pml_comm->matcher, &req->req_post);
+    }
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    if (cancelled) {
+        request->req_status._cancelled = true;
+        req->req_recv.req_base.req_pml_complete = true;
+        ompi_request_complete(request, true);
+        mca_pml_fastpath_recv_request_drop(req);
+    }
+    return OMPI_SUCCESS;
+}
+
+static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
+{
+    req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath_start;
+    req->req_recv.req_base.req_ompi.req_free = recv_request_free;
+    req->req_recv.req_base.req_ompi.req_cancel = recv_request_cancel;
+    OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
+}
+
+static void recv_request_destruct(mca_pml_fastpath_recv_request_t *req)
+{
+    OBJ_DESTRUCT(&req->req_lock);
+}
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_recv_request_t, mca_pml_base_recv_request_t, recv_request_construct,
+                   recv_request_destruct);
+
+int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(base->req_comm);
+    mca_pml_fastpath_match_msg_t *msg;
+    int rc = 0;
+
+    mca_pml_fastpath_recv_request_activate(req);
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    msg = mca_pml_fastpath_match_find(&pml_comm->matcher, base->req_peer, base->req_tag);
+    if (NULL == msg) {
+        rc = mca_pml_fastpath_match_post(&pml_comm->matcher, &req->req_post, base->req_peer, base->req_tag);
+    } else {
+        mca_pml_fastpath_match_take(&pml_comm->matcher, msg);
+        req->req_matched = true;
+    }
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    if (NULL != msg) {
+        mca_pml_fastpath_recv_request_matched_message(req, mca_pml_fastpath_message_of(msg));
+    } else if (OPAL_UNLIKELY(0 != rc)) {
+        base->req_pml_complete = true;
+        base->req_ompi.req_state = OMPI_REQUEST_INACTIVE;
+        base->req_ompi.req_complete = REQUEST_COMPLETED;
+        mca_pml_fastpath_recv_request_drop(req);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    return OMPI_SUCCESS;
+}
+
+void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req)
+{
+    req->req_recv.req_base.req_pml_complete = true;
+    ompi_request_complete(&req->req_recv.req_base.req_ompi, true);
+    mca_pml_fastpath_recv_request_drop(req);
+}
+
+size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req,
+                                            const mca_btl_base_segment_t *segments, size_t num_segments,
+                                            size_t skip, size_t offset, size_t limit)
+{
+    struct iovec iov[MCA_BTL_DES_MAX_SEGMENTS];
+    uint32_t iov_count = 0;
+    size_t taken = 0;
+
+    for (size_t i = 0; i < num_segments && taken < limit; ++i) {
+        size_t length = segments[i].seg_len;
+
+        if (length <= skip) {
+            skip -= length;
+            continue;
+        }
+        length -= skip;
+        iov[iov_count].iov_base = (IOVBASE_TYPE *) ((char *) segments[i].seg_addr.pval + skip);
+        iov[iov_count].iov_len = length < limit - taken ? length : limit - taken;
+        taken += iov[iov_count].iov_len;
+        ++iov_count;
+        skip = 0;
+    }
+    if (0 < taken) {
+        size_t unpacked = taken;
+
+        OPAL_THREAD_LOCK(&req->req_lock);
+        opal_convertor_set_position(&req->req_recv.req_base.req_convertor, &offset);
+        opal_convertor_unpack(&req->req_recv.req_base.req_convertor, iov, &iov_count, &unpacked);
+        OPAL_THREAD_UNLOCK(&req->req_lock);
+    }
+    return taken;
+}
+
+void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uint8_t flags, size_t offset,
+                                       size_t length, size_t wanted)
+{
+    mca_pml_fastpath_ack_hdr_t ack = {.hdr_type = MCA_PML_FASTPATH_HDR_ACK,
+                                      .hdr_flags = flags,
+                                      .hdr_src_req = req->req_src_req,
+                                      .hdr_dst_req = (uint64_t) (uintptr_t) req,
+                                      .hdr_offset = offset,
+                                      .hdr_length = length,
+                                      .hdr_wanted = wanted};
+
+    mca_pml_fastpath_control_send(req->req_peer, NULL, &ack, sizeof(ack));
+}
+
+/* Status, sender and room in the buffer: all that follows from the header alone. The convertor is
+ * prepared only now because ANY_SOURCE does not tell whose data it will have to read. */
+static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_match_hdr_t *hdr,
+                              size_t length)
+{
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+    ompi_status_public_t *status = &base->req_ompi.req_status;
+    size_t room;
+
+    base->req_proc = ompi_comm_peer_lookup(base->req_comm, hdr->hdr_src);
+    ompi_datatype_type_size(base->req_datatype, &room);
+    room *= base->req_count;
+    req->req_accepted = length < room ? length : room;
+    req->req_recv.req_bytes_packed = length;
+    req->req_base = NULL;
+    status->MPI_SOURCE = hdr->hdr_src;
+    status->MPI_TAG = hdr->hdr_tag;
+    status->MPI_ERROR = length > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    status->_ucount = req->req_accepted;
+    if (0 < req->req_accepted) {
+        opal_convertor_t *convertor = &base->req_convertor;
+
+        opal_convertor_cleanup(convertor); /* a persistent request comes here again */
+        opal_convertor_copy_and_prepare_for_recv(base->req_proc->super.proc_convertor, &base->req_datatype->super,
+                                                 base->req_count, base->req_addr, 0, convertor);
+        if (!opal_convertor_need_buffers(convertor)) {
+            opal_convertor_get_current_pointer(convertor, &req->req_base);
+        }
+    }
+}
+
+/* The sender waits for an answer: find how to reach it. */
+static void recv_request_answerable(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_rndv_hdr_t *hdr)
+{
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(req->req_recv.req_base.req_comm,
+                                                                      hdr->hdr_match.hdr_src);
+
+    if (OPAL_UNLIKELY(NULL == member)) {
+        mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
+    }
+    req->req_peer = member->peer;
+    req->req_src_req = hdr->hdr_src_req;
+}
+
+static void matched_rndv(mca_pml_fastpath_recv_request_t *req, const mca_btl_base_segment_t *segments,
+                         size_t num_segments)
+{
+    const mca_pml_fastpath_rndv_hdr_t *hdr = segments->seg_addr.pval;
+    size_t eager = mca_pml_fastpath_recv_request_unpack(req, segments, num_segments, sizeof(*hdr), 0,
+                                                        req->req_accepted);
+    size_t left = req->req_accepted - eager;
+    size_t stream = left;
+
+    req->req_todo = (int64_t) left + 1;
+    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_CONTIG & hdr->hdr_match.hdr_flags) && NULL != req->req_base) {
+        stream = mca_pml_fastpath_put_share(req, left);
+    }
+    mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, eager, stream, left);
+    if (stream < left) {
+        mca_pml_fastpath_put_start(req, eager + stream);
+    }
+    mca_pml_fastpath_recv_request_progressed(req, 1);
+}
+
+void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req, mca_btl_base_module_t *btl,
+                                           const mca_btl_base_segment_t *segments, size_t num_segments)
+{
+    const mca_pml_fastpath_hdr_t *hdr = segments->seg_addr.pval;
+
+    if (OPAL_LIKELY(MCA_PML_FASTPATH_HDR_MATCH == hdr->hdr_type)) {
+        size_t size = mca_pml_fastpath_segments_size(segments, num_segments) - sizeof(hdr->hdr_match);
+
+        recv_request_bind(req, &hdr->hdr_match, size);
+        (void) mca_pml_fastpath_recv_request_unpack(req, segments, num_segments, sizeof(hdr->hdr_match), 0,
+                                                    req->req_accepted);
+        mca_pml_fastpath_recv_request_complete(req);
+        return;
+    }
+    recv_request_bind(req, &hdr->hdr_match, hdr->hdr_rndv.hdr_length);
+    recv_request_answerable(req, &hdr->hdr_rndv);
+    if (MCA_PML_FASTPATH_HDR_RGET == hdr->hdr_type) {
+        mca_pml_fastpath_get_start(req, btl, &hdr->hdr_rget);
+    } else {
+        matched_rndv(req, segments, num_segments);
+    }
+}
+
+void mca_pml_fastpath_recv_request_matched_message(mca_pml_fastpath_recv_request_t *req,
+                                                   mca_pml_fastpath_message_t *message)
+{
+    mca_btl_base_segment_t segment = {.seg_addr.pval = message->hdr, .seg_len = message->size};
+
+    mca_pml_fastpath_recv_request_matched(req, message->btl, &segment, 1);
+    mca_pml_fastpath_message_return(message);
+}

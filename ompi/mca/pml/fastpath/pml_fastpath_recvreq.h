@@ -1,0 +1,129 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Receive requests.
+ */
+#ifndef MCA_PML_FASTPATH_RECVREQ_H
+#define MCA_PML_FASTPATH_RECVREQ_H
+
+#include "ompi/mca/pml/base/pml_base_recvreq.h"
+
+#include "pml_fastpath_comm.h"
+
+BEGIN_C_DECLS
+
+/** A receive, from MPI_Irecv to its completion. Lives on mca_pml_base_recv_requests. */
+typedef struct {
+    mca_pml_base_recv_request_t req_recv;
+    mca_pml_fastpath_match_post_t req_post; /**< while it waits for a message; guarded by the communicator */
+    opal_atomic_int32_t req_holds;          /**< who still needs it: its user, and we while it is active */
+    bool req_matched;                       /**< a message is here; guarded by the communicator */
+
+    /* from the match on */
+    mca_pml_fastpath_peer_t *req_peer; /**< the sender; the communicator holds the reference */
+    uint64_t req_src_req;              /**< the sender's request, opaque */
+    size_t req_accepted;               /**< bytes of the message that fit into the user's buffer */
+    opal_atomic_int64_t req_todo;      /**< bytes still to come, and 1 for each function that is at work */
+
+    opal_mutex_t req_lock; /**< protects the convertor against concurrent FRAGs, and the fields below */
+    void *req_base;        /**< the user's buffer where it is one piece, else NULL */
+    size_t req_put_next;   /**< first byte that no PUT has asked for */
+    unsigned req_puts;     /**< PUTs in flight */
+    bool req_put_busy;     /**< somebody is sending PUTs */
+} mca_pml_fastpath_recv_request_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_recv_request_t);
+
+/** @return a request from the free list, or NULL when memory is short */
+static inline mca_pml_fastpath_recv_request_t *mca_pml_fastpath_recv_request_alloc(void)
+{
+    return (mca_pml_fastpath_recv_request_t *) opal_free_list_get(&mca_pml_base_recv_requests);
+}
+
+/** One holder is done with a request; the last one gives it back. */
+static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_request_t *req)
+{
+    if (0 == OPAL_THREAD_ADD_FETCH32(&req->req_holds, -1)) {
+        MCA_PML_BASE_RECV_REQUEST_FINI(&req->req_recv);
+        opal_free_list_return(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
+    }
+}
+
+/** Fill in a request from the arguments of a receive. Its user holds it from here on. */
+static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_request_t *req, void *buf,
+                                                      size_t count, ompi_datatype_t *datatype, int src, int tag,
+                                                      ompi_communicator_t *comm, bool persistent)
+{
+    MCA_PML_BASE_RECV_REQUEST_INIT(&req->req_recv, buf, count, datatype, src, tag, comm, persistent);
+    req->req_recv.req_base.req_type = MCA_PML_REQUEST_RECV;
+    req->req_post.queued = false;
+    req->req_holds = 1;
+}
+
+/** Make a request active, without looking for a message. We hold it until it completes. */
+static inline void mca_pml_fastpath_recv_request_activate(mca_pml_fastpath_recv_request_t *req)
+{
+    MCA_PML_BASE_RECV_START(&req->req_recv);
+    (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
+    req->req_matched = false;
+}
+
+/**
+ * Make a request active and match it: with a message that is already here, or by
+ * posting it.
+ * @return OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (the request is inactive again)
+ */
+int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req);
+
+/**
+ * A message and a receive have found each other: move what came with the header
+ * and see to the rest. Call without locks; the request may be complete and gone
+ * on return.
+ *
+ * @param btl       the message came by
+ * @param segments  header and what followed it; read during the call only
+ */
+void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req, mca_btl_base_module_t *btl,
+                                           const mca_btl_base_segment_t *segments, size_t num_segments);
+
+/** The same with a message that was kept, which is given back. */
+void mca_pml_fastpath_recv_request_matched_message(mca_pml_fastpath_recv_request_t *req,
+                                                   mca_pml_fastpath_message_t *message);
+
+/**
+ * Put a piece of the message where it belongs.
+ *
+ * @param skip    bytes of header at the front of the segments
+ * @param offset  of the piece within the message, bytes
+ * @param limit   bytes to take at the most
+ * @return bytes taken
+ */
+size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req,
+                                            const mca_btl_base_segment_t *segments, size_t num_segments,
+                                            size_t skip, size_t offset, size_t limit);
+
+/** Complete the request at both levels. */
+void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req);
+
+/** So many bytes have come, or one function is done; whoever brings todo to zero completes the request. */
+static inline void mca_pml_fastpath_recv_request_progressed(mca_pml_fastpath_recv_request_t *req, size_t amount)
+{
+    if (0 == OPAL_THREAD_ADD_FETCH64(&req->req_todo, -(int64_t) amount)) {
+        mca_pml_fastpath_recv_request_complete(req);
+    }
+}
+
+/**
+ * Ask the sender to stream a range of the message.
+ *
+ * @param flags   MCA_PML_FASTPATH_HDR_FLAG_FIRST with the first answer to a message
+ * @param wanted  with that flag: bytes that the sender will send or write from now on
+ */
+void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uint8_t flags, size_t offset,
+                                       size_t length, size_t wanted);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_RECVREQ_H */

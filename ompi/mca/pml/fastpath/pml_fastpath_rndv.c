@@ -1,0 +1,269 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Rendezvous, the sender's side: the first part of a message, and the streaming
+ * of the ranges that the receiver asks for.
+ */
+#include "ompi_config.h"
+
+#include "pml_fastpath_rdma.h"
+#include "pml_fastpath_sendreq.h"
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_range_t, opal_free_list_item_t, NULL, NULL);
+
+/* Payload of a descriptor whose header has so many bytes. */
+static size_t payload_of(const mca_btl_base_descriptor_t *descriptor, size_t hdr_size)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < descriptor->des_segment_count; ++i) {
+        size += descriptor->des_segments[i].seg_len;
+    }
+    return size - hdr_size;
+}
+
+static void rndv_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_base_descriptor_t *descriptor, int status)
+{
+    mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
+
+    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
+    mca_pml_fastpath_send_request_progressed(req, 1);
+}
+
+static mca_btl_base_descriptor_t *rndv_descriptor(mca_pml_fastpath_send_request_t *req,
+                                                  mca_bml_base_btl_t *bml_btl)
+{
+    const size_t hdr_size = sizeof(mca_pml_fastpath_rndv_hdr_t);
+    const uint32_t flags = MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
+                           | MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    mca_btl_base_descriptor_t *descriptor;
+    size_t limit = bml_btl->btl->btl_eager_limit;
+    size_t size = req->req_send.req_bytes_packed;
+
+    if (limit > bml_btl->btl->btl_rndv_eager_limit) {
+        limit = bml_btl->btl->btl_rndv_eager_limit;
+    }
+    limit = limit > hdr_size ? limit - hdr_size : 0;
+    size = size < limit ? size : limit;
+    if (0 == size) {
+        mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, hdr_size, flags);
+    } else {
+        mca_bml_base_prepare_src(bml_btl, &req->req_send.req_base.req_convertor, MCA_BTL_NO_ORDER, hdr_size, &size,
+                                 flags, &descriptor);
+    }
+    return descriptor;
+}
+
+static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+{
+    mca_btl_base_descriptor_t *descriptor = rndv_descriptor(req, bml_btl);
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+    mca_pml_fastpath_rndv_hdr_t *hdr;
+    int rc;
+
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    hdr = descriptor->des_segments->seg_addr.pval;
+    mca_pml_fastpath_match_hdr_init(&hdr->hdr_match, MCA_PML_FASTPATH_HDR_RNDV,
+                                    NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0, base->req_comm,
+                                    base->req_tag, req->req_seq);
+    hdr->hdr_length = req->req_send.req_bytes_packed;
+    hdr->hdr_src_req = (uint64_t) (uintptr_t) req;
+    descriptor->des_cbfunc = rndv_completion;
+    descriptor->des_cbdata = req;
+    req->req_todo = MCA_PML_FASTPATH_TODO_UNKNOWN + 1; /* the descriptor may be using the user's buffer */
+    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_RNDV);
+    if (OPAL_UNLIKELY(0 > rc)) {
+        mca_bml_base_free(bml_btl, descriptor);
+        return rc;
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+{
+    req->req_base = NULL;
+    if (0 < req->req_send.req_bytes_packed
+        && !opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
+        opal_convertor_get_current_pointer(&req->req_send.req_base.req_convertor, &req->req_base);
+    }
+    if (NULL != req->req_base && req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)) {
+        int rc = mca_pml_fastpath_get_offer(req);
+
+        if (OMPI_ERR_NOT_AVAILABLE != rc) {
+            return rc;
+        }
+    }
+    return start_rndv(req, bml_btl);
+}
+
+static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_base_descriptor_t *descriptor, int status);
+
+/* Send one piece, at most size bytes from offset on. size says how many it became. */
+static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t *size)
+{
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_send);
+    size_t limit = bml_btl->btl->btl_max_send_size - sizeof(mca_pml_fastpath_frag_hdr_t);
+    mca_btl_base_descriptor_t *descriptor;
+    mca_pml_fastpath_frag_hdr_t *hdr;
+    int rc;
+
+    *size = *size < limit ? *size : limit;
+    opal_convertor_set_position(&req->req_send.req_base.req_convertor, &offset);
+    mca_bml_base_prepare_src(bml_btl, &req->req_send.req_base.req_convertor, MCA_BTL_NO_ORDER, sizeof(*hdr), size,
+                             MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK, &descriptor);
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    hdr = descriptor->des_segments->seg_addr.pval;
+    memset(hdr, 0, sizeof(*hdr));
+    hdr->hdr_type = MCA_PML_FASTPATH_HDR_FRAG;
+    hdr->hdr_dst_req = req->req_dst_req;
+    hdr->hdr_offset = offset;
+    descriptor->des_cbfunc = frag_completion;
+    descriptor->des_cbdata = req;
+    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_FRAG);
+    if (OPAL_UNLIKELY(0 > rc)) {
+        mca_bml_base_free(bml_btl, descriptor);
+        if (OMPI_ERR_OUT_OF_RESOURCE != rc) {
+            mca_pml_fastpath_abort("send failed", bml_btl->btl->btl_component->btl_version.mca_component_name,
+                                   opal_strerror(rc));
+        }
+        return rc;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Send FRAGs until enough are in flight or nothing is left. One thread at a time does it, without the
+ * lock while it is in the BTL. A completion that comes meanwhile lowers req_frags under the lock, and
+ * so is seen by the next look at the condition; one that comes after req_streaming was cleared starts
+ * again by itself. */
+static int stream(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_fastpath_range_t *range;
+    int rc = OMPI_SUCCESS;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    while (req->req_frags < mca_pml_fastpath.send_depth && !opal_list_is_empty(&req->req_ranges)) {
+        size_t size;
+
+        range = (mca_pml_fastpath_range_t *) opal_list_get_first(&req->req_ranges);
+        size = range->end - range->next;
+        ++req->req_frags;
+        OPAL_THREAD_UNLOCK(&req->req_lock);
+        rc = frag_send(req, range->next, &size);
+        OPAL_THREAD_LOCK(&req->req_lock);
+        if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+            --req->req_frags;
+            OPAL_THREAD_UNLOCK(&req->req_lock);
+            return rc; /* req_streaming stays set: the retry goes on here */
+        }
+        range->next += size;
+        if (range->next == range->end) {
+            opal_list_remove_item(&req->req_ranges, &range->super.super);
+            opal_free_list_return(&mca_pml_fastpath.ranges, &range->super);
+        }
+    }
+    req->req_streaming = false;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return rc;
+}
+
+static int stream_retry(mca_pml_fastpath_retry_t *retry)
+{
+    mca_pml_fastpath_send_request_t *req
+        = (mca_pml_fastpath_send_request_t *) ((char *) retry - offsetof(mca_pml_fastpath_send_request_t, req_retry));
+    int rc = stream(req);
+
+    if (OMPI_SUCCESS == rc) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+    }
+    return rc;
+}
+
+/* Begin streaming unless somebody is at it. Whoever is at it counts in req_todo. */
+static void stream_start(mca_pml_fastpath_send_request_t *req)
+{
+    bool mine;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    mine = !req->req_streaming;
+    if (mine) {
+        req->req_streaming = true;
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    }
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (!mine) {
+        return;
+    }
+    if (OPAL_LIKELY(OMPI_SUCCESS == stream(req))) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+    } else {
+        mca_pml_fastpath_retry_later(&req->req_retry, req->req_peer, stream_retry);
+    }
+}
+
+static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_base_descriptor_t *descriptor, int status)
+{
+    mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
+    size_t size = payload_of(descriptor, sizeof(mca_pml_fastpath_frag_hdr_t));
+    bool more;
+
+    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
+    OPAL_THREAD_LOCK(&req->req_lock);
+    --req->req_frags;
+    more = !opal_list_is_empty(&req->req_ranges);
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (more) {
+        stream_start(req);
+    }
+    mca_pml_fastpath_send_request_progressed(req, (int64_t) size);
+}
+
+void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, size_t offset, size_t length)
+{
+    mca_pml_fastpath_range_t *range
+        = (mca_pml_fastpath_range_t *) opal_free_list_get(&mca_pml_fastpath.ranges);
+
+    if (OPAL_UNLIKELY(NULL == range)) {
+        mca_pml_fastpath_abort("no memory", "a message to be streamed", "free list");
+    }
+    range->next = offset;
+    range->end = offset + length;
+    OPAL_THREAD_LOCK(&req->req_lock);
+    opal_list_append(&req->req_ranges, &range->super.super);
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    stream_start(req);
+}
+
+void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr)
+{
+    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_src_req;
+    bool first = 0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags);
+
+    req->req_dst_req = hdr->hdr_dst_req;
+    if (first) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo,
+                                       (int64_t) hdr->hdr_wanted - MCA_PML_FASTPATH_TODO_UNKNOWN + 1);
+    }
+    if (0 < hdr->hdr_length) {
+        mca_pml_fastpath_send_request_stream(req, hdr->hdr_offset, hdr->hdr_length);
+    }
+    if (first) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+    }
+}
+
+void mca_pml_fastpath_send_request_read(const mca_pml_fastpath_done_hdr_t *hdr)
+{
+    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_id;
+
+    mca_pml_fastpath_send_request_progressed(req, MCA_PML_FASTPATH_TODO_UNKNOWN);
+}

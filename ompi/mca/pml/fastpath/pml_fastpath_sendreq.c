@@ -1,0 +1,278 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "pml_fastpath_rdma.h"
+#include "pml_fastpath_sendreq.h"
+
+static int send_request_free(ompi_request_t **request)
+{
+    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
+
+    req->req_send.req_base.req_free_called = true;
+    *request = MPI_REQUEST_NULL;
+    mca_pml_fastpath_send_request_drop(req);
+    return OMPI_SUCCESS;
+}
+
+/* A send is never taken back: MPI allows the cancel to fail, and the request then completes as usual. */
+static int send_request_cancel(ompi_request_t *request, int complete)
+{
+    (void) request;
+    (void) complete;
+    return OMPI_SUCCESS;
+}
+
+static void send_request_construct(mca_pml_fastpath_send_request_t *req)
+{
+    req->req_send.req_base.req_ompi.req_start = mca_pml_fastpath_start;
+    req->req_send.req_base.req_ompi.req_free = send_request_free;
+    req->req_send.req_base.req_ompi.req_cancel = send_request_cancel;
+    req->req_get_handle = NULL;
+    OBJ_CONSTRUCT(&req->req_retry, mca_pml_fastpath_retry_t);
+    OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&req->req_ranges, opal_list_t);
+}
+
+static void send_request_destruct(mca_pml_fastpath_send_request_t *req)
+{
+    OBJ_DESTRUCT(&req->req_ranges);
+    OBJ_DESTRUCT(&req->req_lock);
+    OBJ_DESTRUCT(&req->req_retry);
+}
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_send_request_t, mca_pml_base_send_request_t, send_request_construct,
+                   send_request_destruct);
+
+void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+
+    base->req_ompi.req_status.MPI_SOURCE = base->req_comm->c_my_rank;
+    base->req_ompi.req_status.MPI_TAG = base->req_tag;
+    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
+    base->req_ompi.req_status._ucount = req->req_send.req_bytes_packed;
+    ompi_request_complete(&base->req_ompi, true);
+}
+
+/* Has a buffered send been copied to the attached buffer? */
+static inline bool is_copied(const mca_pml_fastpath_send_request_t *req)
+{
+    return req->req_send.req_addr != req->req_send.req_base.req_addr;
+}
+
+void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+
+    if (NULL != req->req_get_handle) {
+        mca_bml_base_deregister_mem(req->req_get_btl, req->req_get_handle);
+        req->req_get_handle = NULL;
+    }
+    if (is_copied(req)) {
+        /* its user was told when the data had been copied */
+        mca_pml_base_bsend_request_fini(&base->req_ompi);
+        base->req_pml_complete = true;
+    } else {
+        base->req_pml_complete = true;
+        mca_pml_fastpath_send_request_mpi_complete(req);
+    }
+    mca_pml_fastpath_send_request_drop(req);
+}
+
+/* Copy a buffered send to the attached buffer, so that its user may go on. */
+static int bsend_copy(mca_pml_fastpath_send_request_t *req)
+{
+    int rc;
+
+    if (MCA_PML_BASE_SEND_BUFFERED != req->req_send.req_send_mode || 0 == req->req_send.req_bytes_packed
+        || is_copied(req)) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_pml_base_bsend_request_start(&req->req_send.req_base.req_ompi);
+    if (OMPI_SUCCESS != rc) {
+        req->req_send.req_addr = req->req_send.req_base.req_addr;
+        req->req_send.req_base.req_pml_complete = false;
+    }
+    return rc;
+}
+
+int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
+{
+    if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
+        mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0);
+
+        if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)) {
+            return bsend_copy(req);
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+static void eager_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                             mca_btl_base_descriptor_t *descriptor, int status)
+{
+    mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
+
+    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
+    mca_pml_fastpath_send_request_complete(req);
+}
+
+static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
+{
+    size_t start = 0;
+
+    if (0 < req->req_send.req_bytes_packed) {
+        opal_convertor_set_position(&req->req_send.req_base.req_convertor, &start);
+    }
+}
+
+/* Send the data from where it is: no copy, but the buffer is busy until the BTL is done with it. */
+static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
+                         const mca_pml_fastpath_match_hdr_t *hdr)
+{
+    mca_btl_base_descriptor_t *descriptor;
+    size_t size = req->req_send.req_bytes_packed;
+    int rc;
+
+    mca_bml_base_prepare_src(bml_btl, &req->req_send.req_base.req_convertor, MCA_BTL_NO_ORDER, sizeof(*hdr), &size,
+                             MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
+                                 | MCA_BTL_DES_SEND_ALWAYS_CALLBACK,
+                             &descriptor);
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (OPAL_UNLIKELY(size < req->req_send.req_bytes_packed)) {
+        /* the BTL would take only a part: a matched message has to be whole */
+        mca_bml_base_free(bml_btl, descriptor);
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    *(mca_pml_fastpath_match_hdr_t *) descriptor->des_segments->seg_addr.pval = *hdr;
+    descriptor->des_cbfunc = eager_completion;
+    descriptor->des_cbdata = req;
+    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+    if (OPAL_UNLIKELY(0 > rc)) {
+        mca_bml_base_free(bml_btl, descriptor);
+        return rc;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Copy the data into a descriptor of the BTL's; the request is complete with that. */
+static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
+                      const mca_pml_fastpath_match_hdr_t *hdr)
+{
+    size_t size = req->req_send.req_bytes_packed;
+    mca_btl_base_descriptor_t *descriptor;
+    char *to;
+    int rc;
+
+    mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, sizeof(*hdr) + size,
+                       MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    to = descriptor->des_segments->seg_addr.pval;
+    memcpy(to, hdr, sizeof(*hdr));
+    if (0 < size) {
+        struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (to + sizeof(*hdr)), .iov_len = size};
+        uint32_t iov_count = 1;
+
+        (void) opal_convertor_pack(&req->req_send.req_base.req_convertor, &iov, &iov_count, &size);
+    }
+    descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
+    descriptor->des_cbdata = NULL;
+    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+    if (OPAL_UNLIKELY(0 > rc)) {
+        mca_bml_base_free(bml_btl, descriptor);
+        return rc;
+    }
+    mca_pml_fastpath_send_request_complete(req);
+    return OMPI_SUCCESS;
+}
+
+static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+    size_t size = req->req_send.req_bytes_packed;
+    mca_pml_fastpath_match_hdr_t hdr;
+
+    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, base->req_comm, base->req_tag,
+                                    req->req_seq);
+    if (NULL != bml_btl->btl->btl_sendi) {
+        if (OPAL_LIKELY(OMPI_SUCCESS
+                        == mca_bml_base_sendi(bml_btl, &base->req_convertor, &hdr, sizeof(hdr), size,
+                                              MCA_BTL_NO_ORDER,
+                                              MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
+                                              MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL))) {
+            mca_pml_fastpath_send_request_complete(req);
+            return OMPI_SUCCESS;
+        }
+        convertor_rewind(req);
+    }
+    if (0 != (MCA_BTL_FLAGS_SEND_INPLACE & bml_btl->btl_flags) && 0 < size
+        && MCA_PML_BASE_SEND_BUFFERED != req->req_send.req_send_mode) {
+        int rc = eager_inplace(req, bml_btl, &hdr);
+
+        if (OMPI_ERR_NOT_SUPPORTED != rc) {
+            return rc;
+        }
+        convertor_rewind(req);
+    }
+    return eager_copy(req, bml_btl, &hdr);
+}
+
+/* Choose the protocol and make one attempt. */
+static int start_once(mca_pml_fastpath_send_request_t *req)
+{
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_eager);
+
+    convertor_rewind(req);
+    if (MCA_PML_BASE_SEND_SYNCHRONOUS != req->req_send.req_send_mode
+        && req->req_send.req_bytes_packed <= mca_pml_fastpath_eager_limit(bml_btl)) {
+        return start_eager(req, bml_btl);
+    }
+    return mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
+}
+
+/* The message has its sequence number: the receiver cannot go on without it. */
+static int start_checked(mca_pml_fastpath_send_request_t *req)
+{
+    int rc = start_once(req);
+
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
+        mca_pml_fastpath_abort("send failed", "a BTL", opal_strerror(rc));
+    }
+    return rc;
+}
+
+static int start_retry(mca_pml_fastpath_retry_t *retry)
+{
+    return start_checked(
+        (mca_pml_fastpath_send_request_t *) ((char *) retry - offsetof(mca_pml_fastpath_send_request_t, req_retry)));
+}
+
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint16_t seq)
+{
+    req->req_send.req_base.req_pml_complete = false;
+    req->req_send.req_base.req_ompi.req_complete = REQUEST_PENDING;
+    req->req_send.req_base.req_ompi.req_state = OMPI_REQUEST_ACTIVE;
+    req->req_send.req_base.req_ompi.req_status._cancelled = 0;
+    req->req_seq = seq;
+    req->req_send.req_base.req_sequence = seq;
+    req->req_frags = 0;
+    req->req_streaming = false;
+    (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
+    if (is_copied(req)) {
+        mca_pml_fastpath_send_request_mpi_complete(req);
+    }
+    if (OPAL_LIKELY(0 == req->req_peer->queued && OMPI_SUCCESS == start_checked(req))) {
+        return;
+    }
+    if (!is_copied(req) && OMPI_SUCCESS == bsend_copy(req) && is_copied(req)) {
+        mca_pml_fastpath_send_request_mpi_complete(req);
+    }
+    mca_pml_fastpath_retry_later(&req->req_retry, req->req_peer, start_retry);
+}

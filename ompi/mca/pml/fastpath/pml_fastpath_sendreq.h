@@ -1,0 +1,158 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Send requests.
+ */
+#ifndef MCA_PML_FASTPATH_SENDREQ_H
+#define MCA_PML_FASTPATH_SENDREQ_H
+
+#include "ompi/mca/pml/base/pml_base_bsend.h"
+#include "ompi/mca/pml/base/pml_base_sendreq.h"
+
+#include "pml_fastpath_comm.h"
+
+BEGIN_C_DECLS
+
+/**
+ * Added to req_todo until the receiver has said how much it wants: larger than
+ * any message, so that what arrives earlier cannot make the sum zero.
+ */
+#define MCA_PML_FASTPATH_TODO_UNKNOWN (INT64_C(1) << 62)
+
+/** A part of a message that the receiver wants streamed. */
+typedef struct {
+    opal_free_list_item_t super;
+    size_t next; /**< first byte not yet sent */
+    size_t end;
+} mca_pml_fastpath_range_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_range_t);
+
+/** A send, from MPI_Isend to its completion. Lives on mca_pml_base_send_requests. */
+typedef struct {
+    mca_pml_base_send_request_t req_send;
+    mca_pml_fastpath_peer_t *req_peer; /**< the receiver; the communicator holds the reference */
+    mca_pml_fastpath_retry_t req_retry; /**< while a BTL refuses it */
+    opal_atomic_int32_t req_holds;      /**< who still needs it: its user, and we while it is active */
+    uint16_t req_seq;                   /**< taken once, kept over retries */
+
+    /* rendezvous */
+    opal_atomic_int64_t req_todo;     /**< bytes still to leave, and 1 for each function at work */
+    uint64_t req_dst_req;             /**< the receiver's request, opaque */
+    void *req_base;                   /**< the message where it is one piece of memory, else NULL */
+    mca_bml_base_btl_t *req_get_btl;  /**< BTL of req_get_handle */
+    mca_btl_base_registration_handle_t *req_get_handle; /**< what lets the receiver read, or NULL */
+
+    opal_mutex_t req_lock;   /**< protects the convertor and the fields below */
+    opal_list_t req_ranges;  /**< to be streamed, in the order they were asked for */
+    unsigned req_frags;      /**< FRAGs in flight */
+    bool req_streaming;      /**< somebody is sending FRAGs, or waits for room to do so */
+} mca_pml_fastpath_send_request_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_send_request_t);
+
+/** @return a request from the free list, or NULL when memory is short */
+static inline mca_pml_fastpath_send_request_t *mca_pml_fastpath_send_request_alloc(void)
+{
+    return (mca_pml_fastpath_send_request_t *) opal_free_list_get(&mca_pml_base_send_requests);
+}
+
+/** One holder is done with a request; the last one gives it back. */
+static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_request_t *req)
+{
+    if (0 == OPAL_THREAD_ADD_FETCH32(&req->req_holds, -1)) {
+        MCA_PML_BASE_SEND_REQUEST_FINI(&req->req_send);
+        opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
+    }
+}
+
+/** Fill in a request from the arguments of a send. Its user holds it from here on. */
+static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_request_t *req,
+                                                      mca_pml_fastpath_peer_t *peer, const void *buf, size_t count,
+                                                      ompi_datatype_t *datatype, int dst, int tag,
+                                                      mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                                                      bool persistent)
+{
+    req->req_send.req_base.req_proc = peer->proc;
+    req->req_peer = peer;
+    req->req_holds = 1;
+    MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
+}
+
+/** @return the sequence number of the next message to a member */
+static inline uint16_t mca_pml_fastpath_next_seq(mca_pml_fastpath_member_t *member)
+{
+    return (uint16_t) OPAL_THREAD_ADD_FETCH32(&member->sent, 1);
+}
+
+/** Fill in the matching header of a message. */
+static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, uint8_t flags,
+                                                   const ompi_communicator_t *comm, int tag, uint16_t seq)
+{
+    hdr->hdr_type = type;
+    hdr->hdr_flags = flags;
+    hdr->hdr_seq = seq;
+    hdr->hdr_ctx = fastpath_comm_cid(comm);
+    hdr->hdr_src = comm->c_my_rank;
+    hdr->hdr_tag = tag;
+}
+
+/** @return bytes of the largest message that a BTL carries whole */
+static inline size_t mca_pml_fastpath_eager_limit(const mca_bml_base_btl_t *bml_btl)
+{
+    return bml_btl->btl->btl_eager_limit - sizeof(mca_pml_fastpath_match_hdr_t);
+}
+
+/**
+ * Do what can fail, before the message takes a sequence number: a buffered send
+ * that is too long to leave at once is copied to the attached buffer.
+ *
+ * @return OMPI_SUCCESS, or OMPI_ERR_BUFFER when there is no room in it
+ */
+int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
+
+/**
+ * Make a request active and send as much of it as goes. What the BTL refuses is
+ * retried from progress; an error of the BTL's ends the job, because the receiver
+ * would wait for this sequence number for ever.
+ *
+ * @param seq  the message's sequence number
+ */
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint16_t seq);
+
+/**
+ * Send the first part of a message whose receive has to be known before the rest.
+ * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE, or another error of the BTL's
+ */
+int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl);
+
+/** The user's buffer is free: complete the request towards its user. */
+void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req);
+
+/** Nothing more will happen: complete the request at both levels. */
+void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req);
+
+/** So many bytes have left, or one function is done; whoever brings todo to zero completes the request. */
+static inline void mca_pml_fastpath_send_request_progressed(mca_pml_fastpath_send_request_t *req, int64_t amount)
+{
+    if (0 == OPAL_THREAD_ADD_FETCH64(&req->req_todo, -amount)) {
+        mca_pml_fastpath_send_request_complete(req);
+    }
+}
+
+/** An ACK has come: stream what it asks for. */
+void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr);
+
+/** A GET_DONE has come: the receiver has read the whole message. */
+void mca_pml_fastpath_send_request_read(const mca_pml_fastpath_done_hdr_t *hdr);
+
+/**
+ * Stream a range of the message, now and from progress. The caller holds the
+ * request alive (counts in req_todo) over the call.
+ */
+void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, size_t offset, size_t length);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_SENDREQ_H */

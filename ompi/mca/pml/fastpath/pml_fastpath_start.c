@@ -1,0 +1,90 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_sendreq.h"
+
+/* A buffered send may be complete for its user while the copy is still under way: the next round needs
+ * a request of its own, and the old one goes when the copy has left. */
+static int replace(mca_pml_fastpath_send_request_t *old, ompi_request_t **request)
+{
+    mca_pml_base_request_t *base = &old->req_send.req_base;
+    ompi_request_t *renewed;
+    int rc = mca_pml_fastpath_isend_init(base->req_addr, base->req_count, base->req_datatype, base->req_peer,
+                                         base->req_tag, old->req_send.req_send_mode, base->req_comm, &renewed);
+
+    if (OMPI_SUCCESS == rc) {
+        renewed->req_complete_cb = base->req_ompi.req_complete_cb;
+        renewed->req_complete_cb_data = base->req_ompi.req_complete_cb_data;
+        base->req_free_called = true;
+        mca_pml_fastpath_send_request_drop(old);
+        *request = renewed;
+    }
+    return rc;
+}
+
+/* A buffered send left its convertor on the attached buffer: turn it back to the user's. */
+static void bsend_reset(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+
+    if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode && 0 < req->req_send.req_bytes_packed) {
+        req->req_send.req_addr = base->req_addr;
+        opal_convertor_cleanup(&base->req_convertor);
+        opal_convertor_copy_and_prepare_for_send(base->req_proc->super.proc_convertor, &base->req_datatype->super,
+                                                 base->req_count, base->req_addr, 0, &base->req_convertor);
+    }
+}
+
+static int start_send(ompi_request_t **request)
+{
+    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+    int rc = OMPI_SUCCESS;
+
+    if (!base->req_pml_complete) {
+        rc = replace(req, request);
+        req = (mca_pml_fastpath_send_request_t *) *request;
+        base = &req->req_send.req_base;
+    } else {
+        bsend_reset(req);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_pml_fastpath_send_request_prepare(req);
+    }
+    if (OMPI_SUCCESS == rc) {
+        mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(base->req_comm, base->req_peer);
+
+        mca_pml_fastpath_send_request_start(req, mca_pml_fastpath_next_seq(member));
+    }
+    return rc;
+}
+
+int mca_pml_fastpath_start(size_t count, ompi_request_t **requests)
+{
+    for (size_t i = 0; i < count; ++i) {
+        mca_pml_base_request_t *base = (mca_pml_base_request_t *) requests[i];
+        int rc;
+
+        if (NULL == base || OMPI_REQUEST_PML != base->req_ompi.req_type) {
+            continue;
+        }
+        switch (base->req_type) {
+        case MCA_PML_REQUEST_SEND:
+            rc = start_send(&requests[i]);
+            break;
+        case MCA_PML_REQUEST_RECV:
+            rc = mca_pml_fastpath_recv_request_start((mca_pml_fastpath_recv_request_t *) base);
+            break;
+        default:
+            rc = OMPI_ERR_REQUEST;
+        }
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    return OMPI_SUCCESS;
+}
