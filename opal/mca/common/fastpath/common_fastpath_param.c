@@ -251,3 +251,17 @@ int mca_common_fastpath_param_register(const mca_base_component_t *component,
     }
     return OPAL_SUCCESS;
 }
+
+void mca_common_fastpath_param_check(const mca_base_component_t *component,
+                                     const mca_common_fastpath_param_t *table, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        const mca_base_var_t *var;
+        int index = mca_base_var_find(component->mca_project_name, component->mca_type_name,
+                                      component->mca_component_name, table[i].name);
+
+        if (0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var)) {
+            check_number(table + i, var);
+        }
+    }
+}

@@ -63,4 +63,13 @@ typedef struct {
 int mca_common_fastpath_param_register(const mca_base_component_t *component,
                                        const mca_common_fastpath_param_t *table, size_t count);
 
+/**
+ * Check numbers that somebody else has registered, such as mca_btl_base_param_register(), in the same way.
+ *
+ * Of the table only name, type, storage, value (used when the text is no number), range and power_of_two
+ * are read.  Names that are not registered in this series are passed over.
+ */
+void mca_common_fastpath_param_check(const mca_base_component_t *component,
+                                     const mca_common_fastpath_param_t *table, size_t count);
+
 #endif /* MCA_COMMON_FASTPATH_PARAM_H */
