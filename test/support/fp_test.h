@@ -51,6 +51,10 @@ int fp_init_thread(int *argc, char ***argv, int min_size, int required);
  *  Returns main's exit status. */
 int fp_finish(void);
 
+/** The same without a message or collective before MPI_Finalize: each rank
+ *  speaks for itself, through its exit status. */
+int fp_finish_alone(void);
+
 /** Ends the program as skipped.  Every rank calls it. */
 void fp_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
