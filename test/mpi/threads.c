@@ -1,0 +1,144 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* MPI_THREAD_MULTIPLE: threads that ping-pong with tags and communicators of
+ * their own, share one queue of MPI_ANY_SOURCE receives, and probe and match. */
+
+#include "support/fp_test.h"
+
+#include <stdatomic.h>
+
+enum { THREADS = 4, ROUNDS = 300, TAG = 200 };
+
+static MPI_Comm comms[THREADS];
+
+static size_t length_of(int round)
+{
+    return fp_few_sizes[round % (0 == round % 10 ? fp_few_size_count : 5)];
+}
+
+/* Thread i of rank 0 with thread i of rank 1. */
+static void ping_pong(int index, MPI_Comm comm, int tag)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        fp_case("thread %d, round %d", index, round);
+        for (int side = 0; side < 2; side++) {
+            if (side == fp_rank) {
+                fp_send(&fp_modes[round % 2], length_of(round), 1 - fp_rank, tag, round, comm);
+            } else {
+                fp_recv(length_of(round), 1 - fp_rank, tag, round, comm);
+            }
+        }
+    }
+}
+
+static void own_tags(int index)
+{
+    ping_pong(index, MPI_COMM_WORLD, TAG + index);
+}
+
+static void own_communicators(int index)
+{
+    ping_pong(index, comms[index], TAG);
+}
+
+/* All threads of rank 1 send one tag; all of rank 0 take whatever comes.  Each
+ * message says what it is, and each must come exactly once. */
+static _Atomic int seen[THREADS * ROUNDS];
+
+static void any_source(int index)
+{
+    enum { WORDS = 12 };
+    uint64_t words[WORDS];
+    MPI_Status status;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        int number = index * ROUNDS + round;
+
+        if (1 == fp_rank) {
+            words[0] = (uint64_t) number;
+            fp_fill(words + 1, sizeof(words) - 8, (uint64_t) number);
+            FP(MPI_Send(words, sizeof(words), MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
+        } else if (0 == fp_rank) {
+            FP(MPI_Recv(words, sizeof(words), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                        &status));
+            CHECK_STATUS(&status, 1, TAG, sizeof(words));
+            if (CHECK(words[0] < THREADS * ROUNDS)) {
+                CHECK_INT(atomic_fetch_add(&seen[words[0]], 1), 0);
+                CHECK_DATA(words + 1, sizeof(words) - 8, words[0]);
+            }
+        }
+    }
+}
+
+/* Matched probes give a message to one thread only; lengths differ. */
+static void matched_probes(int index)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        int number = index * ROUNDS + round;
+        size_t length = 8 + 16 * (size_t) (number % 200);
+
+        if (1 == fp_rank) {
+            fp_send(&fp_modes[FP_STANDARD], length, 0, TAG + number, 0, MPI_COMM_WORLD);
+        } else if (0 == fp_rank) {
+            MPI_Message message;
+            MPI_Status status, got;
+            unsigned char *buffer;
+            int count;
+
+            FP(MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status));
+            FP(MPI_Get_count(&status, MPI_BYTE, &count));
+            buffer = fp_alloc((size_t) count);
+            FP(MPI_Mrecv(buffer, count, MPI_BYTE, &message, &got));
+            number = got.MPI_TAG - TAG;
+            CHECK_STATUS(&got, 1, status.MPI_TAG, 8 + 16 * (size_t) (number % 200));
+            CHECK_DATA(buffer, (size_t) count, fp_key(1, 0, got.MPI_TAG, 0));
+            fp_free(buffer);
+        }
+    }
+}
+
+/* Threads that wait for one another's requests to complete inside the process. */
+static void to_oneself(int index)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        fp_message_t in;
+        size_t length = length_of(round);
+
+        fp_irecv(&in, length, fp_rank, TAG + (index + 1) % THREADS, round, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], length, fp_rank, TAG + index, round, MPI_COMM_WORLD);
+        fp_wait_recv(&in);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*body)(int index);
+    } cases[] = {{"own tags", own_tags},
+                 {"own communicators", own_communicators},
+                 {"any source", any_source},
+                 {"matched probes", matched_probes},
+                 {"to oneself", to_oneself}};
+
+    if (MPI_THREAD_MULTIPLE > fp_init_thread(&argc, &argv, 2, MPI_THREAD_MULTIPLE)) {
+        fp_skip("no MPI_THREAD_MULTIPLE");
+    }
+    for (int i = 0; i < THREADS; i++) {
+        FP(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
+    }
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]) && 1 >= fp_rank; c++) {
+        fp_case("%s", cases[c].name);
+        fp_run_threads(THREADS, cases[c].body);
+        /* Wildcards of the next case must not take messages of this one. */
+        (0 == fp_rank) ? fp_await(1, MPI_COMM_WORLD) : fp_signal(0, MPI_COMM_WORLD);
+        (1 == fp_rank) ? fp_await(0, MPI_COMM_WORLD) : fp_signal(1, MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        FP(MPI_Comm_free(&comms[i]));
+    }
+    return fp_finish();
+}
