@@ -8,12 +8,12 @@
 
 #include "pml_fastpath_recvfrag.h"
 
+/* MPI_ERROR stays as it is: calls that return one status report errors by their result. */
 static void message_status(const mca_pml_fastpath_message_t *message, ompi_status_public_t *status)
 {
     if (MPI_STATUS_IGNORE != status) {
         status->MPI_SOURCE = message->hdr->hdr_match.hdr_src;
         status->MPI_TAG = message->hdr->hdr_match.hdr_tag;
-        status->MPI_ERROR = MPI_SUCCESS;
         status->_ucount = mca_pml_fastpath_message_length(message);
         status->_cancelled = 0;
     }
