@@ -28,7 +28,7 @@ mca_pml_base_component_t mca_pml_fastpath_component = {
         MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
         .mca_register_component_params = component_register,
     },
-    .pmlm_data = {MCA_BASE_METADATA_PARAM_NONE},
+    .pmlm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
     .pmlm_init = component_init,
     .pmlm_finalize = component_finalize,
 };

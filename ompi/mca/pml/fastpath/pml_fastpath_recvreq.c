@@ -92,6 +92,16 @@ void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req
     mca_pml_fastpath_recv_request_drop(req);
 }
 
+/* Data into a buffer that is not one piece of memory. FRAGs may come in any order, and several at a time. */
+static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, uint32_t iov_count, size_t offset,
+                       size_t size)
+{
+    OPAL_THREAD_LOCK(&req->req_lock);
+    opal_convertor_set_position(&req->req_recv.req_base.req_convertor, &offset);
+    opal_convertor_unpack(&req->req_recv.req_base.req_convertor, iov, &iov_count, &size);
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+}
+
 size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req,
                                             const mca_btl_base_segment_t *segments, size_t num_segments,
                                             size_t skip, size_t offset, size_t limit)
@@ -101,26 +111,26 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
     size_t taken = 0;
 
     for (size_t i = 0; i < num_segments && taken < limit; ++i) {
-        size_t length = segments[i].seg_len;
+        char *from = (char *) segments[i].seg_addr.pval + skip;
+        size_t size = segments[i].seg_len;
 
-        if (length <= skip) {
-            skip -= length;
+        if (size <= skip) {
+            skip -= size;
             continue;
         }
-        length -= skip;
-        iov[iov_count].iov_base = (IOVBASE_TYPE *) ((char *) segments[i].seg_addr.pval + skip);
-        iov[iov_count].iov_len = length < limit - taken ? length : limit - taken;
-        taken += iov[iov_count].iov_len;
-        ++iov_count;
+        size = size - skip < limit - taken ? size - skip : limit - taken;
         skip = 0;
+        if (OPAL_LIKELY(NULL != req->req_base)) {
+            memcpy((char *) req->req_base + offset + taken, from, size);
+        } else {
+            iov[iov_count].iov_base = (IOVBASE_TYPE *) from;
+            iov[iov_count].iov_len = size;
+            ++iov_count;
+        }
+        taken += size;
     }
-    if (0 < taken) {
-        size_t unpacked = taken;
-
-        OPAL_THREAD_LOCK(&req->req_lock);
-        opal_convertor_set_position(&req->req_recv.req_base.req_convertor, &offset);
-        opal_convertor_unpack(&req->req_recv.req_base.req_convertor, iov, &iov_count, &unpacked);
-        OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (0 < iov_count) {
+        unpack_iov(req, iov, iov_count, offset, taken);
     }
     return taken;
 }
@@ -139,18 +149,16 @@ void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uin
     mca_pml_fastpath_control_send(req->req_peer, NULL, &ack, sizeof(ack));
 }
 
-/* Status, sender and room in the buffer: all that follows from the header alone. The convertor is
- * prepared only now because ANY_SOURCE does not tell whose data it will have to read. */
+/* Status and room in the buffer: all that follows from the header alone. A buffer that is one piece of
+ * memory needs no convertor; for others it is prepared only now because ANY_SOURCE does not tell whose
+ * data it will have to read. */
 static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_match_hdr_t *hdr,
                               size_t length)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
     ompi_status_public_t *status = &base->req_ompi.req_status;
-    size_t room;
+    size_t room = base->req_datatype->super.size * base->req_count;
 
-    base->req_proc = ompi_comm_peer_lookup(base->req_comm, hdr->hdr_src);
-    ompi_datatype_type_size(base->req_datatype, &room);
-    room *= base->req_count;
     req->req_accepted = length < room ? length : room;
     req->req_recv.req_bytes_packed = length;
     req->req_base = NULL;
@@ -158,15 +166,16 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
     status->MPI_TAG = hdr->hdr_tag;
     status->MPI_ERROR = length > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     status->_ucount = req->req_accepted;
-    if (0 < req->req_accepted) {
-        opal_convertor_t *convertor = &base->req_convertor;
-
-        opal_convertor_cleanup(convertor); /* a persistent request comes here again */
+    if (0 == req->req_accepted) {
+        return;
+    }
+    if (OPAL_LIKELY(fastpath_is_plain(base->req_datatype, base->req_count))) {
+        req->req_base = (char *) base->req_addr + base->req_datatype->super.true_lb;
+    } else {
+        base->req_proc = ompi_comm_peer_lookup(base->req_comm, hdr->hdr_src);
+        opal_convertor_cleanup(&base->req_convertor); /* a persistent request comes here again */
         opal_convertor_copy_and_prepare_for_recv(base->req_proc->super.proc_convertor, &base->req_datatype->super,
-                                                 base->req_count, base->req_addr, 0, convertor);
-        if (!opal_convertor_need_buffers(convertor)) {
-            opal_convertor_get_current_pointer(convertor, &req->req_base);
-        }
+                                                 base->req_count, base->req_addr, 0, &base->req_convertor);
     }
 }
 

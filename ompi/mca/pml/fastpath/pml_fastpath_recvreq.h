@@ -28,8 +28,8 @@ typedef struct {
     size_t req_accepted;               /**< bytes of the message that fit into the user's buffer */
     opal_atomic_int64_t req_todo;      /**< bytes still to come, and 1 for each function that is at work */
 
+    void *req_base;        /**< the user's buffer where it is one piece of memory, else NULL: see the convertor */
     opal_mutex_t req_lock; /**< protects the convertor against concurrent FRAGs, and the fields below */
-    void *req_base;        /**< the user's buffer where it is one piece, else NULL */
     size_t req_put_next;   /**< first byte that no PUT has asked for */
     unsigned req_puts;     /**< PUTs in flight */
     bool req_put_busy;     /**< somebody is sending PUTs */
