@@ -12,7 +12,7 @@ helpdir = $(FASTPATH_HELP_DIR)
 
 # libtool insists on installing the .la file; nobody needs it in a plugin directory.  Without it libtool
 # does not know what to uninstall, so that is ours as well.
-install-exec-hook:
+install-data-hook:
 	cd "$(DESTDIR)$(componentdir)" && rm -f $(component_LTLIBRARIES)
 
 uninstall-hook:
