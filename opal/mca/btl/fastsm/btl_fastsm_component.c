@@ -21,6 +21,9 @@
 #include "btl_fastsm.h"
 
 /** a frag has to hold any header of a PML; ob1 and fastpath need less */
+#define FASTSM_EAGER_LIMIT     4096u
+#define FASTSM_MAX_SEND        32768u
+#define FASTSM_GET_LIMIT       (UINT64_C(1) << 62)
 #define FASTSM_EAGER_LIMIT_MIN 256u
 #define FASTSM_EAGER_LIMIT_MAX (1u << 20)
 #define FASTSM_MAX_SEND_MAX    (16u << 20)
@@ -39,7 +42,7 @@ mca_btl_fastsm_component_t mca_btl_fastsm_component = {
             .mca_close_component = fastsm_close,
             .mca_register_component_params = fastsm_register,
         },
-        .btl_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+        .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
         .btl_init = fastsm_init,
         .btl_progress = mca_btl_fastsm_component_progress,
     },
@@ -117,19 +120,52 @@ static int register_own(void)
 }
 
 /* Open MPI registers its standard parameters without looking at their values. */
-static void clamp(const char *name, size_t *value, size_t min, size_t max)
+static void check_standard(mca_btl_base_module_t *btl)
 {
-    size_t given = *value;
+    const mca_base_component_t *version = &mca_btl_fastsm_component.super.btl_version;
+    const mca_common_fastpath_param_t eager = {.name = "eager_limit",
+                                               .type = MCA_COMMON_FASTPATH_SIZE,
+                                               .storage = &btl->btl_eager_limit,
+                                               .value = FASTSM_EAGER_LIMIT,
+                                               .min = FASTSM_EAGER_LIMIT_MIN,
+                                               .max = FASTSM_EAGER_LIMIT_MAX};
 
-    if (given < min) {
-        *value = min;
-    } else if (given > max) {
-        *value = max;
-    } else {
-        return;
-    }
-    opal_show_help(MCA_BTL_FASTSM_HELP, "limit clamped", true, name, (unsigned long) given,
-                   (unsigned long) min, (unsigned long) max, (unsigned long) *value);
+    /* the range of two others follows from it */
+    mca_common_fastpath_param_check(version, &eager, 1);
+
+    const mca_common_fastpath_param_t others[] = {
+        {.name = "rndv_eager_limit",
+         .type = MCA_COMMON_FASTPATH_SIZE,
+         .storage = &btl->btl_rndv_eager_limit,
+         .value = FASTSM_EAGER_LIMIT,
+         .min = 0,
+         .max = btl->btl_eager_limit},
+        {.name = "max_send_size",
+         .type = MCA_COMMON_FASTPATH_SIZE,
+         .storage = &btl->btl_max_send_size,
+         .value = FASTSM_MAX_SEND,
+         .min = btl->btl_eager_limit,
+         .max = FASTSM_MAX_SEND_MAX},
+        {.name = "exclusivity",
+         .type = MCA_COMMON_FASTPATH_UINT,
+         .storage = &btl->btl_exclusivity,
+         .value = MCA_BTL_FASTSM_EXCLUSIVITY},
+        {.name = "get_limit",
+         .type = MCA_COMMON_FASTPATH_SIZE,
+         .storage = &btl->btl_get_limit,
+         .value = FASTSM_GET_LIMIT,
+         .min = 4096,
+         .max = FASTSM_GET_LIMIT},
+        {.name = "get_alignment",
+         .type = MCA_COMMON_FASTPATH_SIZE,
+         .storage = &btl->btl_get_alignment,
+         .value = 0,
+         .min = 0,
+         .max = 4096,
+         .power_of_two = true},
+    };
+
+    mca_common_fastpath_param_check(version, others, sizeof(others) / sizeof(others[0]));
 }
 
 static int register_standard(void)
@@ -139,9 +175,9 @@ static int register_standard(void)
 
     btl->btl_exclusivity = MCA_BTL_FASTSM_EXCLUSIVITY;
     btl->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET;
-    btl->btl_eager_limit = 4096;
-    btl->btl_rndv_eager_limit = 4096;
-    btl->btl_max_send_size = 32768;
+    btl->btl_eager_limit = FASTSM_EAGER_LIMIT;
+    btl->btl_rndv_eager_limit = FASTSM_EAGER_LIMIT;
+    btl->btl_max_send_size = FASTSM_MAX_SEND;
     btl->btl_rdma_pipeline_send_length = 32768;
     btl->btl_rdma_pipeline_frag_size = 32768;
     btl->btl_min_rdma_pipeline_size = INT32_MAX;
@@ -154,14 +190,7 @@ static int register_standard(void)
         return rc;
     }
 
-    clamp("btl_fastsm_eager_limit", &btl->btl_eager_limit, FASTSM_EAGER_LIMIT_MIN,
-          FASTSM_EAGER_LIMIT_MAX);
-    clamp("btl_fastsm_rndv_eager_limit", &btl->btl_rndv_eager_limit, 0, btl->btl_eager_limit);
-    clamp("btl_fastsm_max_send_size", &btl->btl_max_send_size, btl->btl_eager_limit,
-          FASTSM_MAX_SEND_MAX);
-    if (0 == btl->btl_get_limit) {
-        btl->btl_get_limit = SIZE_MAX;
-    }
+    check_standard(btl);
     return mca_btl_base_param_verify(btl);
 }
 

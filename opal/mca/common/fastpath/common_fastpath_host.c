@@ -6,6 +6,8 @@
 #include "opal_config.h"
 
 #include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/runtime/opal.h"
 #include "opal/util/output.h"
+#include "opal/util/proc.h"
 #include "opal/util/show_help.h"
 
 /* Length of the leading "major.minor" of a version such as "4.1.4" or "v5.0.7rc1"; sets *start to it. */
@@ -54,4 +57,23 @@ void mca_common_fastpath_help_dir(void)
         (void) opal_show_help_add_dir(build_tree);
     }
     (void) opal_show_help_add_dir(FASTPATH_INSTALLED_HELP_DIR);
+}
+
+void mca_common_fastpath_show_help(const char *file, const char *topic, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, topic);
+    text = opal_show_help_vstring(file, topic, true, args);
+    va_end(args);
+    if (NULL != text) {
+        fputs(text, stderr); /* one call, so that the texts of two processes do not mix */
+        free(text);
+    }
+}
+
+bool mca_common_fastpath_speaker(void)
+{
+    return 0 == opal_process_info.my_local_rank;
 }

@@ -15,8 +15,8 @@
 
 #include "opal/constants.h"
 #include "opal/mca/base/mca_base_vari.h"
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
-#include "opal/util/show_help.h"
 
 static int64_t capped(uint64_t value)
 {
@@ -162,7 +162,16 @@ static int64_t usable(const mca_common_fastpath_param_t *param, int64_t value)
     if (value > max) {
         value = max;
     }
-    return param->power_of_two ? next_power_of_two(value) : value;
+    return param->power_of_two && value > 0 ? next_power_of_two(value) : value;
+}
+
+/* The processes of a node have the same parameters, as a rule, so one of them speaks. */
+static void announce(const mca_base_var_t *var, const char *given, const char *allowed, const char *used)
+{
+    if (mca_common_fastpath_speaker()) {
+        mca_common_fastpath_show_help("help-fastpath.txt", "parameter clamped", var->mbv_full_name, given, allowed,
+                                      used);
+    }
 }
 
 static void announce_number(const mca_common_fastpath_param_t *param, const mca_base_var_t *var,
@@ -175,23 +184,18 @@ static void announce_number(const mca_common_fastpath_param_t *param, const mca_
     snprintf(allowed, sizeof(allowed), "%s%" PRId64 " to %" PRId64,
              param->power_of_two ? "a power of two from " : "a whole number from ", min, max);
     snprintf(now, sizeof(now), "%" PRId64, used);
-    opal_show_help("help-fastpath.txt", "parameter clamped", true, var->mbv_full_name, given, allowed,
-                   now);
+    announce(var, given, allowed, now);
 }
 
 static void check_number(const mca_common_fastpath_param_t *param, const mca_base_var_t *var)
 {
     const char *given = given_text(var);
     int64_t value = param->value, used;
-    bool is_number;
+    bool is_number = NULL == given || parse(given, &value);
 
-    if (NULL == given) {
-        return;
-    }
-    is_number = parse(given, &value);
     used = usable(param, value);
     store(param, used);
-    if (!is_number || used != value) {
+    if (NULL != given && (!is_number || used != value)) {
         announce_number(param, var, given, used);
     }
 }
@@ -201,9 +205,7 @@ static void announce_bool(const mca_common_fastpath_param_t *param, const mca_ba
 {
     const char *given = given_text(var);
 
-    opal_show_help("help-fastpath.txt", "parameter clamped", true, var->mbv_full_name,
-                   NULL != given ? given : "", "true or false",
-                   0 != param->value ? "true" : "false");
+    announce(var, NULL != given ? given : "", "true or false", 0 != param->value ? "true" : "false");
 }
 
 static int register_one(const mca_base_component_t *component,

@@ -47,7 +47,7 @@ typedef struct {
      * whatever the type can hold.  Limits beyond INT64_MAX count as INT64_MAX.
      */
     uint64_t min, max;
-    /** the value is rounded up to a power of two; max then has to be one */
+    /** a value above 0 is rounded up to a power of two; max then has to be one */
     bool power_of_two;
 } mca_common_fastpath_param_t;
 
@@ -66,8 +66,9 @@ int mca_common_fastpath_param_register(const mca_base_component_t *component,
 /**
  * Check numbers that somebody else has registered, such as mca_btl_base_param_register(), in the same way.
  *
- * Of the table only name, type, storage, value (used when the text is no number), range and power_of_two
- * are read.  Names that are not registered in this series are passed over.
+ * Of the table only name, type, storage, value, range and power_of_two are read.  A default outside the
+ * range, which may depend on other parameters, is moved into it without a word.  Names that are not registered
+ * in this series are passed over.
  */
 void mca_common_fastpath_param_check(const mca_base_component_t *component,
                                      const mca_common_fastpath_param_t *table, size_t count);

@@ -42,7 +42,7 @@ mca_mpool_fastsm_component_t mca_mpool_fastsm_component = {
             .mca_close_component = mpool_fastsm_close,
             .mca_register_component_params = mpool_fastsm_register,
         },
-        .mpool_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+        .mpool_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
         .mpool_query = mpool_fastsm_query,
     },
 };
