@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-enum { THREADS = 4, ROUNDS = 300, TAG = 200 };
+enum { THREADS = 4, ROUNDS = 200, TAG = 200 };
 
 static MPI_Comm comms[THREADS];
 

@@ -1,0 +1,17 @@
+# Copyright (c) 2026 The fastpath authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Sourced by the scripts in test/jobs: TAP results from the helpers of test/guest, and jobs with the build
+# tree's components through run-mpi.
+
+. "$FP_SRCDIR/test/guest/tap.sh"
+
+run_mpi=$FP_SRCDIR/test/support/run-mpi
+export OMPI_MCA_mca_base_component_path="$ours"
+export OMPI_MCA_oob_tcp_if_include=lo
+
+# check STATUS DESCRIPTION FILE: one result; a bad one puts FILE into the log.
+check() {
+    ok "$1" "$2"
+    [ "$1" = 0 ] || show "$3"
+}
