@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Sourced by contrib/demo and contrib/check: makes sure that what a build needs is here, then builds out of
-# tree.  Sets top (the source tree) and build (the build tree, ./build or $FASTPATH_BUILD).
+# tree.  Sets top (the source tree) and build (the build tree, ./build or $FASTPATH_BUILD).  With for_tests=yes
+# what only the tests need is asked for as well.
 
 set -eu
 export LC_ALL=C
@@ -45,7 +46,9 @@ missing_packages() {
     have libtoolize || echo libtool
     have ompi_info || echo openmpi-bin
     devel_headers || echo openmpi-bin libopenmpi-dev
+    [ "${for_tests:-no}" = yes ] || return 0
     [ -f /usr/include/cmocka.h ] || [ -f /usr/local/include/cmocka.h ] || echo libcmocka-dev
+    have valgrind || echo valgrind
 }
 
 install_packages() {

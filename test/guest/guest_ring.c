@@ -18,11 +18,11 @@ enum { LARGEST = 1 << 20 };
 static unsigned char out[LARGEST];
 static unsigned char in[LARGEST];
 
-static int wrong_bytes(int size, unsigned char expected)
+static int wrong_bytes(size_t size, unsigned char expected)
 {
     int wrong = 0;
 
-    for (int i = 0; i < size; ++i) {
+    for (size_t i = 0; i < size; ++i) {
         wrong += in[i] != (unsigned char) (expected + i);
     }
     return wrong;
@@ -30,7 +30,7 @@ static int wrong_bytes(int size, unsigned char expected)
 
 int main(int argc, char **argv)
 {
-    static const int sizes[] = {0, 1, 8, 40, 41, 300, 4000, 5000, 40000, 200000, LARGEST};
+    static const size_t sizes[] = {0, 1, 8, 40, 41, 300, 4000, 5000, 40000, 200000, LARGEST};
     int rank, np, wrong = 0, all_wrong;
 
     MPI_Init(&argc, &argv);
@@ -39,12 +39,12 @@ int main(int argc, char **argv)
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); ++s) {
         const int left = (rank + np - 1) % np, right = (rank + 1) % np;
 
-        for (int i = 0; i < sizes[s]; ++i) {
+        for (size_t i = 0; i < sizes[s]; ++i) {
             out[i] = (unsigned char) (rank + i);
         }
-        memset(in, 0xff, (size_t) sizes[s]);
-        MPI_Sendrecv(out, sizes[s], MPI_BYTE, right, 3, in, sizes[s], MPI_BYTE, left, 3, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        memset(in, 0xff, sizes[s]);
+        MPI_Sendrecv(out, (int) sizes[s], MPI_BYTE, right, 3, in, (int) sizes[s], MPI_BYTE, left, 3,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         wrong += wrong_bytes(sizes[s], (unsigned char) left);
     }
     MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
