@@ -69,7 +69,7 @@ static int register_own(void)
          .type = MCA_COMMON_FASTPATH_UINT,
          .level = OPAL_INFO_LVL_6,
          .storage = &component->inline_slots,
-         .value = 5,
+         .value = 10,
          .min = 1,
          .max = MCA_BTL_FASTSM_INLINE_SLOTS_MAX},
         {.name = "bell_stride",

@@ -317,50 +317,48 @@ static inline void fastsm_copy_small(void *to, const void *from, size_t length)
 }
 
 /**
- * Spreads `length` bytes over the slots of a message, from byte `at` of the
- * message on.
+ * Fills the data of a message's slots with `header` followed by `payload`.
+ *
+ * @param header_size  at most MCA_BTL_FASTSM_HEAD_DATA
  */
-static inline void fastsm_fifo_scatter(mca_btl_fastsm_slot_t *head, size_t at, const void *from,
-                                       size_t length)
+static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *header,
+                                    size_t header_size, const void *payload, size_t payload_size)
 {
-    const char *f = (const char *) from;
+    const size_t room = MCA_BTL_FASTSM_HEAD_DATA - header_size;
+    const char *from = (const char *) payload;
 
-    if (at < MCA_BTL_FASTSM_HEAD_DATA) {
-        const size_t room = MCA_BTL_FASTSM_HEAD_DATA - at;
-        const size_t part = length < room ? length : room;
-
-        fastsm_copy_small(head->u.head.data + at, f, part);
-        f += part;
-        at += part;
-        length -= part;
+    fastsm_copy_small(head->u.head.data, header, header_size);
+    if (payload_size <= room) {
+        fastsm_copy_small(head->u.head.data + header_size, from, payload_size);
+        return;
     }
-    while (0 < length) {
-        const size_t index = (at - MCA_BTL_FASTSM_HEAD_DATA) / MCA_BTL_FASTSM_CONT_DATA;
-        const size_t in_slot = (at - MCA_BTL_FASTSM_HEAD_DATA) % MCA_BTL_FASTSM_CONT_DATA;
-        const size_t room = MCA_BTL_FASTSM_CONT_DATA - in_slot;
-        const size_t part = length < room ? length : room;
 
-        fastsm_copy_small(head[1 + index].u.cont.data + in_slot, f, part);
-        f += part;
-        at += part;
-        length -= part;
+    fastsm_copy_small(head->u.head.data + header_size, from, room);
+    from += room;
+    payload_size -= room;
+    while (payload_size > MCA_BTL_FASTSM_CONT_DATA) {
+        memcpy((++head)->u.cont.data, from, MCA_BTL_FASTSM_CONT_DATA);
+        from += MCA_BTL_FASTSM_CONT_DATA;
+        payload_size -= MCA_BTL_FASTSM_CONT_DATA;
     }
+    fastsm_copy_small((++head)->u.cont.data, from, payload_size);
 }
 
 /**
- * Collects the `length` bytes of a message of several slots.
+ * Collects the data of a message of `slots` slots.
+ *
+ * @param to  has room for fastsm_fifo_capacity(slots) bytes, all of which are
+ *            written: copies of a fixed size are faster than exact ones
  */
-static inline void fastsm_fifo_gather(void *to, mca_btl_fastsm_slot_t *head, size_t length)
+static inline void fastsm_fifo_gather(void *to, const mca_btl_fastsm_slot_t *head, uint32_t slots)
 {
     char *t = (char *) to;
-    size_t part = length < MCA_BTL_FASTSM_HEAD_DATA ? length : MCA_BTL_FASTSM_HEAD_DATA;
 
-    fastsm_copy_small(t, head->u.head.data, part);
-    for (mca_btl_fastsm_slot_t *slot = head + 1; part < length; ++slot) {
-        t += part;
-        length -= part;
-        part = length < MCA_BTL_FASTSM_CONT_DATA ? length : MCA_BTL_FASTSM_CONT_DATA;
-        fastsm_copy_small(t, slot->u.cont.data, part);
+    memcpy(t, head->u.head.data, MCA_BTL_FASTSM_HEAD_DATA);
+    t += MCA_BTL_FASTSM_HEAD_DATA;
+    for (uint32_t i = 1; i < slots; ++i) {
+        memcpy(t, head[i].u.cont.data, MCA_BTL_FASTSM_CONT_DATA);
+        t += MCA_BTL_FASTSM_CONT_DATA;
     }
 }
 

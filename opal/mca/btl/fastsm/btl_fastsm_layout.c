@@ -59,10 +59,10 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params,
     result.fifos = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
     offset += n_local * params->fifo_depth * sizeof(mca_btl_fastsm_slot_t);
 
-    result.eager_pool = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
+    result.eager_pool = offset = round_up(offset, MCA_BTL_FASTSM_PAGE) + MCA_BTL_FASTSM_POOL_SKEW;
     offset += eager_bytes;
 
-    result.max_pool = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
+    result.max_pool = offset = round_up(offset, MCA_BTL_FASTSM_PAGE) + MCA_BTL_FASTSM_POOL_SKEW;
     offset += max_bytes;
 
     result.total = round_up(offset, MCA_BTL_FASTSM_PAGE);

@@ -39,6 +39,13 @@
 /** regions that different peers touch start on pages of their own */
 #define MCA_BTL_FASTSM_PAGE 4096u
 
+/**
+ * Pools start this many bytes behind a page's begin.  A user's buffer often
+ * begins with a page too, and copying between addresses that are equal in
+ * their low 12 bits, or a little apart, is several times slower.
+ */
+#define MCA_BTL_FASTSM_POOL_SKEW (MCA_BTL_FASTSM_PAGE / 4)
+
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */

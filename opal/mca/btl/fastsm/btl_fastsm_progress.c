@@ -64,7 +64,7 @@ static __opal_attribute_noinline__ uint32_t deliver_slots(mca_btl_fastsm_endpoin
         mca_btl_fastsm_corrupt(endpoint, "length", length);
         return slots;
     }
-    fastsm_fifo_gather(data, head, length);
+    fastsm_fifo_gather(data, head, slots);
     deliver(endpoint, head->u.head.tag, data, length);
     return slots;
 }

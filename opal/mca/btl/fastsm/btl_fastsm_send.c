@@ -52,7 +52,7 @@ static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
     head->u.head.length = (uint16_t) length;
     head->u.head.tag = tag;
     head->u.head.flags = 0;
-    fastsm_fifo_scatter(head, 0, frag->segment.seg_addr.pval, length);
+    fastsm_fifo_fill(head, NULL, 0, frag->segment.seg_addr.pval, length);
     fastsm_fifo_commit(&endpoint->out, head, slots);
     return true;
 }

@@ -29,13 +29,7 @@ static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void 
     head->u.head.length = (uint16_t) length;
     head->u.head.tag = tag;
     head->u.head.flags = 0;
-    if (OPAL_LIKELY(1 == slots)) {
-        fastsm_copy_small(head->u.head.data, header, header_size);
-        fastsm_copy_small(head->u.head.data + header_size, payload, payload_size);
-    } else {
-        fastsm_fifo_scatter(head, 0, header, header_size);
-        fastsm_fifo_scatter(head, header_size, payload, payload_size);
-    }
+    fastsm_fifo_fill(head, header, header_size, payload, payload_size);
     fastsm_fifo_commit(&endpoint->out, head, slots);
     return true;
 }
@@ -122,6 +116,7 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
     bool sent = false;
 
     if (OPAL_LIKELY(header_size + payload_size <= mca_btl_fastsm_component.inline_bytes
+                    && header_size <= MCA_BTL_FASTSM_HEAD_DATA
                     && (0 == payload_size || !opal_convertor_need_buffers(convertor)))) {
         if (0 < payload_size) {
             opal_convertor_get_current_pointer(convertor, &payload);
