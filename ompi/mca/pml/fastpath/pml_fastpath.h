@@ -39,7 +39,8 @@ typedef struct {
     unsigned send_depth;        /**< FRAGs in flight per message */
     unsigned put_depth;         /**< PUTs in flight per message */
     unsigned get_depth;         /**< BTL gets in flight per message */
-    unsigned unexpected_inline; /**< bytes of an unexpected message kept without malloc */
+    size_t window;              /**< bytes that a peer may hold of us unreceived; 0 = unlimited */
+    unsigned refuse;            /**< debugging: percentage of BTL calls that are refused at random */
     unsigned free_list_inc;     /**< objects that a free list grows by */
     bool use_get;               /**< offer large messages to be read with BTL get */
     bool use_put;               /**< ask for large messages to be written with BTL put */
@@ -47,11 +48,10 @@ typedef struct {
     /** protects peers, orphans and retries; never held across a call into a BTL */
     opal_mutex_t lock;
     opal_hash_table_t peers;         /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
-    opal_list_t orphans;             /**< messages whose communicator does not exist here yet */
+    opal_list_t orphans;             /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
     opal_list_t retries;             /**< mca_pml_fastpath_retry_t in the order they were refused */
     opal_atomic_int32_t num_retries; /**< length of retries, read without the lock */
 
-    opal_free_list_t messages; /**< mca_pml_fastpath_message_t */
     opal_free_list_t rdmas;    /**< mca_pml_fastpath_rdma_t */
     opal_free_list_t ranges;   /**< mca_pml_fastpath_range_t */
     opal_free_list_t packets;  /**< mca_pml_fastpath_packet_t */

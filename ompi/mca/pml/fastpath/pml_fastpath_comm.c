@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "pml_fastpath_comm.h"
-#include "pml_fastpath_recvfrag.h"
 
 static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
 {
@@ -32,8 +31,12 @@ static void member_free(mca_pml_fastpath_member_t *member)
     opal_list_item_t *item;
 
     while (NULL != (item = opal_list_remove_first(&member->early))) {
-        mca_pml_fastpath_message_return((mca_pml_fastpath_message_t *) item);
+        mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
     }
+    while (NULL != (item = opal_list_remove_first(&member->withdrawn))) {
+        free(item);
+    }
+    OBJ_DESTRUCT(&member->withdrawn);
     OBJ_DESTRUCT(&member->early);
     if (NULL != member->peer) {
         OBJ_RELEASE(member->peer);
@@ -82,10 +85,12 @@ mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_
         return NULL;
     }
     OBJ_CONSTRUCT(&member->early, opal_list_t);
+    OBJ_CONSTRUCT(&member->withdrawn, opal_list_t);
     member->expected = 1;
     /* two threads may come here for the same rank, one of them with the communicator locked */
     opal_atomic_wmb();
     if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((volatile intptr_t *) &pml_comm->members[rank], &none, member)) {
+        OBJ_DESTRUCT(&member->withdrawn);
         OBJ_DESTRUCT(&member->early);
         free(member);
     }

@@ -14,27 +14,24 @@
 
 #include "pml_fastpath_hdr.h"
 #include "pml_fastpath_match.h"
+#include "pml_fastpath_message.h"
 #include "pml_fastpath_peer.h"
 
 BEGIN_C_DECLS
 
-/** A message without a receive: unexpected, out of sequence, or of an unknown communicator. */
+/** A message that its sender took back before it was here. */
 typedef struct {
-    opal_free_list_item_t super;      /**< links early and orphaned messages */
-    mca_pml_fastpath_match_msg_t msg; /**< links unexpected ones */
-    mca_btl_base_module_t *btl;       /**< it came by */
-    size_t size;                      /**< bytes at hdr: header and what followed it */
-    mca_pml_fastpath_hdr_t *hdr;      /**< in inlined, or malloc'ed when that is too small */
-    uint64_t inlined[];               /**< mca_pml_fastpath.unexpected_inline bytes */
-} mca_pml_fastpath_message_t;
-OBJ_CLASS_DECLARATION(mca_pml_fastpath_message_t);
+    opal_list_item_t super;
+    uint32_t sequence;
+} mca_pml_fastpath_withdrawn_t;
 
 /** A member of a communicator (of the remote group, for an intercommunicator). */
 typedef struct {
-    mca_pml_fastpath_peer_t *peer;  /**< holds a reference; NULL until we send to it or receive from it */
-    opal_atomic_int32_t sent;       /**< sequence number of the last message sent to it */
-    uint16_t expected;              /**< sequence number of the next message from it */
-    opal_list_t early;              /**< its messages that came before their turn, by sequence number */
+    mca_pml_fastpath_peer_t *peer; /**< holds a reference; NULL until we send to it or receive from it */
+    opal_atomic_int32_t sent;      /**< sequence number of the last message sent to it; headers carry 16 bits of it */
+    uint32_t expected;             /**< sequence number of the next message from it */
+    opal_list_t early;             /**< mca_pml_fastpath_parked_t before their turn, by sequence number */
+    opal_list_t withdrawn;         /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */
 } mca_pml_fastpath_member_t;
 
 /** Hangs on ompi_communicator_t as c_pml_comm. */
@@ -70,8 +67,18 @@ static inline mca_pml_fastpath_member_t *mca_pml_fastpath_member(mca_pml_fastpat
     return OPAL_LIKELY(NULL != member) ? member : mca_pml_fastpath_member_create(pml_comm, rank);
 }
 
-/** Find a member's process and the BTLs that reach it. @return false when there are none */
+/** Find a member's process. @return false when memory is short */
 bool mca_pml_fastpath_member_connect(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank);
+
+/** @return the process of a member, found on first use; NULL when memory is short */
+static inline mca_pml_fastpath_peer_t *mca_pml_fastpath_member_peer(mca_pml_fastpath_member_t *member,
+                                                                    ompi_communicator_t *comm, int rank)
+{
+    if (OPAL_UNLIKELY(NULL == member->peer)) {
+        (void) mca_pml_fastpath_member_connect(member, comm, rank);
+    }
+    return member->peer;
+}
 
 /**
  * @return the member of that rank with a peer that can be sent to, or NULL when
@@ -81,8 +88,8 @@ static inline mca_pml_fastpath_member_t *mca_pml_fastpath_member_reach(ompi_comm
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), rank);
 
-    if (OPAL_UNLIKELY(NULL == member
-                      || (NULL == member->peer && !mca_pml_fastpath_member_connect(member, comm, rank)))) {
+    if (OPAL_UNLIKELY(NULL == member || NULL == mca_pml_fastpath_member_peer(member, comm, rank)
+                      || !mca_pml_fastpath_peer_reach(member->peer))) {
         return NULL;
     }
     return member;

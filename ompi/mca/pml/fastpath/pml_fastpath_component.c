@@ -15,7 +15,6 @@
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
 #include "pml_fastpath.h"
-#include "pml_fastpath_hdr.h"
 
 static int component_register(void);
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads);
@@ -78,15 +77,23 @@ static const mca_common_fastpath_param_t params[] = {
      .level = OPAL_INFO_LVL_5,
      .storage = &mca_pml_fastpath.use_put,
      .value = 1},
-    {.name = "unexpected_inline",
-     .text = "Bytes, header included, up to which a message that no receive waits for is kept without a malloc "
-             "of its own",
+    {.name = "unexpected_limit",
+     .text = "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; beyond "
+             "that a sender waits for the matching receive. Includes 160 bytes for each message. 0 means unlimited",
+     .type = MCA_COMMON_FASTPATH_SIZE,
+     .level = OPAL_INFO_LVL_4,
+     .storage = &mca_pml_fastpath.window,
+     .value = 16 << 20,
+     .min = 0,
+     .max = INT64_MAX / 2},
+    {.name = "debug_refuse",
+     .text = "Percentage of the calls to BTLs that are refused at random, as if the BTL had no room; for tests",
      .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_8,
-     .storage = &mca_pml_fastpath.unexpected_inline,
-     .value = 128,
-     .min = sizeof(mca_pml_fastpath_hdr_t),
-     .max = 65536},
+     .level = OPAL_INFO_LVL_9,
+     .storage = &mca_pml_fastpath.refuse,
+     .value = 0,
+     .min = 0,
+     .max = 90},
     {.name = "free_list_inc",
      .text = "Objects by which each list of requests and messages grows when it has run out",
      .type = MCA_COMMON_FASTPATH_UINT,

@@ -25,21 +25,21 @@ static void dump_unexpected(mca_pml_fastpath_match_msg_t *msg, void *ctx)
 
     (void) ctx;
     opal_output(0, "  unexpected: source %d tag %d sequence %u bytes %zu", msg->src, msg->tag,
-                message->hdr->hdr_match.hdr_seq, mca_pml_fastpath_message_length(message));
+                message->sequence, (size_t) message->length);
 }
 
 static void dump_member(int rank, mca_pml_fastpath_member_t *member, int verbose)
 {
-    mca_pml_fastpath_message_t *message;
+    mca_pml_fastpath_parked_t *parked;
 
     opal_output(0, "  rank %d: last sent %u, next expected %u, %zu early, %d waiting for room", rank,
-                (uint16_t) member->sent, member->expected, opal_list_get_size(&member->early),
+                (uint32_t) member->sent, member->expected, opal_list_get_size(&member->early),
                 NULL == member->peer ? 0 : member->peer->queued);
-    OPAL_LIST_FOREACH(message, &member->early, mca_pml_fastpath_message_t) {
-        opal_output(0, "    early: tag %d sequence %u bytes %zu", message->hdr->hdr_match.hdr_tag,
-                    message->hdr->hdr_match.hdr_seq, mca_pml_fastpath_message_length(message));
+    OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t) {
+        opal_output(0, "    early: tag %d sequence %u, %zu bytes with its header", parked->hdr->hdr_match.hdr_tag,
+                    parked->hdr->hdr_match.hdr_seq, parked->size);
     }
-    if (0 < verbose && NULL != member->peer) {
+    if (0 < verbose && NULL != member->peer && NULL != member->peer->endpoint) {
         mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_send;
 
         for (size_t i = 0; i < mca_bml_base_btl_array_get_size(btls); ++i) {

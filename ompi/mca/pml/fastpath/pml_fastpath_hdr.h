@@ -16,6 +16,8 @@
 
 #include <stdint.h>
 
+#include "opal/util/proc.h"
+
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
 enum {
     MCA_PML_FASTPATH_HDR_MATCH = 1,    /**< a whole message, sent eagerly */
@@ -26,6 +28,9 @@ enum {
     MCA_PML_FASTPATH_HDR_PUT = 6,      /**< receiver to sender: write this range into my memory */
     MCA_PML_FASTPATH_HDR_PUT_DONE = 7, /**< sender to receiver: the range has been written */
     MCA_PML_FASTPATH_HDR_GET_DONE = 8, /**< receiver to sender: the whole message has been read */
+    MCA_PML_FASTPATH_HDR_CANCEL = 9,   /**< sender to receiver: take this message back if nobody has matched it */
+    MCA_PML_FASTPATH_HDR_CANCELLED = 10, /**< receiver to sender: whether it was taken back */
+    MCA_PML_FASTPATH_HDR_CREDIT = 11,    /**< receiver to sender: so many bytes have been consumed */
     MCA_PML_FASTPATH_HDR_MAX
 };
 
@@ -37,6 +42,10 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
     /** PUT_DONE: the write failed; the range arrives in FRAGs instead */
     MCA_PML_FASTPATH_HDR_FLAG_FAILED = 0x04,
+    /** RNDV: the sender has used up its credit and would like some back */
+    MCA_PML_FASTPATH_HDR_FLAG_SHORT = 0x08,
+    /** CANCELLED: the message was taken back */
+    MCA_PML_FASTPATH_HDR_FLAG_DONE = 0x10,
 };
 
 /**
@@ -63,9 +72,7 @@ typedef struct {
 /** RGET: followed by the sender's registration handle, and no data. */
 typedef struct {
     mca_pml_fastpath_rndv_hdr_t hdr_rndv;
-    uint64_t hdr_address;     /**< of the message in the sender's memory */
-    uint32_t hdr_handle_size; /**< bytes of registration handle that follow */
-    uint32_t hdr_padding;
+    uint64_t hdr_address; /**< of the message in the sender's memory */
 } mca_pml_fastpath_rget_hdr_t;
 
 /** ACK: the receive is known; send bytes [hdr_offset, hdr_offset + hdr_length) in FRAGs. */
@@ -103,12 +110,29 @@ typedef struct {
     uint64_t hdr_length;      /**< bytes */
 } mca_pml_fastpath_put_hdr_t;
 
-/** PUT_DONE and GET_DONE. */
+/** CANCEL. hdr_match names the message, its type is CANCEL. */
+typedef struct {
+    mca_pml_fastpath_match_hdr_t hdr_match;
+    uint32_t hdr_sequence; /**< of the message, all 32 bits */
+    uint32_t hdr_padding;
+    uint64_t hdr_src_req; /**< sender's request, given back in CANCELLED */
+} mca_pml_fastpath_cancel_hdr_t;
+
+/** CREDIT: the process that says so is named because it need not share the communicator any more. */
 typedef struct {
     uint8_t hdr_type;
     uint8_t hdr_flags;
     uint8_t hdr_padding[6];
-    uint64_t hdr_id; /**< PUT_DONE: hdr_rdma of the PUT; GET_DONE: the sender's request */
+    opal_process_name_t hdr_name; /**< who has consumed */
+    uint64_t hdr_bytes;           /**< may be sent eagerly in addition */
+} mca_pml_fastpath_credit_hdr_t;
+
+/** PUT_DONE, GET_DONE and CANCELLED. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[6];
+    uint64_t hdr_id; /**< PUT_DONE: hdr_rdma of the PUT; GET_DONE, CANCELLED: the sender's request */
 } mca_pml_fastpath_done_hdr_t;
 
 /** Any header without what follows it. */
@@ -121,6 +145,8 @@ typedef union {
     mca_pml_fastpath_frag_hdr_t hdr_frag;
     mca_pml_fastpath_put_hdr_t hdr_put;
     mca_pml_fastpath_done_hdr_t hdr_done;
+    mca_pml_fastpath_cancel_hdr_t hdr_cancel;
+    mca_pml_fastpath_credit_hdr_t hdr_credit;
 } mca_pml_fastpath_hdr_t;
 
 #endif /* MCA_PML_FASTPATH_HDR_H */

@@ -6,15 +6,15 @@
 
 #include "opal/runtime/opal_progress.h"
 
-#include "pml_fastpath_recvfrag.h"
+#include "pml_fastpath_comm.h"
 
 /* MPI_ERROR stays as it is: calls that return one status report errors by their result. */
 static void message_status(const mca_pml_fastpath_message_t *message, ompi_status_public_t *status)
 {
     if (MPI_STATUS_IGNORE != status) {
-        status->MPI_SOURCE = message->hdr->hdr_match.hdr_src;
-        status->MPI_TAG = message->hdr->hdr_match.hdr_tag;
-        status->_ucount = mca_pml_fastpath_message_length(message);
+        status->MPI_SOURCE = message->msg.src;
+        status->MPI_TAG = message->msg.tag;
+        status->_ucount = message->length;
         status->_cancelled = 0;
     }
 }
@@ -75,8 +75,8 @@ static void wrap(ompi_message_t *handle, mca_pml_fastpath_message_t *message, om
 {
     handle->comm = comm;
     handle->req_ptr = message;
-    handle->peer = message->hdr->hdr_match.hdr_src;
-    handle->count = mca_pml_fastpath_message_length(message);
+    handle->peer = message->msg.src;
+    handle->count = message->length;
 }
 
 int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched, ompi_message_t **message,

@@ -4,7 +4,6 @@
  */
 #include "ompi_config.h"
 
-#include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
 
 int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
@@ -82,13 +81,12 @@ static int mrecv_request(void *buf, size_t count, ompi_datatype_t *datatype, omp
 {
     mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
     mca_pml_fastpath_message_t *message = (*handle)->req_ptr;
-    const mca_pml_fastpath_match_hdr_t *hdr = &message->hdr->hdr_match;
 
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    mca_pml_fastpath_recv_request_init(req, buf, count, datatype, hdr->hdr_src, hdr->hdr_tag, (*handle)->comm,
-                                       false);
+    mca_pml_fastpath_recv_request_init(req, buf, count, datatype, message->msg.src, message->msg.tag,
+                                       (*handle)->comm, false);
     mca_pml_fastpath_recv_request_activate(req);
     req->req_matched = true;
     ompi_message_return(*handle);

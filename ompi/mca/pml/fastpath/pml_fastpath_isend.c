@@ -4,6 +4,8 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_bml.h"
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_sendreq.h"
 
 /*
@@ -11,35 +13,37 @@
  * but the sequence number, which the caller keeps for the ordinary path.
  */
 static inline int send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                                 ompi_datatype_t *datatype, int tag, uint16_t seq, ompi_communicator_t *comm)
+                                 ompi_datatype_t *datatype, int tag, uint32_t sequence,
+                                 ompi_communicator_t *comm)
 {
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
+    mca_pml_fastpath_peer_t *peer = member->peer;
     mca_pml_fastpath_match_hdr_t hdr;
     opal_convertor_t convertor;
+    int64_t cost;
     size_t size;
     int rc;
 
-    if (NULL == bml_btl->btl->btl_sendi || 0 != member->peer->queued) {
-        return OMPI_ERR_NOT_AVAILABLE;
-    }
     ompi_datatype_type_size(datatype, &size);
     size *= count;
-    if (size > mca_pml_fastpath_eager_limit(bml_btl)) {
+    cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+    if (NULL == bml_btl->btl->btl_sendi || 0 != peer->queued || size > mca_pml_fastpath_eager_limit(bml_btl)
+        || !mca_pml_fastpath_credit_take(peer, cost)) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, tag, seq);
+    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, tag, (uint16_t) sequence);
     if (0 == size) {
-        return mca_bml_base_sendi(bml_btl, NULL, &hdr, sizeof(hdr), 0, MCA_BTL_NO_ORDER,
-                                  MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
-                                  MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL);
+        rc = mca_pml_fastpath_bml_sendi(bml_btl, NULL, &hdr, 0);
+    } else {
+        OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+        opal_convertor_copy_and_prepare_for_send(peer->proc->super.proc_convertor, &datatype->super, count, buf, 0,
+                                                 &convertor);
+        rc = mca_pml_fastpath_bml_sendi(bml_btl, &convertor, &hdr, size);
+        opal_convertor_cleanup(&convertor);
     }
-    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(member->peer->proc->super.proc_convertor, &datatype->super, count, buf,
-                                             0, &convertor);
-    rc = mca_bml_base_sendi(bml_btl, &convertor, &hdr, sizeof(hdr), size, MCA_BTL_NO_ORDER,
-                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
-                            MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL);
-    opal_convertor_cleanup(&convertor);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        mca_pml_fastpath_credit_untake(peer, cost);
+    }
     return rc;
 }
 
@@ -95,7 +99,7 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
     }
     rc = send_request(member, buf, count, datatype, dst, tag, mode, comm, &req);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_send_request_start(req, mca_pml_fastpath_next_seq(member));
+        mca_pml_fastpath_send_request_start(req, mca_pml_fastpath_next_sequence(member));
         *request = &req->req_send.req_base.req_ompi;
     }
     return rc;
@@ -106,15 +110,15 @@ int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *dataty
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
     mca_pml_fastpath_send_request_t *req = NULL;
-    uint16_t seq;
+    uint32_t sequence;
     int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
         return OMPI_ERR_UNREACH;
     }
     if (OPAL_LIKELY(MCA_PML_BASE_SEND_STANDARD == mode || MCA_PML_BASE_SEND_READY == mode)) {
-        seq = mca_pml_fastpath_next_seq(member);
-        if (OPAL_LIKELY(OMPI_SUCCESS == send_immediate(member, buf, count, datatype, tag, seq, comm))) {
+        sequence = mca_pml_fastpath_next_sequence(member);
+        if (OPAL_LIKELY(OMPI_SUCCESS == send_immediate(member, buf, count, datatype, tag, sequence, comm))) {
             return OMPI_SUCCESS;
         }
         rc = send_request(member, buf, count, datatype, dst, tag, mode, comm, &req);
@@ -127,9 +131,9 @@ int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *dataty
         if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
             return rc;
         }
-        seq = mca_pml_fastpath_next_seq(member);
+        sequence = mca_pml_fastpath_next_sequence(member);
     }
-    mca_pml_fastpath_send_request_start(req, seq);
+    mca_pml_fastpath_send_request_start(req, sequence);
     ompi_request_wait_completion(&req->req_send.req_base.req_ompi);
     rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
     mca_pml_fastpath_send_request_drop(req);

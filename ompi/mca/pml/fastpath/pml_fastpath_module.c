@@ -70,7 +70,7 @@ int mca_pml_fastpath_enable(bool enable)
     OBJ_CONSTRUCT(&pml->peers, opal_hash_table_t);
     OBJ_CONSTRUCT(&pml->orphans, opal_list_t);
     OBJ_CONSTRUCT(&pml->retries, opal_list_t);
-    OBJ_CONSTRUCT(&pml->messages, opal_free_list_t);
+    mca_pml_fastpath_messages_init();
     OBJ_CONSTRUCT(&pml->rdmas, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->ranges, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->packets, opal_free_list_t);
@@ -84,9 +84,6 @@ int mca_pml_fastpath_enable(bool enable)
         || OPAL_SUCCESS
                != list_init(&mca_pml_base_recv_requests, sizeof(mca_pml_fastpath_recv_request_t),
                             OBJ_CLASS(mca_pml_fastpath_recv_request_t))
-        || OPAL_SUCCESS
-               != list_init(&pml->messages, sizeof(mca_pml_fastpath_message_t) + pml->unexpected_inline,
-                            OBJ_CLASS(mca_pml_fastpath_message_t))
         || OPAL_SUCCESS
                != list_init(&pml->rdmas, sizeof(mca_pml_fastpath_rdma_t), OBJ_CLASS(mca_pml_fastpath_rdma_t))
         || OPAL_SUCCESS
@@ -109,12 +106,12 @@ void mca_pml_fastpath_close(void)
     }
     pml->enabled = false;
     while (NULL != (item = opal_list_remove_first(&pml->orphans))) {
-        mca_pml_fastpath_message_return((mca_pml_fastpath_message_t *) item);
+        mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
     }
     OBJ_DESTRUCT(&pml->packets);
     OBJ_DESTRUCT(&pml->ranges);
     OBJ_DESTRUCT(&pml->rdmas);
-    OBJ_DESTRUCT(&pml->messages);
+    mca_pml_fastpath_messages_fini();
     OBJ_DESTRUCT(&pml->retries);
     OBJ_DESTRUCT(&pml->orphans);
     OBJ_DESTRUCT(&pml->peers);

@@ -14,6 +14,8 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     peer->endpoint = NULL;
     peer->queued = 0;
     peer->blocked_pass = 0;
+    peer->credit = (int64_t) mca_pml_fastpath.window;
+    peer->consumed = 0;
 }
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_peer_t, opal_object_t, peer_construct, NULL);
@@ -23,18 +25,20 @@ static inline uint64_t peer_key(const ompi_proc_t *proc)
     return (uint64_t) (uintptr_t) proc;
 }
 
-mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
+mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_find(ompi_proc_t *proc)
 {
-    /* outside our lock: the first call for a process brings up its BTLs */
-    mca_bml_base_endpoint_t *endpoint = mca_bml_base_get_endpoint(proc);
     mca_pml_fastpath_peer_t *peer = NULL;
 
-    if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
-        return NULL;
-    }
-    if (proc->super.proc_arch != opal_proc_local_get()->proc_arch) {
-        mca_pml_fastpath_abort("other architecture", fastpath_proc_hostname(proc), "byte order or type sizes");
-    }
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    (void) opal_hash_table_get_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), (void **) &peer);
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    return peer;
+}
+
+mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
+{
+    mca_pml_fastpath_peer_t *peer = NULL;
+
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     (void) opal_hash_table_get_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), (void **) &peer);
     if (NULL == peer) {
@@ -49,11 +53,24 @@ mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
         }
     }
     if (NULL != peer) {
-        peer->endpoint = endpoint;
         OBJ_RETAIN(peer);
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     return peer;
+}
+
+bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
+{
+    mca_bml_base_endpoint_t *endpoint = mca_bml_base_get_endpoint(peer->proc);
+
+    if (peer->proc->super.proc_arch != opal_proc_local_get()->proc_arch) {
+        mca_pml_fastpath_abort("other architecture", fastpath_proc_hostname(peer->proc), "byte order or type sizes");
+    }
+    if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
+        return false;
+    }
+    peer->endpoint = endpoint;
+    return true;
 }
 
 void mca_pml_fastpath_peer_forget(ompi_proc_t *proc)

@@ -20,20 +20,36 @@ BEGIN_C_DECLS
 typedef struct {
     opal_object_t super;
     ompi_proc_t *proc;                 /**< not retained: Open MPI calls del_procs first */
-    mca_bml_base_endpoint_t *endpoint; /**< the BTLs that reach it */
+    mca_bml_base_endpoint_t *endpoint; /**< the BTLs that reach it; NULL until we send to it */
     opal_atomic_int32_t queued;        /**< retries waiting for it; new messages queue behind them */
     uint64_t blocked_pass;             /**< last pass over the retries in which it had no room */
+
+    /* flow control, pml_fastpath_credit.h; all in bytes */
+    opal_atomic_int64_t credit;   /**< that we may still send eagerly */
+    opal_atomic_int64_t consumed; /**< of its eager messages, not yet told to it */
 } mca_pml_fastpath_peer_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_peer_t);
 
 /**
- * Find or make the peer of a process, bringing up its BTLs if this is the first
- * time (processes off this node are never passed to add_procs).
- *
- * @return the peer with a reference for the caller, or NULL when no BTL reaches
- *         the process or memory is short
+ * Find or make the peer of a process. Touches no BTL.
+ * @return the peer with a reference for the caller, or NULL when memory is short
  */
 mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc);
+
+/** Find the peer of a process that we have met. @return the peer, without a reference, or NULL */
+mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_find(ompi_proc_t *proc);
+
+/**
+ * Bring up a peer's BTLs (processes off this node are never passed to add_procs).
+ * Not to be called with a lock held. @return false when no BTL reaches it
+ */
+bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer);
+
+/** @return whether a peer can be sent to, bringing up its BTLs on first use */
+static inline bool mca_pml_fastpath_peer_reach(mca_pml_fastpath_peer_t *peer)
+{
+    return OPAL_LIKELY(NULL != peer->endpoint) || mca_pml_fastpath_peer_connect(peer);
+}
 
 /** Forget the peer of a process; its object lives on while references exist. */
 void mca_pml_fastpath_peer_forget(ompi_proc_t *proc);

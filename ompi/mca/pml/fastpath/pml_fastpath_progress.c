@@ -11,6 +11,7 @@
 
 #include "opal/mca/btl/base/base.h"
 
+#include "pml_fastpath_bml.h"
 #include "pml_fastpath_peer.h"
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_retry_t, opal_list_item_t, NULL, NULL);
@@ -141,24 +142,21 @@ static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl
     mca_btl_base_descriptor_t *descriptor;
     int rc;
 
-    mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, size,
-                       MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_FLAGS_SIGNAL);
+    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, size,
+                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
+                                                | MCA_BTL_DES_FLAGS_SIGNAL);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     memcpy(descriptor->des_segments->seg_addr.pval, hdr, size);
     descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
     descriptor->des_cbdata = NULL;
-    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + any->hdr_type);
-    if (OPAL_UNLIKELY(0 > rc)) {
-        mca_bml_base_free(bml_btl, descriptor);
-        if (OMPI_ERR_OUT_OF_RESOURCE != rc) {
-            mca_pml_fastpath_abort("send failed", bml_btl->btl->btl_component->btl_version.mca_component_name,
-                                   opal_strerror(rc));
-        }
-        return rc;
+    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, any->hdr_type);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
+        mca_pml_fastpath_abort("send failed", bml_btl->btl->btl_component->btl_version.mca_component_name,
+                               opal_strerror(rc));
     }
-    return OMPI_SUCCESS;
+    return rc;
 }
 
 static int packet_retry(mca_pml_fastpath_retry_t *retry)

@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_bml.h"
 #include "pml_fastpath_rdma.h"
 
 static void rdma_construct(mca_pml_fastpath_rdma_t *rdma)
@@ -84,7 +85,6 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rget_hdr_t *hdr;
     size_t handle_size;
-    int rc;
 
     if (NULL == bml_btl
         || (NULL == req->req_get_handle
@@ -94,29 +94,22 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     }
     req->req_get_btl = bml_btl;
     handle_size = NULL == req->req_get_handle ? 0 : bml_btl->btl->btl_registration_handle_size;
-    mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, sizeof(*hdr) + handle_size,
-                       MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_FLAGS_SIGNAL);
+    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*hdr) + handle_size,
+                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
+                                                | MCA_BTL_DES_FLAGS_SIGNAL);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     hdr = descriptor->des_segments->seg_addr.pval;
     mca_pml_fastpath_match_hdr_init(&hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET, 0, base->req_comm,
-                                    base->req_tag, req->req_seq);
+                                    base->req_tag, (uint16_t) req->req_sequence);
     hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_rndv.hdr_src_req = (uint64_t) (uintptr_t) req;
     hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;
-    hdr->hdr_handle_size = (uint32_t) handle_size;
-    hdr->hdr_padding = 0;
     memcpy(hdr + 1, req->req_get_handle, handle_size);
     descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
     descriptor->des_cbdata = NULL;
-    req->req_todo = MCA_PML_FASTPATH_TODO_UNKNOWN;
-    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_RGET);
-    if (OPAL_UNLIKELY(0 > rc)) {
-        mca_bml_base_free(bml_btl, descriptor);
-        return rc;
-    }
-    return OMPI_SUCCESS;
+    return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_RGET);
 }
 
 /* Everything that will be read has been: tell the sender, or have the rest streamed. */
@@ -146,6 +139,9 @@ static int get_piece(mca_pml_fastpath_rdma_t *rdma, size_t offset, size_t size)
 {
     mca_pml_fastpath_recv_request_t *req = rdma->request;
 
+    if (mca_pml_fastpath_refuse()) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
     return mca_bml_base_get(rdma->bml_btl, (char *) req->req_base + offset, rdma->remote_address + offset,
                             rdma->local_handle,
                             (mca_btl_base_registration_handle_t *) (void *) rdma->remote_handle, size, 0,
@@ -238,27 +234,35 @@ static inline bool aligned(uint64_t value, size_t alignment)
     return alignment <= 1 || 0 == value % alignment;
 }
 
-void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req, mca_btl_base_module_t *btl,
-                                const mca_pml_fastpath_rget_hdr_t *hdr)
+/* Can this message be read into that buffer? Addresses and size as the BTL wants them. */
+static bool get_possible(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival,
+                         size_t handle_size)
 {
-    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, btl);
+    size_t alignment = arrival->btl->btl_get_alignment;
+
+    return NULL != req->req_base && NULL != arrival->btl->btl_get && handle_size <= MCA_BTL_REG_HANDLE_MAX_SIZE
+           && aligned(arrival->address, alignment) && aligned((uint64_t) (uintptr_t) req->req_base, alignment)
+           && aligned(req->req_accepted, alignment);
+}
+
+void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+{
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, arrival->btl);
+    size_t handle_size = mca_pml_fastpath_arrival_payload(arrival);
     size_t accepted = req->req_accepted;
     mca_pml_fastpath_rdma_t *rdma;
 
     req->req_todo = (int64_t) accepted + 1;
-    if (NULL == bml_btl || NULL == req->req_base || NULL == btl->btl_get
-        || hdr->hdr_handle_size > MCA_BTL_REG_HANDLE_MAX_SIZE || !aligned(hdr->hdr_address, btl->btl_get_alignment)
-        || !aligned((uint64_t) (uintptr_t) req->req_base, btl->btl_get_alignment)
-        || !aligned(accepted, btl->btl_get_alignment)) {
+    if (NULL == bml_btl || !get_possible(req, arrival, handle_size)) {
         mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, 0, accepted, accepted);
         mca_pml_fastpath_recv_request_progressed(req, 1);
         return;
     }
     rdma = rdma_alloc(req, bml_btl, 0, accepted);
     rdma->busy = true;
-    rdma->remote_address = hdr->hdr_address;
-    memcpy(rdma->remote_handle, hdr + 1, hdr->hdr_handle_size);
-    if (accepted > btl->btl_get_local_registration_threshold
+    rdma->remote_address = arrival->address;
+    memcpy(rdma->remote_handle, (const char *) arrival->segments->seg_addr.pval + arrival->skip, handle_size);
+    if (accepted > bml_btl->btl->btl_get_local_registration_threshold
         && !rdma_register(bml_btl, req->req_base, accepted,
                           MCA_BTL_REG_FLAG_LOCAL_WRITE | MCA_BTL_REG_FLAG_REMOTE_WRITE, &rdma->local_handle)) {
         rdma->failed_at = 0;
@@ -411,6 +415,9 @@ static int put_try(mca_pml_fastpath_rdma_t *rdma)
         && !rdma_register(rdma->bml_btl, from, size, 0, &rdma->local_handle)) {
         put_finish(rdma, true);
         return OMPI_SUCCESS;
+    }
+    if (mca_pml_fastpath_refuse()) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = mca_bml_base_put(rdma->bml_btl, from, rdma->remote_address, rdma->local_handle,
                           (mca_btl_base_registration_handle_t *) (void *) rdma->remote_handle, size, 0,

@@ -6,143 +6,93 @@
 
 #include <stdlib.h>
 
+#include "pml_fastpath_cancel.h"
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 
-OBJ_CLASS_INSTANCE(mca_pml_fastpath_message_t, opal_free_list_item_t, NULL, NULL);
-
-/* Keep a copy of what arrived. */
-static mca_pml_fastpath_message_t *message_keep(mca_btl_base_module_t *btl,
-                                                const mca_btl_base_segment_t *segments, size_t num_segments)
-{
-    mca_pml_fastpath_message_t *message
-        = (mca_pml_fastpath_message_t *) opal_free_list_get(&mca_pml_fastpath.messages);
-    char *to;
-
-    if (OPAL_UNLIKELY(NULL == message)) {
-        mca_pml_fastpath_abort("no memory", "an unexpected message", "free list");
-    }
-    message->btl = btl;
-    message->size = mca_pml_fastpath_segments_size(segments, num_segments);
-    message->hdr = (mca_pml_fastpath_hdr_t *) message->inlined;
-    if (message->size > mca_pml_fastpath.unexpected_inline) {
-        message->hdr = malloc(message->size);
-        if (OPAL_UNLIKELY(NULL == message->hdr)) {
-            mca_pml_fastpath_abort("no memory", "an unexpected message", "malloc");
-        }
-    }
-    to = (char *) message->hdr;
-    for (size_t i = 0; i < num_segments; ++i) {
-        memcpy(to, segments[i].seg_addr.pval, segments[i].seg_len);
-        to += segments[i].seg_len;
-    }
-    return message;
-}
-
-void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message)
-{
-    if ((void *) message->hdr != (void *) message->inlined) {
-        free(message->hdr);
-    }
-    opal_free_list_return(&mca_pml_fastpath.messages, &message->super);
-}
-
-size_t mca_pml_fastpath_message_length(const mca_pml_fastpath_message_t *message)
-{
-    return MCA_PML_FASTPATH_HDR_MATCH == message->hdr->hdr_type ? message->size - sizeof(message->hdr->hdr_match)
-                                                                : message->hdr->hdr_rndv.hdr_length;
-}
-
 /* Keep a message that came before its turn: another one from the same sender is still on its way. */
-static void early_insert(mca_pml_fastpath_member_t *member, mca_pml_fastpath_message_t *message)
+static void early_insert(mca_pml_fastpath_member_t *member, mca_pml_fastpath_parked_t *parked)
 {
-    uint16_t ahead = (uint16_t) (message->hdr->hdr_match.hdr_seq - member->expected);
+    uint16_t expected = (uint16_t) member->expected;
+    uint16_t ahead = (uint16_t) (parked->hdr->hdr_match.hdr_seq - expected);
     opal_list_item_t *item = opal_list_get_last(&member->early);
 
     while (item != opal_list_get_end(&member->early)
-           && (uint16_t) (((mca_pml_fastpath_message_t *) item)->hdr->hdr_match.hdr_seq - member->expected)
-                  > ahead) {
+           && (uint16_t) (((mca_pml_fastpath_parked_t *) item)->hdr->hdr_match.hdr_seq - expected) > ahead) {
         item = opal_list_get_prev(item);
     }
-    opal_list_insert_pos(&member->early, opal_list_get_next(item), &message->super.super);
+    opal_list_insert_pos(&member->early, opal_list_get_next(item), &parked->super);
 }
 
 /* The next message in turn, if it came early. */
-static mca_pml_fastpath_message_t *early_take(mca_pml_fastpath_member_t *member)
+static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member)
 {
-    mca_pml_fastpath_message_t *message;
-
-    if (OPAL_LIKELY(opal_list_is_empty(&member->early))) {
-        return NULL;
-    }
-    message = (mca_pml_fastpath_message_t *) opal_list_get_first(&member->early);
-    if (message->hdr->hdr_match.hdr_seq != member->expected) {
-        return NULL;
-    }
-    (void) opal_list_remove_first(&member->early);
-    return message;
-}
-
-static mca_pml_fastpath_recv_request_t *match(mca_pml_fastpath_comm_t *pml_comm,
-                                              const mca_pml_fastpath_match_hdr_t *hdr)
-{
-    mca_pml_fastpath_match_post_t *post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, hdr->hdr_src,
-                                                                        hdr->hdr_tag);
-    mca_pml_fastpath_recv_request_t *req;
-
-    if (NULL == post) {
-        return NULL;
-    }
-    req = (mca_pml_fastpath_recv_request_t *) ((char *) post - offsetof(mca_pml_fastpath_recv_request_t, req_post));
-    req->req_matched = true;
-    return req;
-}
-
-static void unexpected(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_message_t *message)
-{
-    const mca_pml_fastpath_match_hdr_t *hdr = &message->hdr->hdr_match;
-
-    if (OPAL_UNLIKELY(
-            0 != mca_pml_fastpath_match_store(&pml_comm->matcher, &message->msg, hdr->hdr_src, hdr->hdr_tag))) {
-        mca_pml_fastpath_abort("no memory", "an unexpected message", "match queues");
-    }
-}
-
-/* Messages that came early and whose turn it is now. */
-static void early_deliver(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member)
-{
-    mca_pml_fastpath_message_t *message;
+    mca_pml_fastpath_parked_t *parked = NULL;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    while (NULL != (message = early_take(member))) {
-        mca_pml_fastpath_recv_request_t *req = match(pml_comm, &message->hdr->hdr_match);
-
-        ++member->expected;
-        if (NULL == req) {
-            unexpected(pml_comm, message);
-            continue;
+    if (!opal_list_is_empty(&member->early)) {
+        parked = (mca_pml_fastpath_parked_t *) opal_list_get_first(&member->early);
+        if (parked->hdr->hdr_match.hdr_seq == (uint16_t) member->expected) {
+            (void) opal_list_remove_first(&member->early);
+        } else {
+            parked = NULL;
         }
-        OPAL_THREAD_UNLOCK(&pml_comm->lock);
-        mca_pml_fastpath_recv_request_matched_message(req, message);
-        OPAL_THREAD_LOCK(&pml_comm->lock);
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    return parked;
 }
 
-/* A message of a communicator that exists here: match it, keep it, or let it wait its turn. */
-static void deliver(ompi_communicator_t *comm, mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                    size_t num_segments)
+/* What happens to a message in its turn. */
+typedef enum { MATCHED, KEPT, DROPPED, EARLY } fate_t;
+
+/* Match a message, keep it, drop it or let it wait its turn. The communicator is locked. */
+static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, uint16_t seq,
+                     const mca_pml_fastpath_arrival_t *arrival, mca_pml_fastpath_recv_request_t **req)
 {
-    const mca_pml_fastpath_match_hdr_t *hdr = segments->seg_addr.pval;
+    mca_pml_fastpath_match_post_t *post;
+    mca_pml_fastpath_message_t *message;
+    uint32_t sequence = member->expected;
+
+    if (OPAL_UNLIKELY(seq != (uint16_t) sequence)) {
+        return EARLY;
+    }
+    ++member->expected;
+    if (OPAL_UNLIKELY(!opal_list_is_empty(&member->withdrawn))
+        && mca_pml_fastpath_cancel_withdrawn(member, sequence)) {
+        return DROPPED;
+    }
+    post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, arrival->src, arrival->tag);
+    if (NULL != post) {
+        *req = (mca_pml_fastpath_recv_request_t *) ((char *) post
+                                                    - offsetof(mca_pml_fastpath_recv_request_t, req_post));
+        (*req)->req_matched = true;
+        return MATCHED;
+    }
+    message = mca_pml_fastpath_message_keep(arrival, sequence);
+    if (OPAL_UNLIKELY(0 != mca_pml_fastpath_match_store(&pml_comm->matcher, &message->msg, arrival->src,
+                                                        arrival->tag))) {
+        mca_pml_fastpath_abort("no memory", "an unexpected message", "match queues");
+    }
+    return KEPT;
+}
+
+/* Deliver one message of a communicator that exists here.
+ * @return the member if the next one of its messages may be here already, else NULL */
+static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
+                                                     const mca_pml_fastpath_match_hdr_t *hdr,
+                                                     const mca_pml_fastpath_arrival_t *arrival)
+{
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_recv_request_t *req = NULL;
     mca_pml_fastpath_member_t *member;
     bool more;
+    fate_t fate;
 
     if (OPAL_UNLIKELY(hdr->hdr_src < 0 || hdr->hdr_src >= pml_comm->size)) {
-        mca_pml_fastpath_abort("corrupt message", btl->btl_component->btl_version.mca_component_name,
+        mca_pml_fastpath_abort("corrupt message", arrival->btl->btl_component->btl_version.mca_component_name,
                                "sender's rank out of range");
     }
     OPAL_THREAD_LOCK(&pml_comm->lock);
@@ -150,85 +100,153 @@ static void deliver(ompi_communicator_t *comm, mca_btl_base_module_t *btl, const
     if (OPAL_UNLIKELY(NULL == member)) {
         mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
     }
-    if (OPAL_UNLIKELY(hdr->hdr_seq != member->expected)) {
-        early_insert(member, message_keep(btl, segments, num_segments));
-        OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    fate = decide(pml_comm, member, hdr->hdr_seq, arrival, &req);
+    if (OPAL_UNLIKELY(EARLY == fate)) {
+        early_insert(member, mca_pml_fastpath_park(arrival->btl, arrival->segments, arrival->num_segments));
+    }
+    more = EARLY != fate && !opal_list_is_empty(&member->early);
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    if (MATCHED == fate || DROPPED == fate) {
+        mca_pml_fastpath_consumed(member, comm, arrival->src, arrival->type,
+                                  mca_pml_fastpath_arrival_payload(arrival));
+    }
+    if (OPAL_LIKELY(NULL != req)) {
+        mca_pml_fastpath_recv_request_matched(req, arrival);
+    }
+    return OPAL_UNLIKELY(more) ? member : NULL;
+}
+
+/* What a header and its BTL say of a message. type repeats hdr_type, for the compiler's sake. */
+static inline void arrival_init(mca_pml_fastpath_arrival_t *arrival, uint8_t type, mca_btl_base_module_t *btl,
+                                const mca_btl_base_segment_t *segments, size_t num_segments)
+{
+    const mca_pml_fastpath_hdr_t *hdr = segments->seg_addr.pval;
+
+    arrival->type = type;
+    arrival->flags = hdr->hdr_match.hdr_flags;
+    arrival->src = hdr->hdr_match.hdr_src;
+    arrival->tag = hdr->hdr_match.hdr_tag;
+    arrival->btl = btl;
+    arrival->segments = segments;
+    arrival->num_segments = num_segments;
+    if (MCA_PML_FASTPATH_HDR_MATCH == type) {
+        arrival->skip = sizeof(hdr->hdr_match);
+        arrival->length = mca_pml_fastpath_arrival_payload(arrival);
         return;
     }
-    ++member->expected;
-    req = match(pml_comm, hdr);
-    if (NULL == req) {
-        unexpected(pml_comm, message_keep(btl, segments, num_segments));
-    }
-    more = !opal_list_is_empty(&member->early);
-    OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    if (NULL != req) {
-        mca_pml_fastpath_recv_request_matched(req, btl, segments, num_segments);
-    }
-    if (OPAL_UNLIKELY(more)) {
-        early_deliver(pml_comm, member);
+    arrival->length = hdr->hdr_rndv.hdr_length;
+    arrival->src_req = hdr->hdr_rndv.hdr_src_req;
+    if (MCA_PML_FASTPATH_HDR_RGET == type) {
+        arrival->address = hdr->hdr_rget.hdr_address;
+        arrival->skip = sizeof(hdr->hdr_rget);
+    } else {
+        arrival->address = 0;
+        arrival->skip = sizeof(hdr->hdr_rndv);
     }
 }
 
-static ompi_communicator_t *known_comm(uint32_t ctx)
+/* Deliver a member's messages that came early, as far as their turn has come now. */
+static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *member)
 {
-    ompi_communicator_t *comm = ompi_comm_lookup(ctx);
+    mca_pml_fastpath_parked_t *parked;
 
-    return NULL == comm || NULL == comm->c_pml_comm ? NULL : comm;
+    while (NULL != (parked = early_take(mca_pml_fastpath_comm(comm), member))) {
+        mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
+        mca_pml_fastpath_arrival_t arrival;
+
+        arrival_init(&arrival, parked->hdr->hdr_type, parked->btl, &segment, 1);
+        (void) deliver_one(comm, &parked->hdr->hdr_match, &arrival);
+        mca_pml_fastpath_parked_free(parked);
+    }
 }
 
-/* A message of a communicator that does not exist here yet. Asked again under the lock, because
- * orphans_adopt looks through the list after the communicator has become known. */
-static void orphan(uint32_t ctx, mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                   size_t num_segments)
+ompi_communicator_t *mca_pml_fastpath_orphan(uint32_t ctx, mca_btl_base_module_t *btl,
+                                             const mca_btl_base_segment_t *segments, size_t num_segments)
 {
+    mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_park(btl, segments, num_segments);
     ompi_communicator_t *comm;
 
+    /* asked again under the lock: orphans_adopt looks through the list after the communicator has become known */
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    comm = known_comm(ctx);
-    if (NULL == comm) {
-        opal_list_append(&mca_pml_fastpath.orphans, &message_keep(btl, segments, num_segments)->super.super);
+    comm = mca_pml_fastpath_known_comm(ctx);
+    if (OPAL_LIKELY(NULL == comm)) {
+        opal_list_append(&mca_pml_fastpath.orphans, &parked->super);
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     if (NULL != comm) {
-        deliver(comm, btl, segments, num_segments);
+        mca_pml_fastpath_parked_free(parked);
     }
+    return comm;
+}
+
+/* A message, perhaps of a communicator that does not exist here yet. */
+static inline void recv_message(uint8_t type, mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                size_t num_segments)
+{
+    const mca_pml_fastpath_match_hdr_t *hdr = segments->seg_addr.pval;
+    ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_ctx);
+    mca_pml_fastpath_arrival_t arrival;
+    mca_pml_fastpath_member_t *member;
+
+    if (OPAL_UNLIKELY(NULL == comm)) {
+        comm = mca_pml_fastpath_orphan(hdr->hdr_ctx, btl, segments, num_segments);
+        if (NULL == comm) {
+            return;
+        }
+    }
+    arrival_init(&arrival, type, btl, segments, num_segments);
+    member = deliver_one(comm, hdr, &arrival);
+    if (OPAL_UNLIKELY(NULL != member)) {
+        deliver_early(comm, member);
+    }
+}
+
+static inline void recv_match(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                              size_t num_segments)
+{
+    recv_message(MCA_PML_FASTPATH_HDR_MATCH, btl, segments, num_segments);
+}
+
+static inline void recv_rndv(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                             size_t num_segments)
+{
+    const mca_pml_fastpath_hdr_t *hdr = segments->seg_addr.pval;
+
+    recv_message(hdr->hdr_type, btl, segments, num_segments);
+}
+
+static inline void recv_cancel(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                               size_t num_segments)
+{
+    (void) num_segments;
+    mca_pml_fastpath_cancel_requested(btl, segments->seg_addr.pval);
 }
 
 void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm)
 {
-    mca_pml_fastpath_message_t *message, *next;
+    mca_pml_fastpath_parked_t *parked, *next;
     opal_list_t adopted;
 
     OBJ_CONSTRUCT(&adopted, opal_list_t);
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    OPAL_LIST_FOREACH_SAFE(message, next, &mca_pml_fastpath.orphans, mca_pml_fastpath_message_t) {
-        if (message->hdr->hdr_match.hdr_ctx == fastpath_comm_cid(comm)) {
-            opal_list_remove_item(&mca_pml_fastpath.orphans, &message->super.super);
-            opal_list_append(&adopted, &message->super.super);
+    OPAL_LIST_FOREACH_SAFE(parked, next, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t) {
+        if (parked->hdr->hdr_match.hdr_ctx == fastpath_comm_cid(comm)) {
+            opal_list_remove_item(&mca_pml_fastpath.orphans, &parked->super);
+            opal_list_append(&adopted, &parked->super);
         }
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    while (NULL != (message = (mca_pml_fastpath_message_t *) opal_list_remove_first(&adopted))) {
-        mca_btl_base_segment_t segment = {.seg_addr.pval = message->hdr, .seg_len = message->size};
+    while (NULL != (parked = (mca_pml_fastpath_parked_t *) opal_list_remove_first(&adopted))) {
+        mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
 
-        deliver(comm, message->btl, &segment, 1);
-        mca_pml_fastpath_message_return(message);
+        if (MCA_PML_FASTPATH_HDR_CANCEL == parked->hdr->hdr_type) {
+            mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
+        } else {
+            recv_message(parked->hdr->hdr_type, parked->btl, &segment, 1);
+        }
+        mca_pml_fastpath_parked_free(parked);
     }
     OBJ_DESTRUCT(&adopted);
-}
-
-static inline void recv_message(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                                size_t num_segments)
-{
-    const mca_pml_fastpath_match_hdr_t *hdr = segments->seg_addr.pval;
-    ompi_communicator_t *comm = known_comm(hdr->hdr_ctx);
-
-    if (OPAL_LIKELY(NULL != comm)) {
-        deliver(comm, btl, segments, num_segments);
-    } else {
-        orphan(hdr->hdr_ctx, btl, segments, num_segments);
-    }
 }
 
 static inline void recv_ack(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
@@ -274,20 +292,42 @@ static inline void recv_get_done(mca_btl_base_module_t *btl, const mca_btl_base_
     mca_pml_fastpath_send_request_read(segments->seg_addr.pval);
 }
 
-FASTPATH_BTL_RECV_CALLBACK(callback_message, recv_message)
+static inline void recv_cancelled(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                  size_t num_segments)
+{
+    (void) btl;
+    (void) num_segments;
+    mca_pml_fastpath_cancel_answered(segments->seg_addr.pval);
+}
+
+static inline void recv_credit(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                               size_t num_segments)
+{
+    (void) btl;
+    (void) num_segments;
+    mca_pml_fastpath_credit_arrived(segments->seg_addr.pval);
+}
+
+FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
+FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
 FASTPATH_BTL_RECV_CALLBACK(callback_ack, recv_ack)
 FASTPATH_BTL_RECV_CALLBACK(callback_frag, recv_frag)
 FASTPATH_BTL_RECV_CALLBACK(callback_put, recv_put)
 FASTPATH_BTL_RECV_CALLBACK(callback_put_done, recv_put_done)
 FASTPATH_BTL_RECV_CALLBACK(callback_get_done, recv_get_done)
+FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel)
+FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancelled)
+FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit)
 
 int mca_pml_fastpath_recvfrag_register(void)
 {
     static const mca_btl_base_module_recv_cb_fn_t callbacks[MCA_PML_FASTPATH_HDR_MAX] = {
-        [MCA_PML_FASTPATH_HDR_MATCH] = callback_message,      [MCA_PML_FASTPATH_HDR_RNDV] = callback_message,
-        [MCA_PML_FASTPATH_HDR_RGET] = callback_message,       [MCA_PML_FASTPATH_HDR_ACK] = callback_ack,
-        [MCA_PML_FASTPATH_HDR_FRAG] = callback_frag,          [MCA_PML_FASTPATH_HDR_PUT] = callback_put,
-        [MCA_PML_FASTPATH_HDR_PUT_DONE] = callback_put_done,  [MCA_PML_FASTPATH_HDR_GET_DONE] = callback_get_done,
+        [MCA_PML_FASTPATH_HDR_MATCH] = callback_match,       [MCA_PML_FASTPATH_HDR_RNDV] = callback_rndv,
+        [MCA_PML_FASTPATH_HDR_RGET] = callback_rndv,         [MCA_PML_FASTPATH_HDR_ACK] = callback_ack,
+        [MCA_PML_FASTPATH_HDR_FRAG] = callback_frag,         [MCA_PML_FASTPATH_HDR_PUT] = callback_put,
+        [MCA_PML_FASTPATH_HDR_PUT_DONE] = callback_put_done, [MCA_PML_FASTPATH_HDR_GET_DONE] = callback_get_done,
+        [MCA_PML_FASTPATH_HDR_CANCEL] = callback_cancel,     [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_cancelled,
+        [MCA_PML_FASTPATH_HDR_CREDIT] = callback_credit,
     };
 
     for (int type = MCA_PML_FASTPATH_HDR_MATCH; type < MCA_PML_FASTPATH_HDR_MAX; ++type) {

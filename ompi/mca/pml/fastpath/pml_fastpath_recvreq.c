@@ -4,8 +4,8 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_rdma.h"
-#include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
 
 static int recv_request_free(ompi_request_t **request)
@@ -152,19 +152,18 @@ void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uin
 /* Status and room in the buffer: all that follows from the header alone. A buffer that is one piece of
  * memory needs no convertor; for others it is prepared only now because ANY_SOURCE does not tell whose
  * data it will have to read. */
-static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_match_hdr_t *hdr,
-                              size_t length)
+static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
     ompi_status_public_t *status = &base->req_ompi.req_status;
     size_t room = base->req_datatype->super.size * base->req_count;
 
-    req->req_accepted = length < room ? length : room;
-    req->req_recv.req_bytes_packed = length;
+    req->req_accepted = arrival->length < room ? arrival->length : room;
+    req->req_recv.req_bytes_packed = arrival->length;
     req->req_base = NULL;
-    status->MPI_SOURCE = hdr->hdr_src;
-    status->MPI_TAG = hdr->hdr_tag;
-    status->MPI_ERROR = length > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    status->MPI_SOURCE = arrival->src;
+    status->MPI_TAG = arrival->tag;
+    status->MPI_ERROR = arrival->length > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     status->_ucount = req->req_accepted;
     if (0 == req->req_accepted) {
         return;
@@ -172,7 +171,7 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
     if (OPAL_LIKELY(fastpath_is_plain(base->req_datatype, base->req_count))) {
         req->req_base = (char *) base->req_addr + base->req_datatype->super.true_lb;
     } else {
-        base->req_proc = ompi_comm_peer_lookup(base->req_comm, hdr->hdr_src);
+        base->req_proc = ompi_comm_peer_lookup(base->req_comm, arrival->src);
         opal_convertor_cleanup(&base->req_convertor); /* a persistent request comes here again */
         opal_convertor_copy_and_prepare_for_recv(base->req_proc->super.proc_convertor, &base->req_datatype->super,
                                                  base->req_count, base->req_addr, 0, &base->req_convertor);
@@ -180,29 +179,30 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
 }
 
 /* The sender waits for an answer: find how to reach it. */
-static void recv_request_answerable(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_rndv_hdr_t *hdr)
+static void recv_request_answerable(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(req->req_recv.req_base.req_comm,
-                                                                      hdr->hdr_match.hdr_src);
+                                                                      arrival->src);
 
     if (OPAL_UNLIKELY(NULL == member)) {
         mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
     }
     req->req_peer = member->peer;
-    req->req_src_req = hdr->hdr_src_req;
+    req->req_src_req = arrival->src_req;
+    if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_SHORT & arrival->flags))) {
+        mca_pml_fastpath_credit_return(req->req_peer);
+    }
 }
 
-static void matched_rndv(mca_pml_fastpath_recv_request_t *req, const mca_btl_base_segment_t *segments,
-                         size_t num_segments)
+static void matched_rndv(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
-    const mca_pml_fastpath_rndv_hdr_t *hdr = segments->seg_addr.pval;
-    size_t eager = mca_pml_fastpath_recv_request_unpack(req, segments, num_segments, sizeof(*hdr), 0,
-                                                        req->req_accepted);
+    size_t eager = mca_pml_fastpath_recv_request_unpack(req, arrival->segments, arrival->num_segments,
+                                                        arrival->skip, 0, req->req_accepted);
     size_t left = req->req_accepted - eager;
     size_t stream = left;
 
     req->req_todo = (int64_t) left + 1;
-    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_CONTIG & hdr->hdr_match.hdr_flags) && NULL != req->req_base) {
+    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_CONTIG & arrival->flags) && NULL != req->req_base) {
         stream = mca_pml_fastpath_put_share(req, left);
     }
     mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, eager, stream, left);
@@ -212,34 +212,33 @@ static void matched_rndv(mca_pml_fastpath_recv_request_t *req, const mca_btl_bas
     mca_pml_fastpath_recv_request_progressed(req, 1);
 }
 
-void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req, mca_btl_base_module_t *btl,
-                                           const mca_btl_base_segment_t *segments, size_t num_segments)
+void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
+                                           const mca_pml_fastpath_arrival_t *arrival)
 {
-    const mca_pml_fastpath_hdr_t *hdr = segments->seg_addr.pval;
-
-    if (OPAL_LIKELY(MCA_PML_FASTPATH_HDR_MATCH == hdr->hdr_type)) {
-        size_t size = mca_pml_fastpath_segments_size(segments, num_segments) - sizeof(hdr->hdr_match);
-
-        recv_request_bind(req, &hdr->hdr_match, size);
-        (void) mca_pml_fastpath_recv_request_unpack(req, segments, num_segments, sizeof(hdr->hdr_match), 0,
+    recv_request_bind(req, arrival);
+    if (OPAL_LIKELY(MCA_PML_FASTPATH_HDR_MATCH == arrival->type)) {
+        (void) mca_pml_fastpath_recv_request_unpack(req, arrival->segments, arrival->num_segments, arrival->skip, 0,
                                                     req->req_accepted);
         mca_pml_fastpath_recv_request_complete(req);
         return;
     }
-    recv_request_bind(req, &hdr->hdr_match, hdr->hdr_rndv.hdr_length);
-    recv_request_answerable(req, &hdr->hdr_rndv);
-    if (MCA_PML_FASTPATH_HDR_RGET == hdr->hdr_type) {
-        mca_pml_fastpath_get_start(req, btl, &hdr->hdr_rget);
+    recv_request_answerable(req, arrival);
+    if (MCA_PML_FASTPATH_HDR_RGET == arrival->type) {
+        mca_pml_fastpath_get_start(req, arrival);
     } else {
-        matched_rndv(req, segments, num_segments);
+        matched_rndv(req, arrival);
     }
 }
 
 void mca_pml_fastpath_recv_request_matched_message(mca_pml_fastpath_recv_request_t *req,
                                                    mca_pml_fastpath_message_t *message)
 {
-    mca_btl_base_segment_t segment = {.seg_addr.pval = message->hdr, .seg_len = message->size};
+    ompi_communicator_t *comm = req->req_recv.req_base.req_comm;
+    mca_pml_fastpath_arrival_t arrival;
+    mca_btl_base_segment_t segment;
 
-    mca_pml_fastpath_recv_request_matched(req, message->btl, &segment, 1);
+    mca_pml_fastpath_message_consumed(message, comm);
+    mca_pml_fastpath_message_arrival(message, &segment, &arrival);
+    mca_pml_fastpath_recv_request_matched(req, &arrival);
     mca_pml_fastpath_message_return(message);
 }

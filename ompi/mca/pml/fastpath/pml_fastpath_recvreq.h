@@ -81,14 +81,11 @@ int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req);
  * A message and a receive have found each other: move what came with the header
  * and see to the rest. Call without locks; the request may be complete and gone
  * on return.
- *
- * @param btl       the message came by
- * @param segments  header and what followed it; read during the call only
  */
-void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req, mca_btl_base_module_t *btl,
-                                           const mca_btl_base_segment_t *segments, size_t num_segments);
+void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
+                                           const mca_pml_fastpath_arrival_t *arrival);
 
-/** The same with a message that was kept, which is given back. */
+/** The same with a message that was kept, which is given back, and its cost to its sender. */
 void mca_pml_fastpath_recv_request_matched_message(mca_pml_fastpath_recv_request_t *req,
                                                    mca_pml_fastpath_message_t *message);
 

@@ -9,6 +9,8 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_bml.h"
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -34,72 +36,98 @@ static void rndv_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endp
     mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
-static mca_btl_base_descriptor_t *rndv_descriptor(mca_pml_fastpath_send_request_t *req,
-                                                  mca_bml_base_btl_t *bml_btl)
+/* Bytes of data that go with the header: as many as the BTL takes in one piece, none without credit. */
+static size_t rndv_share(const mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl)
 {
-    const size_t hdr_size = sizeof(mca_pml_fastpath_rndv_hdr_t);
-    const uint32_t flags = MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
-                           | MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-    mca_btl_base_descriptor_t *descriptor;
     size_t limit = bml_btl->btl->btl_eager_limit;
-    size_t size = req->req_send.req_bytes_packed;
 
     if (limit > bml_btl->btl->btl_rndv_eager_limit) {
         limit = bml_btl->btl->btl_rndv_eager_limit;
     }
-    limit = limit > hdr_size ? limit - hdr_size : 0;
-    size = size < limit ? size : limit;
-    if (0 == size) {
-        mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, hdr_size, flags);
-    } else {
-        mca_bml_base_prepare_src(bml_btl, &req->req_send.req_base.req_convertor, MCA_BTL_NO_ORDER, hdr_size, &size,
-                                 flags, &descriptor);
-    }
-    return descriptor;
+    limit = limit > sizeof(mca_pml_fastpath_rndv_hdr_t) ? limit - sizeof(mca_pml_fastpath_rndv_hdr_t) : 0;
+    return req->req_send.req_bytes_packed < limit ? req->req_send.req_bytes_packed : limit;
 }
 
-static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size, uint8_t flags)
 {
-    mca_btl_base_descriptor_t *descriptor = rndv_descriptor(req, bml_btl);
+    const uint32_t des_flags = MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
+                               | MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     mca_pml_base_request_t *base = &req->req_send.req_base;
+    mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rndv_hdr_t *hdr;
-    int rc;
 
+    if (0 == size) {
+        descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*hdr), des_flags);
+    } else {
+        descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, sizeof(*hdr), &size, des_flags);
+    }
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     hdr = descriptor->des_segments->seg_addr.pval;
     mca_pml_fastpath_match_hdr_init(&hdr->hdr_match, MCA_PML_FASTPATH_HDR_RNDV,
-                                    NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0, base->req_comm,
-                                    base->req_tag, req->req_seq);
+                                    flags | (NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0),
+                                    base->req_comm, base->req_tag, (uint16_t) req->req_sequence);
     hdr->hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_src_req = (uint64_t) (uintptr_t) req;
     descriptor->des_cbfunc = rndv_completion;
     descriptor->des_cbdata = req;
-    req->req_todo = MCA_PML_FASTPATH_TODO_UNKNOWN + 1; /* the descriptor may be using the user's buffer */
-    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_RNDV);
-    if (OPAL_UNLIKELY(0 > rc)) {
-        mca_bml_base_free(bml_btl, descriptor);
-        return rc;
+    return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_RNDV);
+}
+
+/* The first part with its data, and what that costs. The descriptor may go on using the user's buffer
+ * after the call, so it counts in req_todo too. */
+static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+{
+    size_t size = rndv_share(req, bml_btl);
+    int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_RNDV, size);
+    bool credit = mca_pml_fastpath_credit_take(req->req_peer, cost);
+    int rc;
+
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN + 1);
+    rc = rndv_send(req, bml_btl, credit ? size : 0, credit ? 0 : MCA_PML_FASTPATH_HDR_FLAG_SHORT);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -(MCA_PML_FASTPATH_TODO_UNKNOWN + 1));
+        if (credit) {
+            mca_pml_fastpath_credit_untake(req->req_peer, cost);
+        }
     }
-    return OMPI_SUCCESS;
+    return rc;
+}
+
+/* Offer the message to be read, if that can be done. */
+static int start_rget(mca_pml_fastpath_send_request_t *req)
+{
+    int rc;
+
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN);
+    rc = mca_pml_fastpath_get_offer(req);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -MCA_PML_FASTPATH_TODO_UNKNOWN);
+    }
+    return rc;
 }
 
 int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
 {
+    int rc = OMPI_ERR_NOT_AVAILABLE;
+
     req->req_base = NULL;
+    req->req_unanswered = true; /* before the answer can come */
     if (0 < req->req_send.req_bytes_packed
         && !opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
         opal_convertor_get_current_pointer(&req->req_send.req_base.req_convertor, &req->req_base);
-    }
-    if (NULL != req->req_base && req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)) {
-        int rc = mca_pml_fastpath_get_offer(req);
-
-        if (OMPI_ERR_NOT_AVAILABLE != rc) {
-            return rc;
+        if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)) {
+            rc = start_rget(req);
         }
     }
-    return start_rndv(req, bml_btl);
+    if (OMPI_ERR_NOT_AVAILABLE == rc) {
+        rc = start_rndv(req, bml_btl);
+    }
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        req->req_unanswered = false;
+    }
+    return rc;
 }
 
 static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
@@ -116,8 +144,8 @@ static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t
 
     *size = *size < limit ? *size : limit;
     opal_convertor_set_position(&req->req_send.req_base.req_convertor, &offset);
-    mca_bml_base_prepare_src(bml_btl, &req->req_send.req_base.req_convertor, MCA_BTL_NO_ORDER, sizeof(*hdr), size,
-                             MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK, &descriptor);
+    descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), size,
+                                              MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -128,16 +156,12 @@ static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t
     hdr->hdr_offset = offset;
     descriptor->des_cbfunc = frag_completion;
     descriptor->des_cbdata = req;
-    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_FRAG);
-    if (OPAL_UNLIKELY(0 > rc)) {
-        mca_bml_base_free(bml_btl, descriptor);
-        if (OMPI_ERR_OUT_OF_RESOURCE != rc) {
-            mca_pml_fastpath_abort("send failed", bml_btl->btl->btl_component->btl_version.mca_component_name,
-                                   opal_strerror(rc));
-        }
-        return rc;
+    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_FRAG);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
+        mca_pml_fastpath_abort("send failed", bml_btl->btl->btl_component->btl_version.mca_component_name,
+                               opal_strerror(rc));
     }
-    return OMPI_SUCCESS;
+    return rc;
 }
 
 /* Send FRAGs until enough are in flight or nothing is left. One thread at a time does it, without the
@@ -250,6 +274,7 @@ void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr)
 
     req->req_dst_req = hdr->hdr_dst_req;
     if (first) {
+        req->req_unanswered = false;
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo,
                                        (int64_t) hdr->hdr_wanted - MCA_PML_FASTPATH_TODO_UNKNOWN + 1);
     }
@@ -265,5 +290,6 @@ void mca_pml_fastpath_send_request_read(const mca_pml_fastpath_done_hdr_t *hdr)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_id;
 
+    req->req_unanswered = false;
     mca_pml_fastpath_send_request_progressed(req, MCA_PML_FASTPATH_TODO_UNKNOWN);
 }

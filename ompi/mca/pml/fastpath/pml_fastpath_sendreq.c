@@ -4,7 +4,9 @@
  */
 #include "ompi_config.h"
 
-#include "pml_fastpath_rdma.h"
+#include "pml_fastpath_bml.h"
+#include "pml_fastpath_cancel.h"
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_sendreq.h"
 
 static int send_request_free(ompi_request_t **request)
@@ -17,19 +19,11 @@ static int send_request_free(ompi_request_t **request)
     return OMPI_SUCCESS;
 }
 
-/* A send is never taken back: MPI allows the cancel to fail, and the request then completes as usual. */
-static int send_request_cancel(ompi_request_t *request, int complete)
-{
-    (void) request;
-    (void) complete;
-    return OMPI_SUCCESS;
-}
-
 static void send_request_construct(mca_pml_fastpath_send_request_t *req)
 {
     req->req_send.req_base.req_ompi.req_start = mca_pml_fastpath_start;
     req->req_send.req_base.req_ompi.req_free = send_request_free;
-    req->req_send.req_base.req_ompi.req_cancel = send_request_cancel;
+    req->req_send.req_base.req_ompi.req_cancel = mca_pml_fastpath_send_request_cancel;
     req->req_get_handle = NULL;
     OBJ_CONSTRUCT(&req->req_retry, mca_pml_fastpath_retry_t);
     OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
@@ -57,12 +51,6 @@ void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t 
     ompi_request_complete(&base->req_ompi, true);
 }
 
-/* Has a buffered send been copied to the attached buffer? */
-static inline bool is_copied(const mca_pml_fastpath_send_request_t *req)
-{
-    return req->req_send.req_addr != req->req_send.req_base.req_addr;
-}
-
 void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
@@ -71,8 +59,8 @@ void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req
         mca_bml_base_deregister_mem(req->req_get_btl, req->req_get_handle);
         req->req_get_handle = NULL;
     }
-    if (is_copied(req)) {
-        /* its user was told when the data had been copied */
+    if (mca_pml_fastpath_is_copied(req)) {
+        /* its user was told when the data had been copied, or the answer to a cancel had come */
         mca_pml_base_bsend_request_fini(&base->req_ompi);
         base->req_pml_complete = true;
     } else {
@@ -88,7 +76,7 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
     int rc;
 
     if (MCA_PML_BASE_SEND_BUFFERED != req->req_send.req_send_mode || 0 == req->req_send.req_bytes_packed
-        || is_copied(req)) {
+        || mca_pml_fastpath_is_copied(req)) {
         return OMPI_SUCCESS;
     }
     rc = mca_pml_base_bsend_request_start(&req->req_send.req_base.req_ompi);
@@ -99,12 +87,23 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
     return rc;
 }
 
+/* Take the cost of an eager message out of the peer's credit, once. */
+static inline bool eager_pay(mca_pml_fastpath_send_request_t *req)
+{
+    if (!req->req_paid) {
+        req->req_paid = mca_pml_fastpath_credit_take(
+            req->req_peer,
+            mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, req->req_send.req_bytes_packed));
+    }
+    return req->req_paid;
+}
+
 int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
 {
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
         mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0);
 
-        if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)) {
+        if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl) || !eager_pay(req)) {
             return bsend_copy(req);
         }
     }
@@ -117,7 +116,7 @@ static void eager_completion(mca_btl_base_module_t *btl, struct mca_btl_base_end
     mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
 
     mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
-    mca_pml_fastpath_send_request_complete(req);
+    mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
 static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
@@ -137,10 +136,9 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
     size_t size = req->req_send.req_bytes_packed;
     int rc;
 
-    mca_bml_base_prepare_src(bml_btl, &req->req_send.req_base.req_convertor, MCA_BTL_NO_ORDER, sizeof(*hdr), &size,
-                             MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
-                                 | MCA_BTL_DES_SEND_ALWAYS_CALLBACK,
-                             &descriptor);
+    descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), &size,
+                                              MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
+                                                  | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -149,28 +147,26 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
         mca_bml_base_free(bml_btl, descriptor);
         return OMPI_ERR_NOT_SUPPORTED;
     }
-    *(mca_pml_fastpath_match_hdr_t *) descriptor->des_segments->seg_addr.pval = *hdr;
+    memcpy(descriptor->des_segments->seg_addr.pval, hdr, sizeof(*hdr));
     descriptor->des_cbfunc = eager_completion;
     descriptor->des_cbdata = req;
-    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
-    if (OPAL_UNLIKELY(0 > rc)) {
-        mca_bml_base_free(bml_btl, descriptor);
-        return rc;
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
     }
-    return OMPI_SUCCESS;
+    return rc;
 }
 
-/* Copy the data into a descriptor of the BTL's; the request is complete with that. */
+/* Copy size bytes into a descriptor of the BTL's; nothing of the request is needed after that. */
 static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
-                      const mca_pml_fastpath_match_hdr_t *hdr)
+                      const mca_pml_fastpath_match_hdr_t *hdr, size_t size)
 {
-    size_t size = req->req_send.req_bytes_packed;
     mca_btl_base_descriptor_t *descriptor;
     char *to;
-    int rc;
 
-    mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, sizeof(*hdr) + size,
-                       MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*hdr) + size,
+                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -184,13 +180,7 @@ static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     }
     descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
     descriptor->des_cbdata = NULL;
-    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
-    if (OPAL_UNLIKELY(0 > rc)) {
-        mca_bml_base_free(bml_btl, descriptor);
-        return rc;
-    }
-    mca_pml_fastpath_send_request_complete(req);
-    return OMPI_SUCCESS;
+    return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH);
 }
 
 static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
@@ -200,14 +190,10 @@ static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
     mca_pml_fastpath_match_hdr_t hdr;
 
     mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, base->req_comm, base->req_tag,
-                                    req->req_seq);
+                                    (uint16_t) req->req_sequence);
     if (NULL != bml_btl->btl->btl_sendi) {
         if (OPAL_LIKELY(OMPI_SUCCESS
-                        == mca_bml_base_sendi(bml_btl, &base->req_convertor, &hdr, sizeof(hdr), size,
-                                              MCA_BTL_NO_ORDER,
-                                              MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
-                                              MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL))) {
-            mca_pml_fastpath_send_request_complete(req);
+                        == mca_pml_fastpath_bml_sendi(bml_btl, &base->req_convertor, &hdr, size))) {
             return OMPI_SUCCESS;
         }
         convertor_rewind(req);
@@ -221,7 +207,19 @@ static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
         }
         convertor_rewind(req);
     }
-    return eager_copy(req, bml_btl, &hdr);
+    return eager_copy(req, bml_btl, &hdr, size);
+}
+
+/* The receiver has agreed to drop a message that was cancelled before it left. It still waits for the
+ * sequence number. */
+static int start_empty(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+    mca_pml_fastpath_match_hdr_t hdr;
+
+    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, base->req_comm, base->req_tag,
+                                    (uint16_t) req->req_sequence);
+    return eager_copy(req, bml_btl, &hdr, 0);
 }
 
 /* Choose the protocol and make one attempt. */
@@ -229,9 +227,12 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_eager);
 
+    if (OPAL_UNLIKELY(req->req_send.req_base.req_ompi.req_status._cancelled)) {
+        return start_empty(req, bml_btl);
+    }
     convertor_rewind(req);
     if (MCA_PML_BASE_SEND_SYNCHRONOUS != req->req_send.req_send_mode
-        && req->req_send.req_bytes_packed <= mca_pml_fastpath_eager_limit(bml_btl)) {
+        && req->req_send.req_bytes_packed <= mca_pml_fastpath_eager_limit(bml_btl) && eager_pay(req)) {
         return start_eager(req, bml_btl);
     }
     return mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
@@ -242,7 +243,9 @@ static int start_checked(mca_pml_fastpath_send_request_t *req)
 {
     int rc = start_once(req);
 
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+    } else if (OPAL_UNLIKELY(OMPI_ERR_OUT_OF_RESOURCE != rc)) {
         mca_pml_fastpath_abort("send failed", "a BTL", opal_strerror(rc));
     }
     return rc;
@@ -254,24 +257,27 @@ static int start_retry(mca_pml_fastpath_retry_t *retry)
         (mca_pml_fastpath_send_request_t *) ((char *) retry - offsetof(mca_pml_fastpath_send_request_t, req_retry)));
 }
 
-void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint16_t seq)
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t sequence)
 {
     req->req_send.req_base.req_pml_complete = false;
     req->req_send.req_base.req_ompi.req_complete = REQUEST_PENDING;
     req->req_send.req_base.req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     req->req_send.req_base.req_ompi.req_status._cancelled = 0;
-    req->req_seq = seq;
-    req->req_send.req_base.req_sequence = seq;
+    req->req_send.req_base.req_sequence = sequence;
+    req->req_sequence = sequence;
+    req->req_todo = 1;
     req->req_frags = 0;
     req->req_streaming = false;
+    req->req_cancelling = false;
+    req->req_unanswered = false;
     (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
-    if (is_copied(req)) {
+    if (mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_send_request_mpi_complete(req);
     }
     if (OPAL_LIKELY(0 == req->req_peer->queued && OMPI_SUCCESS == start_checked(req))) {
         return;
     }
-    if (!is_copied(req) && OMPI_SUCCESS == bsend_copy(req) && is_copied(req)) {
+    if (!mca_pml_fastpath_is_copied(req) && OMPI_SUCCESS == bsend_copy(req) && mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_send_request_mpi_complete(req);
     }
     mca_pml_fastpath_retry_later(&req->req_retry, req->req_peer, start_retry);

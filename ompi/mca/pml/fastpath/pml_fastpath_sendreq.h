@@ -36,10 +36,13 @@ typedef struct {
     mca_pml_fastpath_peer_t *req_peer; /**< the receiver; the communicator holds the reference */
     mca_pml_fastpath_retry_t req_retry; /**< while a BTL refuses it */
     opal_atomic_int32_t req_holds;      /**< who still needs it: its user, and we while it is active */
-    uint16_t req_seq;                   /**< taken once, kept over retries */
+    uint32_t req_sequence;              /**< taken once, kept over retries */
+    opal_atomic_int64_t req_todo;       /**< bytes still to leave, and 1 for each function at work */
+    bool req_paid;                      /**< the cost of an eager message has been taken from the peer's credit */
+    bool req_cancelling;                /**< CANCEL has gone out, CANCELLED has not come */
+    bool req_unanswered;                /**< a rendezvous has begun and the receiver has not said anything yet */
 
     /* rendezvous */
-    opal_atomic_int64_t req_todo;     /**< bytes still to leave, and 1 for each function at work */
     uint64_t req_dst_req;             /**< the receiver's request, opaque */
     void *req_base;                   /**< the message where it is one piece of memory, else NULL */
     mca_bml_base_btl_t *req_get_btl;  /**< BTL of req_get_handle */
@@ -77,13 +80,14 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
     req->req_send.req_base.req_proc = peer->proc;
     req->req_peer = peer;
     req->req_holds = 1;
+    req->req_paid = false;
     MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
 }
 
 /** @return the sequence number of the next message to a member */
-static inline uint16_t mca_pml_fastpath_next_seq(mca_pml_fastpath_member_t *member)
+static inline uint32_t mca_pml_fastpath_next_sequence(mca_pml_fastpath_member_t *member)
 {
-    return (uint16_t) OPAL_THREAD_ADD_FETCH32(&member->sent, 1);
+    return (uint32_t) OPAL_THREAD_ADD_FETCH32(&member->sent, 1);
 }
 
 /** Fill in the matching header of a message. */
@@ -98,6 +102,12 @@ static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t 
     hdr->hdr_tag = tag;
 }
 
+/** @return whether a buffered send has been copied to the attached buffer */
+static inline bool mca_pml_fastpath_is_copied(const mca_pml_fastpath_send_request_t *req)
+{
+    return req->req_send.req_addr != req->req_send.req_base.req_addr;
+}
+
 /** @return bytes of the largest message that a BTL carries whole */
 static inline size_t mca_pml_fastpath_eager_limit(const mca_bml_base_btl_t *bml_btl)
 {
@@ -106,7 +116,8 @@ static inline size_t mca_pml_fastpath_eager_limit(const mca_bml_base_btl_t *bml_
 
 /**
  * Do what can fail, before the message takes a sequence number: a buffered send
- * that is too long to leave at once is copied to the attached buffer.
+ * that is too long to leave at once, or has no credit for it, is copied to the
+ * attached buffer.
  *
  * @return OMPI_SUCCESS, or OMPI_ERR_BUFFER when there is no room in it
  */
@@ -117,12 +128,13 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
  * retried from progress; an error of the BTL's ends the job, because the receiver
  * would wait for this sequence number for ever.
  *
- * @param seq  the message's sequence number
+ * @param sequence  the message's sequence number
  */
-void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint16_t seq);
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t sequence);
 
 /**
  * Send the first part of a message whose receive has to be known before the rest.
+ * The caller holds the request alive (counts in req_todo) over the call.
  * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE, or another error of the BTL's
  */
 int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl);

@@ -53,12 +53,13 @@ static int start_send(ompi_request_t **request)
         bsend_reset(req);
     }
     if (OMPI_SUCCESS == rc) {
+        req->req_paid = false;
         rc = mca_pml_fastpath_send_request_prepare(req);
     }
     if (OMPI_SUCCESS == rc) {
         mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(base->req_comm, base->req_peer);
 
-        mca_pml_fastpath_send_request_start(req, mca_pml_fastpath_next_seq(member));
+        mca_pml_fastpath_send_request_start(req, mca_pml_fastpath_next_sequence(member));
     }
     return rc;
 }

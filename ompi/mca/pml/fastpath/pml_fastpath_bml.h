@@ -1,0 +1,83 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Every call into a BTL that may be refused. With pml_fastpath_debug_refuse some
+ * of them are refused at random, so that tests reach what happens then on any
+ * transport.
+ */
+#ifndef MCA_PML_FASTPATH_BML_H
+#define MCA_PML_FASTPATH_BML_H
+
+#include "pml_fastpath.h"
+#include "pml_fastpath_hdr.h"
+
+BEGIN_C_DECLS
+
+/** Throw the dice. @return whether this call shall be refused */
+bool mca_pml_fastpath_refuse_roll(void);
+
+/** @return whether a call shall be refused for the sake of a test */
+static inline bool mca_pml_fastpath_refuse(void)
+{
+    return OPAL_UNLIKELY(0 != mca_pml_fastpath.refuse) && mca_pml_fastpath_refuse_roll();
+}
+
+/** btl_alloc. @return NULL when the BTL has no room */
+static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_alloc(mca_bml_base_btl_t *bml_btl, size_t size,
+                                                                    uint32_t flags)
+{
+    mca_btl_base_descriptor_t *descriptor = NULL;
+
+    if (!mca_pml_fastpath_refuse()) {
+        mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, size, flags);
+    }
+    return descriptor;
+}
+
+/** btl_prepare_src with room for a header. @return NULL when the BTL has no room */
+static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_prepare(mca_bml_base_btl_t *bml_btl,
+                                                                      opal_convertor_t *convertor,
+                                                                      size_t hdr_size, size_t *size, uint32_t flags)
+{
+    mca_btl_base_descriptor_t *descriptor = NULL;
+
+    if (!mca_pml_fastpath_refuse()) {
+        mca_bml_base_prepare_src(bml_btl, convertor, MCA_BTL_NO_ORDER, hdr_size, size, flags, &descriptor);
+    }
+    return descriptor;
+}
+
+/** btl_send of one of our headers. On error the descriptor has been freed. */
+static inline int mca_pml_fastpath_bml_send(mca_bml_base_btl_t *bml_btl, mca_btl_base_descriptor_t *descriptor,
+                                            uint8_t type)
+{
+    int rc = OMPI_ERR_OUT_OF_RESOURCE;
+
+    if (!mca_pml_fastpath_refuse()) {
+        rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + type);
+        if (OPAL_LIKELY(0 <= rc)) {
+            return OMPI_SUCCESS;
+        }
+    }
+    mca_bml_base_free(bml_btl, descriptor);
+    return rc;
+}
+
+/** btl_sendi of a whole message; convertor may be NULL when size is 0. The BTL has to have one. */
+static inline int mca_pml_fastpath_bml_sendi(mca_bml_base_btl_t *bml_btl, opal_convertor_t *convertor,
+                                             mca_pml_fastpath_match_hdr_t *hdr, size_t size)
+{
+    if (mca_pml_fastpath_refuse()) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    return mca_bml_base_sendi(bml_btl, convertor, hdr, sizeof(*hdr), size, MCA_BTL_NO_ORDER,
+                              MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
+                              MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL);
+}
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_BML_H */

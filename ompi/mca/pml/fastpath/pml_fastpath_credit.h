@@ -1,0 +1,96 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Flow control: how much a process may send to another one that nobody there
+ * has asked for yet.
+ *
+ * The sender has a credit of pml_fastpath_unexpected_limit bytes per peer, all
+ * communicators together. Every eager message takes its cost out of it; without
+ * credit a message goes by rendezvous, with nothing but its header. The receiver
+ * counts what it has consumed (matched, or dropped) and gives it back when a
+ * quarter of the limit has come together, or when a rendezvous says that its
+ * sender is short. So no message waits for credit, and what waits at a receiver
+ * is bounded by the sender's own count, wherever on the way it is.
+ */
+#ifndef MCA_PML_FASTPATH_CREDIT_H
+#define MCA_PML_FASTPATH_CREDIT_H
+
+#include "pml_fastpath_comm.h"
+
+BEGIN_C_DECLS
+
+/** What a message costs its receiver beside its data: the record and the allocator's overhead, bytes. */
+#define MCA_PML_FASTPATH_MESSAGE_COST 160
+
+/**
+ * @param type     MCA_PML_FASTPATH_HDR_MATCH, _RNDV or _RGET
+ * @param payload  bytes of data that go with the header
+ * @return         bytes of credit; a rendezvous without data is free
+ */
+static inline int64_t mca_pml_fastpath_credit_cost(uint8_t type, size_t payload)
+{
+    if (MCA_PML_FASTPATH_HDR_MATCH == type) {
+        return (int64_t) payload + MCA_PML_FASTPATH_MESSAGE_COST;
+    }
+    return MCA_PML_FASTPATH_HDR_RNDV == type && 0 < payload ? (int64_t) payload + MCA_PML_FASTPATH_MESSAGE_COST : 0;
+}
+
+/** Sender: take credit for a message. @return false when there is not enough, and nothing was taken */
+static inline bool mca_pml_fastpath_credit_take(mca_pml_fastpath_peer_t *peer, int64_t cost)
+{
+    if (OPAL_UNLIKELY(0 == mca_pml_fastpath.window)) {
+        return true;
+    }
+    if (OPAL_UNLIKELY(peer->credit < cost)) {
+        return false;
+    }
+    (void) OPAL_THREAD_ADD_FETCH64(&peer->credit, -cost);
+    return true;
+}
+
+/** Sender: put back what was taken for a message that did not leave. */
+static inline void mca_pml_fastpath_credit_untake(mca_pml_fastpath_peer_t *peer, int64_t cost)
+{
+    (void) OPAL_THREAD_ADD_FETCH64(&peer->credit, cost);
+}
+
+/** Receiver: tell a peer what has been consumed of its messages. Not to be called with a lock held. */
+void mca_pml_fastpath_credit_return(mca_pml_fastpath_peer_t *peer);
+
+/** Receiver: a message of a peer has been matched or dropped. Not to be called with a lock held. */
+static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *peer, int64_t cost)
+{
+    if (OPAL_UNLIKELY(OPAL_THREAD_ADD_FETCH64(&peer->consumed, cost) > (int64_t) (mca_pml_fastpath.window / 4))
+        && 0 != mca_pml_fastpath.window) {
+        mca_pml_fastpath_credit_return(peer);
+    }
+}
+
+/**
+ * Receiver: a message of a member has been matched or dropped. Not to be called
+ * with a lock held.
+ *
+ * @param payload  bytes that came with the header
+ */
+static inline void mca_pml_fastpath_consumed(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
+                                             uint8_t type, size_t payload)
+{
+    mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(member, comm, rank);
+
+    if (OPAL_LIKELY(NULL != peer)) {
+        mca_pml_fastpath_credit_consumed(peer, mca_pml_fastpath_credit_cost(type, payload));
+    }
+}
+
+/** The same for a message that was kept. */
+void mca_pml_fastpath_message_consumed(const mca_pml_fastpath_message_t *message, ompi_communicator_t *comm);
+
+/** Sender: a CREDIT has come. */
+void mca_pml_fastpath_credit_arrived(const mca_pml_fastpath_credit_hdr_t *hdr);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_CREDIT_H */
