@@ -8,7 +8,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 131, ROUNDS = 15, MAX_SIZE = 16 };
+enum { TAG = 131, ROUNDS = 15, MAX_SIZE = 128 };
 
 /* From 0 to some 100 000 bytes, another size for each ordered pair and round. */
 static size_t length_of(int from, int to, int round)
@@ -102,7 +102,9 @@ static void others(int round)
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 1);
-    CHECK(MAX_SIZE >= fp_size);
+    if (MAX_SIZE < fp_size) {
+        fp_skip("has room for %d ranks", MAX_SIZE);
+    }
     for (int round = 0; round < ROUNDS; round++) {
         fp_case("by hand, round %d", round);
         by_hand(round);
