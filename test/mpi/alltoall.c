@@ -84,12 +84,10 @@ static void others(int round)
     FP(MPI_Bcast(mine, (int) length, MPI_BYTE, root, MPI_COMM_WORLD));
     CHECK_DATA(mine, length, fp_key(root, 0, TAG, round));
     fp_poison(mine, length);
-    FP(MPI_Scatter(all, (int) length, MPI_BYTE, mine, (int) length, MPI_BYTE, root,
-                   MPI_COMM_WORLD));
+    FP(MPI_Scatter(all, (int) length, MPI_BYTE, mine, (int) length, MPI_BYTE, root, MPI_COMM_WORLD));
     CHECK_DATA(mine, length, fp_key(fp_rank, 0, TAG, round));
     fp_poison(all, total);
-    FP(MPI_Gather(mine, (int) length, MPI_BYTE, all, (int) length, MPI_BYTE, root,
-                  MPI_COMM_WORLD));
+    FP(MPI_Gather(mine, (int) length, MPI_BYTE, all, (int) length, MPI_BYTE, root, MPI_COMM_WORLD));
     for (int i = 0; i < fp_size && fp_rank == root; i++) {
         CHECK_DATA(all + length * (size_t) i, length, fp_key(i, 0, TAG, round));
     }

@@ -59,8 +59,7 @@ static void receiver(int from, fp_random_t *lengths, fp_random_t *choices)
         int ahead = (int) fp_random_between(choices, 0, WINDOW);
 
         while (posted < COUNT && posted - waited < ahead) {
-            fp_irecv(&window[posted % WINDOW], length_of(lengths), from, TAG, posted,
-                     MPI_COMM_WORLD);
+            fp_irecv(&window[posted % WINDOW], length_of(lengths), from, TAG, posted, MPI_COMM_WORLD);
             posted++;
         }
         for (int n = (int) fp_random_between(choices, 1, WINDOW); 0 < n && waited < posted; n--) {

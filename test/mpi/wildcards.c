@@ -11,8 +11,8 @@
 enum { TAG = 11, ROUNDS = 40, MAX_RANKS = 128 };
 
 /* A receive with wildcards, then the checks of what the status says came. */
-static void receive_any(size_t capacity, int source, int tag, const int *sequences,
-                        const size_t *lengths, MPI_Status *status)
+static void receive_any(size_t capacity, int source, int tag, const int *sequences, const size_t *lengths,
+                        MPI_Status *status)
 {
     unsigned char *buffer = fp_alloc(capacity);
     int from;
@@ -21,8 +21,7 @@ static void receive_any(size_t capacity, int source, int tag, const int *sequenc
     from = status->MPI_SOURCE;
     if (CHECK(0 <= from && from < fp_size)) {
         CHECK_STATUS(status, from, status->MPI_TAG, lengths[from]);
-        CHECK_DATA(buffer, lengths[from],
-                   fp_key(from, fp_rank, status->MPI_TAG, sequences[from]));
+        CHECK_DATA(buffer, lengths[from], fp_key(from, fp_rank, status->MPI_TAG, sequences[from]));
         CHECK_POISON(buffer + lengths[from], capacity - lengths[from]);
     }
     fp_free(buffer);
@@ -71,8 +70,12 @@ static void posted_order(size_t length)
             fp_message_t *m = &messages[i];
             int pick = (i * 7) % 4;
 
-            *m = (fp_message_t){.buffer = fp_alloc(length), .capacity = length, .length = length,
-                                .peer = 0, .tag = TAG, .key = fp_key(0, 1, TAG, i)};
+            *m = (fp_message_t){.buffer = fp_alloc(length),
+                                .capacity = length,
+                                .length = length,
+                                .peer = 0,
+                                .tag = TAG,
+                                .key = fp_key(0, 1, TAG, i)};
             FP(MPI_Irecv(m->buffer, (int) length, MPI_BYTE, (pick & 1) ? MPI_ANY_SOURCE : 0,
                          (pick & 2) ? MPI_ANY_TAG : TAG, MPI_COMM_WORLD, &m->request));
         }
@@ -94,8 +97,7 @@ static void unexpected_order(size_t length)
 
     if (0 == fp_rank) {
         for (int i = 0; i < 2 * PAIRS; i++) {
-            fp_isend(&messages[i], &fp_modes[FP_STANDARD], length, 1, TAG + i % 2, i,
-                     MPI_COMM_WORLD);
+            fp_isend(&messages[i], &fp_modes[FP_STANDARD], length, 1, TAG + i % 2, i, MPI_COMM_WORLD);
         }
         fp_signal(1, MPI_COMM_WORLD);
         for (int i = 0; i < 2 * PAIRS; i++) {
@@ -106,8 +108,8 @@ static void unexpected_order(size_t length)
         for (int i = 0; i < PAIRS; i++) { /* every odd message by name ... */
             fp_recv(length, 0, TAG + 1, 2 * i + 1, MPI_COMM_WORLD);
             /* ... leaves the even ones in order for a wildcard. */
-            FP(MPI_Recv(buffer, (int) length, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
-                        MPI_COMM_WORLD, &status));
+            FP(MPI_Recv(buffer, (int) length, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                        &status));
             CHECK_STATUS(&status, 0, TAG, length);
             CHECK_DATA(buffer, length, fp_key(0, 1, TAG, 2 * i));
         }
