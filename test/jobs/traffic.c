@@ -41,13 +41,12 @@ static void exchange(size_t length, int round)
 
         small = fp_alloc(length / 2);
         fp_isend(&out, &fp_modes[FP_STANDARD], length, peer, TAG, round, MPI_COMM_WORLD);
-        FP_ERROR(MPI_ERR_TRUNCATE, MPI_Recv(small, (int) (length / 2), MPI_BYTE, peer, TAG,
-                                            MPI_COMM_WORLD, &status));
+        FP_ERROR(MPI_ERR_TRUNCATE,
+                 MPI_Recv(small, (int) (length / 2), MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &status));
         fp_wait_send(&out);
         fp_isend(&out, &fp_modes[FP_STANDARD], length, peer, TAG, round, MPI_COMM_WORLD);
         FP(MPI_Mprobe(peer, TAG, MPI_COMM_WORLD, &message, &status));
-        FP_ERROR(MPI_ERR_TRUNCATE,
-                 MPI_Mrecv(small, (int) (length / 2), MPI_BYTE, &message, &status));
+        FP_ERROR(MPI_ERR_TRUNCATE, MPI_Mrecv(small, (int) (length / 2), MPI_BYTE, &message, &status));
         fp_wait_send(&out);
         fp_free(small);
     }

@@ -38,8 +38,7 @@ int main(int argc, char **argv)
             FP(MPI_Sendrecv_replace(blocks[i], (int) length, MPI_BYTE, (fp_rank + 1) % fp_size, TAG,
                                     (fp_rank + fp_size - 1) % fp_size, TAG, MPI_COMM_WORLD,
                                     MPI_STATUS_IGNORE));
-            CHECK_DATA(blocks[i], length,
-                       fp_key((fp_rank + fp_size - 1) % fp_size, h, TAG, i));
+            CHECK_DATA(blocks[i], length, fp_key((fp_rank + fp_size - 1) % fp_size, h, TAG, i));
         }
         for (int i = 0; i < BLOCKS; i++) {
             FP(MPI_Free_mem(blocks[(i * 3) % BLOCKS]));

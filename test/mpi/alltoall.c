@@ -8,7 +8,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 131, ROUNDS = 15, MAX_SIZE = 16 };
+enum { TAG = 131, ROUNDS = 15, MAX_SIZE = 128 };
 
 /* From 0 to some 100 000 bytes, another size for each ordered pair and round. */
 static size_t length_of(int from, int to, int round)
@@ -84,12 +84,10 @@ static void others(int round)
     FP(MPI_Bcast(mine, (int) length, MPI_BYTE, root, MPI_COMM_WORLD));
     CHECK_DATA(mine, length, fp_key(root, 0, TAG, round));
     fp_poison(mine, length);
-    FP(MPI_Scatter(all, (int) length, MPI_BYTE, mine, (int) length, MPI_BYTE, root,
-                   MPI_COMM_WORLD));
+    FP(MPI_Scatter(all, (int) length, MPI_BYTE, mine, (int) length, MPI_BYTE, root, MPI_COMM_WORLD));
     CHECK_DATA(mine, length, fp_key(fp_rank, 0, TAG, round));
     fp_poison(all, total);
-    FP(MPI_Gather(mine, (int) length, MPI_BYTE, all, (int) length, MPI_BYTE, root,
-                  MPI_COMM_WORLD));
+    FP(MPI_Gather(mine, (int) length, MPI_BYTE, all, (int) length, MPI_BYTE, root, MPI_COMM_WORLD));
     for (int i = 0; i < fp_size && fp_rank == root; i++) {
         CHECK_DATA(all + length * (size_t) i, length, fp_key(i, 0, TAG, round));
     }
@@ -102,7 +100,9 @@ static void others(int round)
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 1);
-    CHECK(MAX_SIZE >= fp_size);
+    if (MAX_SIZE < fp_size) {
+        fp_skip("has room for %d ranks", MAX_SIZE);
+    }
     for (int round = 0; round < ROUNDS; round++) {
         fp_case("by hand, round %d", round);
         by_hand(round);

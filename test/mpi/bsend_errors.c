@@ -23,8 +23,7 @@ static void refused(const void *data, int size)
         FP(MPI_Buffer_attach(buffer, size));
     }
     FP_ERROR(MPI_ERR_BUFFER, MPI_Bsend(data, LENGTH, MPI_BYTE, 1, TAG, MPI_COMM_WORLD));
-    FP_ERROR(MPI_ERR_BUFFER,
-             MPI_Ibsend(data, LENGTH, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+    FP_ERROR(MPI_ERR_BUFFER, MPI_Ibsend(data, LENGTH, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
     if (0 < size) {
         FP(MPI_Buffer_detach(&buffer, &size));
         fp_free(buffer);

@@ -22,9 +22,8 @@ typedef enum {
     GET_STATUS,
     FAMILIES
 } family_t;
-static const char *const family_names[FAMILIES] = {"wait", "waitany", "waitsome", "waitall",
-                                                   "test", "testany", "testsome", "testall",
-                                                   "request_get_status"};
+static const char *const family_names[FAMILIES] = {
+    "wait", "waitany", "waitsome", "waitall", "test", "testany", "testsome", "testall", "request_get_status"};
 
 /* Message i travels as number order(i): all differ, as COUNT and 7 are coprime. */
 static int order(int i)
@@ -80,8 +79,7 @@ static int complete_some(family_t family)
         return flag;
     case WAITSOME:
     case TESTSOME:
-        FP(((WAITSOME == family) ? MPI_Waitsome : MPI_Testsome)(COUNT, requests, &count, indices,
-                                                                statuses));
+        FP(((WAITSOME == family) ? MPI_Waitsome : MPI_Testsome)(COUNT, requests, &count, indices, statuses));
         for (int i = 0; i < count; i++) {
             completed(indices[i], &statuses[i]);
         }
@@ -132,12 +130,10 @@ static void start(int i)
 
     if (is_send(i)) {
         buffers[i] = fp_alloc_filled(length, fp_key(fp_rank, peer, TAG + i, i));
-        FP(MPI_Isend(buffers[i], (int) length, MPI_BYTE, peer, TAG + i, MPI_COMM_WORLD,
-                     &requests[i]));
+        FP(MPI_Isend(buffers[i], (int) length, MPI_BYTE, peer, TAG + i, MPI_COMM_WORLD, &requests[i]));
     } else {
         buffers[i] = fp_alloc(length);
-        FP(MPI_Irecv(buffers[i], (int) length, MPI_BYTE, peer, TAG + i, MPI_COMM_WORLD,
-                     &requests[i]));
+        FP(MPI_Irecv(buffers[i], (int) length, MPI_BYTE, peer, TAG + i, MPI_COMM_WORLD, &requests[i]));
     }
 }
 

@@ -85,8 +85,8 @@ static void spread(const layout_t *layout, const void *packed, size_t length, un
 {
     int position = 0;
 
-    FP(MPI_Unpack(packed, (int) length, &position, origin(memory),
-                  (int) (length / 4 / layout->units), layout->type, MPI_COMM_WORLD));
+    FP(MPI_Unpack(packed, (int) length, &position, origin(memory), (int) (length / 4 / layout->units),
+                  layout->type, MPI_COMM_WORLD));
 }
 
 /* One message from layout A to layout B; what is not data keeps its bytes. */
@@ -103,20 +103,17 @@ static void transfer(const layout_t *a, const layout_t *b, size_t ints, int from
         unsigned char *out = fp_alloc(SPAN);
 
         spread(a, packed, length, out);
-        FP(MPI_Isend(origin(out), (int) (ints / a->units), a->type, to, TAG, MPI_COMM_WORLD,
-                     &request));
+        FP(MPI_Isend(origin(out), (int) (ints / a->units), a->type, to, TAG, MPI_COMM_WORLD, &request));
         if (fp_rank != to) {
             FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
         }
         if (fp_rank == to) {
-            FP(MPI_Recv(origin(got), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD,
-                        &status));
+            FP(MPI_Recv(origin(got), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD, &status));
             FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
         }
         fp_free(out);
     } else if (fp_rank == to) {
-        FP(MPI_Recv(origin(got), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD,
-                    &status));
+        FP(MPI_Recv(origin(got), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD, &status));
     }
     if (fp_rank == to) {
         int count = -1;
@@ -146,14 +143,14 @@ static void partial(const layout_t *layout, size_t ints)
         int count = -1, elements = -1, position = 0;
         MPI_Status status;
 
-        FP(MPI_Recv(origin(got), (int) (ints / layout->units) + 2, layout->type, 0, TAG,
-                    MPI_COMM_WORLD, &status));
+        FP(MPI_Recv(origin(got), (int) (ints / layout->units) + 2, layout->type, 0, TAG, MPI_COMM_WORLD,
+                    &status));
         FP(MPI_Get_count(&status, layout->type, &count));
         CHECK_INT(count, (ints == whole) ? (int) (ints / layout->units) : MPI_UNDEFINED);
         FP(MPI_Get_elements(&status, layout->type, &elements));
         CHECK_INT(elements, ints);
-        FP(MPI_Pack(origin(got), (int) (ints / layout->units), layout->type, out, (int) length,
-                    &position, MPI_COMM_WORLD));
+        FP(MPI_Pack(origin(got), (int) (ints / layout->units), layout->type, out, (int) length, &position,
+                    MPI_COMM_WORLD));
         CHECK_DATA(out, 4 * whole, key);
         fp_free(got);
         fp_free(out);
@@ -175,9 +172,8 @@ static void truncated(const layout_t *layout, size_t ints)
     } else {
         unsigned char *got = fp_alloc(SPAN);
 
-        FP_ERROR(MPI_ERR_TRUNCATE,
-                 MPI_Recv(origin(got), (int) (ints / layout->units) - 1, layout->type, 0, TAG,
-                          MPI_COMM_WORLD, &status));
+        FP_ERROR(MPI_ERR_TRUNCATE, MPI_Recv(origin(got), (int) (ints / layout->units) - 1, layout->type, 0,
+                                            TAG, MPI_COMM_WORLD, &status));
         fp_recv(10, 0, TAG, 0, MPI_COMM_WORLD);
         fp_free(got);
     }

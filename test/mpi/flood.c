@@ -35,8 +35,7 @@ static void everybody_sends_first(size_t length, int count)
 
     for (int i = 0; i < count; i++) {
         for (int to = 0; to < fp_size; to++) {
-            fp_isend(&out[i * fp_size + to], &fp_modes[FP_STANDARD], length, to, TAG, i,
-                     MPI_COMM_WORLD);
+            fp_isend(&out[i * fp_size + to], &fp_modes[FP_STANDARD], length, to, TAG, i, MPI_COMM_WORLD);
         }
     }
     for (int i = 0; i < count; i++) {

@@ -43,7 +43,6 @@ static MPI_Datatype big_type(void)
     return type;
 }
 
-
 /* One element that is contiguous. */
 static void contiguous(unsigned char *memory, size_t length)
 {

@@ -4,7 +4,8 @@
  */
 
 /* Order: 10 000 messages of one tag between two ranks, of mixed sizes, modes and
- * ways to send, so that every protocol overtakes every other if it can. */
+ * ways to send, so that every protocol overtakes every other if it can; and more
+ * messages than a 16-bit sequence number can count, twice over. */
 
 #include "support/fp_test.h"
 
@@ -58,8 +59,7 @@ static void receiver(int from, fp_random_t *lengths, fp_random_t *choices)
         int ahead = (int) fp_random_between(choices, 0, WINDOW);
 
         while (posted < COUNT && posted - waited < ahead) {
-            fp_irecv(&window[posted % WINDOW], length_of(lengths), from, TAG, posted,
-                     MPI_COMM_WORLD);
+            fp_irecv(&window[posted % WINDOW], length_of(lengths), from, TAG, posted, MPI_COMM_WORLD);
             posted++;
         }
         for (int n = (int) fp_random_between(choices, 1, WINDOW); 0 < n && waited < posted; n--) {
@@ -80,6 +80,27 @@ static void stream(int from, int to, uint64_t seed)
     }
 }
 
+/* Each message is its own number. */
+static void wrap_around(int from, int to)
+{
+    enum { MESSAGES = 140000, AHEAD = 500 };
+    int number = -1;
+
+    for (int i = 0; i < MESSAGES; i++) {
+        if (fp_rank == from) {
+            FP(MPI_Send(&i, 1, MPI_INT, to, TAG, MPI_COMM_WORLD));
+        } else if (fp_rank == to) {
+            FP(MPI_Recv(&number, 1, MPI_INT, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            CHECK_INT(number, i);
+        }
+        if (0 == i % AHEAD && fp_rank == from) { /* bounds what waits unexpected */
+            fp_await(to, MPI_COMM_WORLD);
+        } else if (0 == i % AHEAD && fp_rank == to) {
+            fp_signal(from, MPI_COMM_WORLD);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 2);
@@ -87,5 +108,7 @@ int main(int argc, char **argv)
     stream(0, 1, 1);
     fp_case("1 to 0");
     stream(1, 0, 2);
+    fp_case("more messages than sequence numbers");
+    wrap_around(0, 1);
     return fp_finish();
 }

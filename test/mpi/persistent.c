@@ -57,8 +57,8 @@ static void batch(size_t length)
     for (int i = 0; i < BATCH; i++) {
         buffers[i] = fp_alloc(length);
         buffers[BATCH + i] = fp_alloc(length);
-        FP(MPI_Recv_init(buffers[i], (int) length, MPI_BYTE, (i % 2) ? MPI_ANY_SOURCE : peer,
-                         TAG + i, MPI_COMM_WORLD, &requests[i]));
+        FP(MPI_Recv_init(buffers[i], (int) length, MPI_BYTE, (i % 2) ? MPI_ANY_SOURCE : peer, TAG + i,
+                         MPI_COMM_WORLD, &requests[i]));
         FP(MPI_Send_init(buffers[BATCH + i], (int) length, MPI_BYTE, peer, TAG + i, MPI_COMM_WORLD,
                          &requests[BATCH + i]));
     }

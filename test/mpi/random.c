@@ -78,10 +78,9 @@ static int serial_of(const plan_t *message)
 
 static void set_case(const char *verb, const plan_t *m)
 {
-    fp_case("round %d: %s message %d from %d to %d tag %d comm %d, %zu bytes%s%s%s", current_round,
-            verb, serial_of(m), m->from, m->to, m->tag, m->comm, m->length,
-            m->persistent ? " persistent" : "", m->strided_send ? " strided" : "",
-            m->strided_recv ? " to strided" : "");
+    fp_case("round %d: %s message %d from %d to %d tag %d comm %d, %zu bytes%s%s%s", current_round, verb,
+            serial_of(m), m->from, m->to, m->tag, m->comm, m->length, m->persistent ? " persistent" : "",
+            m->strided_send ? " strided" : "", m->strided_recv ? " to strided" : "");
 }
 
 /* ------------------------------------------------------------------- buffers */
@@ -154,8 +153,7 @@ static plan_t *next_match(int from, int tag, int comm)
     for (int i = 0; i < MESSAGES; i++) {
         plan_t *m = &plan[i];
 
-        if (m->to == fp_rank && !m->taken && m->comm == comm
-            && (MPI_ANY_SOURCE == from || m->from == from)
+        if (m->to == fp_rank && !m->taken && m->comm == comm && (MPI_ANY_SOURCE == from || m->from == from)
             && (MPI_ANY_TAG == tag || m->tag == tag)) {
             return m;
         }
@@ -171,9 +169,7 @@ static void start_recv(plan_t *m)
 
     set_case("receive", m);
     m->taken = true;
-    *t = (transfer_t){.buffer = fp_alloc(span(m->length, m->strided_recv)),
-                      .message = m,
-                      .receive = true};
+    *t = (transfer_t){.buffer = fp_alloc(span(m->length, m->strided_recv)), .message = m, .receive = true};
     if (m->persistent) {
         FP(MPI_Recv_init(t->buffer, count, type, m->from, m->tag, comms[m->comm], &t->request));
         FP(MPI_Start(&t->request));
@@ -231,8 +227,7 @@ static void probed_recv(int source, int tag, int comm)
     if (matched) {
         FP(MPI_Mrecv(buffer, (int) m->length, type, &message, &status));
     } else {
-        FP(MPI_Recv(buffer, (int) m->length, type, status.MPI_SOURCE, status.MPI_TAG, comms[comm],
-                    &status));
+        FP(MPI_Recv(buffer, (int) m->length, type, status.MPI_SOURCE, status.MPI_TAG, comms[comm], &status));
     }
     CHECK_STATUS(&status, m->from, m->tag, m->length);
     check_received(buffer, m, with_gaps);

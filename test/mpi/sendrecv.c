@@ -23,8 +23,8 @@ static void shift(int distance, size_t length, bool replace)
                                 MPI_COMM_WORLD, &status));
         CHECK_DATA(out, length, got);
     } else {
-        FP(MPI_Sendrecv(out, (int) length, MPI_BYTE, to, TAG + fp_rank, in, (int) length, MPI_BYTE,
-                        from, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+        FP(MPI_Sendrecv(out, (int) length, MPI_BYTE, to, TAG + fp_rank, in, (int) length, MPI_BYTE, from,
+                        MPI_ANY_TAG, MPI_COMM_WORLD, &status));
         CHECK_DATA(out, length, sent);
         CHECK_DATA(in, length, got);
     }
@@ -76,11 +76,9 @@ static void proc_null(void)
 
     for (int mode = 0; mode < FP_MODES; mode++) {
         FP(fp_modes[mode].send(&byte, 1, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD));
-        FP(fp_modes[mode].isend(&byte, 1, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD,
-                                &requests[0]));
+        FP(fp_modes[mode].isend(&byte, 1, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[0]));
         FP(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
-        FP(fp_modes[mode].init(&byte, 1, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD,
-                               &requests[0]));
+        FP(fp_modes[mode].init(&byte, 1, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[0]));
         FP(MPI_Recv_init(&byte, 1, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[1]));
         FP(MPI_Startall(2, requests));
         FP(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));

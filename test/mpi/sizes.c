@@ -62,6 +62,29 @@ static void to_oneself(size_t length, int sequence)
     fp_wait_send(&out);
 }
 
+/* The largest tag there is, and 0. */
+static void extreme_tags(void)
+{
+    int *bound = NULL, flag = 0;
+
+    FP(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &flag));
+    if (!CHECK(flag && NULL != bound)) {
+        return;
+    }
+    for (int i = 0; i < fp_few_size_count; i++) {
+        if (0 == fp_rank) {
+            fp_send(&fp_modes[FP_STANDARD], fp_few_sizes[i], 1, 0, i, MPI_COMM_WORLD);
+            fp_send(&fp_modes[FP_STANDARD], fp_few_sizes[i], 1, *bound, i, MPI_COMM_WORLD);
+        } else {
+            fp_message_t message;
+
+            fp_irecv(&message, fp_few_sizes[i], 0, *bound, i, MPI_COMM_WORLD);
+            fp_recv(fp_few_sizes[i], 0, 0, i, MPI_COMM_WORLD);
+            fp_wait_recv(&message);
+        }
+    }
+}
+
 /* The receive buffer is larger than the message. */
 static void shorter(size_t length, int sequence)
 {
@@ -99,6 +122,10 @@ int main(int argc, char **argv)
             fp_case("%s, %zu bytes", cases[k].name, fp_sizes[i]);
             cases[k].run(fp_sizes[i], i * count + k);
         }
+    }
+    fp_case("extreme tags");
+    if (1 >= fp_rank) {
+        extreme_tags();
     }
     return fp_finish();
 }

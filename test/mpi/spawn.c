@@ -37,8 +37,7 @@ int main(int argc, char **argv)
     parent = MPI_COMM_NULL == inter;
     fp_case("spawn");
     if (parent) {
-        FP(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
-                          &code));
+        FP(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, &code));
         CHECK_INT(code, MPI_SUCCESS);
     }
     exchange(inter, 0, parent);

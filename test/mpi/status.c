@@ -26,8 +26,8 @@ static void receive_any(MPI_Status *s)
 
 static void sendrecv(MPI_Status *s)
 {
-    FP(MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, buffer, capacity, MPI_BYTE, 0, TAG,
-                    MPI_COMM_WORLD, s));
+    FP(MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, buffer, capacity, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                    s));
 }
 
 static void wait(MPI_Status *s)
@@ -116,10 +116,9 @@ static void imrecv(MPI_Status *s)
 static const struct {
     const char *name;
     void (*call)(MPI_Status *s);
-} calls[] = {{"recv", receive},   {"recv any", receive_any}, {"sendrecv", sendrecv},
-             {"wait", wait},      {"test", test},            {"waitany", waitany},
-             {"probe", probe},    {"iprobe", iprobe},        {"mprobe", mprobe},
-             {"improbe", improbe}, {"mrecv", mrecv},         {"imrecv", imrecv}};
+} calls[] = {{"recv", receive},  {"recv any", receive_any}, {"sendrecv", sendrecv}, {"wait", wait},
+             {"test", test},     {"waitany", waitany},      {"probe", probe},       {"iprobe", iprobe},
+             {"mprobe", mprobe}, {"improbe", improbe},      {"mrecv", mrecv},       {"imrecv", imrecv}};
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
 static void one_call(int call, size_t length, bool ignore)

@@ -13,8 +13,7 @@
 enum { TAG = 41 };
 
 typedef enum { RECV, IRECV, RECV_INIT, MRECV, IMRECV, SENDRECV, WAYS } way_t;
-static const char *const way_names[WAYS] = {"recv",  "irecv",  "recv_init",
-                                            "mrecv", "imrecv", "sendrecv"};
+static const char *const way_names[WAYS] = {"recv", "irecv", "recv_init", "mrecv", "imrecv", "sendrecv"};
 
 /* Receives up to CAPACITY bytes; the error class goes through the way's own door. */
 static int receive(way_t way, void *buffer, int capacity, MPI_Status *status, bool *posted)
@@ -27,8 +26,8 @@ static int receive(way_t way, void *buffer, int capacity, MPI_Status *status, bo
     case RECV:
         return MPI_Recv(buffer, capacity, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, status);
     case SENDRECV:
-        return MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, TAG, buffer, capacity, MPI_BYTE, 0,
-                            TAG, MPI_COMM_WORLD, status);
+        return MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, TAG, buffer, capacity, MPI_BYTE, 0, TAG,
+                            MPI_COMM_WORLD, status);
     case MRECV:
         FP(MPI_Mprobe(0, TAG, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
         return MPI_Mrecv(buffer, capacity, MPI_BYTE, &message, status);

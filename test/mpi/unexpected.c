@@ -91,8 +91,7 @@ static void posted(int order)
     } else if (1 == fp_rank) {
         fp_await(0, MPI_COMM_WORLD);
         for (int i = 0; i < COUNT; i++) {
-            fp_isend(&messages[i], &fp_modes[FP_STANDARD], length_of(i), 0, i % TAGS, i,
-                     MPI_COMM_WORLD);
+            fp_isend(&messages[i], &fp_modes[FP_STANDARD], length_of(i), 0, i % TAGS, i, MPI_COMM_WORLD);
         }
         for (int i = 0; i < COUNT; i++) {
             fp_wait_send(&messages[i]);

@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GUARD_SIZE 64 /* bytes before and after each buffer; keeps it aligned */
-#define GUARD_BYTE 0xc3
-#define POISON_BYTE 0xa5
-#define MAX_THREADS 16
-#define MAX_REPORTS 10 /* failures that one rank prints in full */
-#define SIGNAL_TAG 32001
+#define GUARD_SIZE       64 /* bytes before and after each buffer; keeps it aligned */
+#define GUARD_BYTE       0xc3
+#define POISON_BYTE      0xa5
+#define MAX_THREADS      16
+#define MAX_REPORTS      10 /* failures that one rank prints in full */
+#define SIGNAL_TAG       32001
 #define DEFAULT_WATCHDOG 60 /* seconds */
 
 int fp_rank = -1;
@@ -47,8 +47,8 @@ static void print_place(const char *why)
     char line[512];
     int count, length;
 
-    length = snprintf(line, sizeof(line), "# rank %d %s in case '%s', %s:%d: %s\n", fp_rank, why,
-                      place.name, (NULL == place.file) ? "-" : place.file, place.line, place.call);
+    length = snprintf(line, sizeof(line), "# rank %d %s in case '%s', %s:%d: %s\n", fp_rank, why, place.name,
+                      (NULL == place.file) ? "-" : place.file, place.line, place.call);
     if (length > (int) sizeof(line) - 1) {
         length = (int) sizeof(line) - 1;
     }
@@ -262,8 +262,7 @@ bool fp_check(bool good, const char *file, int line, const char *format, ...)
         va_start(list, format);
         vsnprintf(text, sizeof(text), format, list);
         va_end(list);
-        fprintf(stderr, "# rank %d FAILED %s:%d in case '%s': %s\n", fp_rank, file, line,
-                place.name, text);
+        fprintf(stderr, "# rank %d FAILED %s:%d in case '%s': %s\n", fp_rank, file, line, place.name, text);
     }
     return false;
 }
@@ -277,25 +276,22 @@ bool fp_check_rc(int rc, int want, const char *file, int line, const char *call)
         MPI_Error_class(rc, &class);
         MPI_Error_string(rc, text, &length);
     }
-    return fp_check(class == want, file, line, "%s returned %d %s and not class %d", call, rc,
-                    text, want);
+    return fp_check(class == want, file, line, "%s returned %d %s and not class %d", call, rc, text, want);
 }
 
-bool fp_check_status(const MPI_Status *status, int source, int tag, size_t bytes,
-                     const char *file, int line)
+bool fp_check_status(const MPI_Status *status, int source, int tag, size_t bytes, const char *file, int line)
 {
     MPI_Count count = -1;
     int cancelled = -1;
 
     MPI_Get_elements_x(status, MPI_BYTE, &count);
     MPI_Test_cancelled(status, &cancelled);
-    return fp_check(status->MPI_SOURCE == source && status->MPI_TAG == tag
-                        && count == (MPI_Count) bytes && 0 == cancelled,
+    return fp_check(status->MPI_SOURCE == source && status->MPI_TAG == tag && count == (MPI_Count) bytes
+                        && 0 == cancelled,
                     file, line,
                     "status has source %d tag %d bytes %lld cancelled %d and not "
                     "source %d tag %d bytes %zu cancelled 0",
-                    status->MPI_SOURCE, status->MPI_TAG, (long long) count, cancelled, source, tag,
-                    bytes);
+                    status->MPI_SOURCE, status->MPI_TAG, (long long) count, cancelled, source, tag, bytes);
 }
 
 /* ----------------------------------------------------------------- patterns */
@@ -347,8 +343,7 @@ void fp_fill(void *buffer, size_t length, uint64_t key)
 }
 
 /* The first of LENGTH bytes that differs from the pattern, or LENGTH. */
-static size_t first_difference(const unsigned char *bytes, size_t length, uint64_t key,
-                               size_t offset)
+static size_t first_difference(const unsigned char *bytes, size_t length, uint64_t key, size_t offset)
 {
     size_t i = 0;
 
@@ -369,8 +364,7 @@ static size_t first_difference(const unsigned char *bytes, size_t length, uint64
     return i;
 }
 
-bool fp_check_data(const void *buffer, size_t length, uint64_t key, size_t offset,
-                   const char *file, int line)
+bool fp_check_data(const void *buffer, size_t length, uint64_t key, size_t offset, const char *file, int line)
 {
     const unsigned char *bytes = buffer;
     size_t i = first_difference(bytes, length, key, offset);
@@ -382,13 +376,13 @@ bool fp_check_data(const void *buffer, size_t length, uint64_t key, size_t offse
                     pattern_byte(key, offset + i));
 }
 
-static bool check_bytes(const unsigned char *bytes, size_t length, unsigned char want,
-                        const char *what, const char *file, int line)
+static bool check_bytes(const unsigned char *bytes, size_t length, unsigned char want, const char *what,
+                        const char *file, int line)
 {
     for (size_t i = 0; i < length; i++) {
         if (bytes[i] != want) {
-            return fp_check(false, file, line, "byte %zu of %zu %s was overwritten with %02x", i,
-                            length, what, bytes[i]);
+            return fp_check(false, file, line, "byte %zu of %zu %s was overwritten with %02x", i, length,
+                            what, bytes[i]);
         }
     }
     return fp_check(true, file, line, " ");
@@ -435,10 +429,9 @@ void fp_check_free(void *buffer, const char *file, int line)
     size_t length;
 
     memcpy(&length, block, sizeof(length));
-    check_bytes(block + sizeof(length), GUARD_SIZE - sizeof(length), GUARD_BYTE,
-                "before the buffer", file, line);
-    check_bytes(block + GUARD_SIZE + length, GUARD_SIZE, GUARD_BYTE, "after the buffer", file,
+    check_bytes(block + sizeof(length), GUARD_SIZE - sizeof(length), GUARD_BYTE, "before the buffer", file,
                 line);
+    check_bytes(block + GUARD_SIZE + length, GUARD_SIZE, GUARD_BYTE, "after the buffer", file, line);
     free(block);
 }
 
@@ -465,17 +458,53 @@ const fp_mode_t fp_modes[FP_MODES] = {
 /* Boundaries: one slot (40 bytes of data, 56 with the shortest header), every
  * further cache line, the end of inline messages, eager limits, pipeline depths. */
 const size_t fp_sizes[] = {
-    0,       1,       2,        7,       8,       39,      40,      41,      55,
-    56,      57,      63,       64,      65,      103,     104,     105,     127,
-    128,     129,     167,      168,     169,     191,     192,     193,     231,
-    232,     233,     235,      236,     237,     247,     248,     249,     255,
-    256,     257,     511,      512,     513,     1023,    1024,    1025,    2047,
-    2048,    2049,    4039,     4040,    4041,    4055,    4056,    4057,    4071,
-    4072,    4073,    4079,     4080,    4081,    4095,    4096,    4097,    8191,
-    8192,    8193,    32711,    32712,   32713,   32735,   32736,   32737,   32743,
-    32744,   32745,   32751,    32752,   32753,   32767,   32768,   32769,   65535,
-    65536,   65537,   131071,   131072,  131073,  262143,  262144,  262145,  1048575,
-    1048576, 1048577, 5 << 20,  (5 << 20) + 3,
+    0,       1,
+    2,       7,
+    8,       39,
+    40,      41,
+    55,      56,
+    57,      63,
+    64,      65,
+    103,     104,
+    105,     127,
+    128,     129,
+    167,     168,
+    169,     191,
+    192,     193,
+    231,     232,
+    233,     235,
+    236,     237,
+    247,     248,
+    249,     255,
+    256,     257,
+    511,     512,
+    513,     1023,
+    1024,    1025,
+    2047,    2048,
+    2049,    4039,
+    4040,    4041,
+    4055,    4056,
+    4057,    4071,
+    4072,    4073,
+    4079,    4080,
+    4081,    4095,
+    4096,    4097,
+    8191,    8192,
+    8193,    32711,
+    32712,   32713,
+    32735,   32736,
+    32737,   32743,
+    32744,   32745,
+    32751,   32752,
+    32753,   32767,
+    32768,   32769,
+    65535,   65536,
+    65537,   131071,
+    131072,  131073,
+    262143,  262144,
+    262145,  1048575,
+    1048576, 1048577,
+    5 << 20, (5 << 20) + 3,
 };
 const int fp_size_count = (int) (sizeof(fp_sizes) / sizeof(fp_sizes[0]));
 
@@ -523,8 +552,8 @@ static void message_init(fp_message_t *message, size_t length, int peer, int tag
                               .key = key};
 }
 
-void fp_isend(fp_message_t *message, const fp_mode_t *mode, size_t length, int dst, int tag,
-              int sequence, MPI_Comm comm)
+void fp_isend(fp_message_t *message, const fp_mode_t *mode, size_t length, int dst, int tag, int sequence,
+              MPI_Comm comm)
 {
     message_init(message, length, dst, tag, fp_key(rank_in(comm), dst, tag, sequence));
     fp_fill(message->buffer, length, message->key);

@@ -86,28 +86,26 @@ bool fp_check_rc(int rc, int want, const char *file, int line, const char *call)
 
 #define CHECK(condition) fp_check((condition), __FILE__, __LINE__, "%s", #condition)
 
-#define CHECK_INT(got, want)                                                          \
-    do {                                                                              \
-        long long fp_got = (long long) (got), fp_want = (long long) (want);           \
-        fp_check(fp_got == fp_want, __FILE__, __LINE__, "%s is %lld and not %lld",    \
-                 #got, fp_got, fp_want);                                              \
+#define CHECK_INT(got, want)                                                                                 \
+    do {                                                                                                     \
+        long long fp_got = (long long) (got), fp_want = (long long) (want);                                  \
+        fp_check(fp_got == fp_want, __FILE__, __LINE__, "%s is %lld and not %lld", #got, fp_got, fp_want);   \
     } while (0)
 
 /** Makes an MPI call, which must succeed. */
 #define FP(call) FP_ERROR(MPI_SUCCESS, call)
 
 /** Makes an MPI call, which must fail with error class WANT. */
-#define FP_ERROR(want, call)                                                          \
+#define FP_ERROR(want, call)                                                                                 \
     (fp_at(__FILE__, __LINE__, #call), fp_check_rc((call), (want), __FILE__, __LINE__, #call))
 
 /** A status has this source and tag and counts BYTES of MPI_BYTE. */
-#define CHECK_STATUS(status, source, tag, bytes)                                      \
+#define CHECK_STATUS(status, source, tag, bytes)                                                             \
     fp_check_status((status), (source), (tag), (bytes), __FILE__, __LINE__)
-bool fp_check_status(const MPI_Status *status, int source, int tag, size_t bytes,
-                     const char *file, int line);
+bool fp_check_status(const MPI_Status *status, int source, int tag, size_t bytes, const char *file, int line);
 
 /** The empty status of MPI 3.1 section 3.7.3. */
-#define CHECK_EMPTY_STATUS(status)                                                    \
+#define CHECK_EMPTY_STATUS(status)                                                                           \
     fp_check_status((status), MPI_ANY_SOURCE, MPI_ANY_TAG, 0, __FILE__, __LINE__)
 
 /* ------------------------------------------------------------------ patterns */
@@ -122,11 +120,11 @@ void fp_fill_from(void *buffer, size_t length, uint64_t key, size_t offset);
 void fp_fill(void *buffer, size_t length, uint64_t key);
 
 /** Checks LENGTH bytes against bytes OFFSET.. of the pattern KEY. */
-#define CHECK_DATA_FROM(buffer, length, key, offset)                                  \
+#define CHECK_DATA_FROM(buffer, length, key, offset)                                                         \
     fp_check_data((buffer), (length), (key), (offset), __FILE__, __LINE__)
 #define CHECK_DATA(buffer, length, key) CHECK_DATA_FROM(buffer, length, key, 0)
-bool fp_check_data(const void *buffer, size_t length, uint64_t key, size_t offset,
-                   const char *file, int line);
+bool fp_check_data(const void *buffer, size_t length, uint64_t key, size_t offset, const char *file,
+                   int line);
 
 /** Checks that LENGTH bytes are as fp_alloc or fp_poison left them. */
 #define CHECK_POISON(buffer, length) fp_check_poison((buffer), (length), __FILE__, __LINE__)
@@ -180,8 +178,7 @@ extern const int fp_few_size_count;
 /* ---------------------------------------------------- messages with a pattern */
 
 /** Sends LENGTH bytes patterned by (own rank, DST, TAG, SEQUENCE) in mode MODE. */
-void fp_send(const fp_mode_t *mode, size_t length, int dst, int tag, int sequence,
-             MPI_Comm comm);
+void fp_send(const fp_mode_t *mode, size_t length, int dst, int tag, int sequence, MPI_Comm comm);
 
 /** Receives from a named source with a named tag and checks bytes and status. */
 void fp_recv(size_t length, int src, int tag, int sequence, MPI_Comm comm);
@@ -198,12 +195,11 @@ typedef struct {
 } fp_message_t;
 
 /** Starts a nonblocking patterned send in mode MODE. */
-void fp_isend(fp_message_t *message, const fp_mode_t *mode, size_t length, int dst, int tag,
-              int sequence, MPI_Comm comm);
+void fp_isend(fp_message_t *message, const fp_mode_t *mode, size_t length, int dst, int tag, int sequence,
+              MPI_Comm comm);
 
 /** Starts a nonblocking receive of exactly the message that fp_isend sends. */
-void fp_irecv(fp_message_t *message, size_t length, int src, int tag, int sequence,
-              MPI_Comm comm);
+void fp_irecv(fp_message_t *message, size_t length, int src, int tag, int sequence, MPI_Comm comm);
 
 /** Waits for a send, checks that its buffer is untouched, and frees it. */
 void fp_wait_send(fp_message_t *message);

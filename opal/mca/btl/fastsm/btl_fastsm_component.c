@@ -16,7 +16,6 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
-#include "opal/util/show_help.h"
 
 #include "btl_fastsm.h"
 
@@ -168,6 +167,18 @@ static void check_standard(mca_btl_base_module_t *btl)
     mca_common_fastpath_param_check(version, others, sizeof(others) / sizeof(others[0]));
 }
 
+/* What we cannot do is dropped; not to send at all would leave peers without a way to reach us. */
+static void check_flags(mca_btl_base_module_t *btl)
+{
+    const uint32_t possible = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET | MCA_BTL_FLAGS_SEND_INPLACE;
+    const uint32_t usable = (btl->btl_flags & possible) | MCA_BTL_FLAGS_SEND;
+
+    if (usable != btl->btl_flags && mca_common_fastpath_speaker()) {
+        mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "flags", btl->btl_flags, usable);
+    }
+    btl->btl_flags = usable;
+}
+
 static int register_standard(void)
 {
     mca_btl_base_module_t *btl = &mca_btl_fastsm_module.super;
@@ -191,6 +202,7 @@ static int register_standard(void)
     }
 
     check_standard(btl);
+    check_flags(btl);
     return mca_btl_base_param_verify(btl);
 }
 

@@ -20,9 +20,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/mpool/base/base.h"
 #include "opal/util/output.h"
-#include "opal/util/show_help.h"
 
 #include "btl_fastsm.h"
 
@@ -72,9 +72,11 @@ int mca_btl_fastsm_segment_create(void)
     component->n_local = 1 + (uint32_t) opal_process_info.num_local_peers;
     own_params(&params);
     if (0 != mca_btl_fastsm_layout(&params, &component->layout)) {
-        opal_show_help(MCA_BTL_FASTSM_HELP, "impossible layout", true, params.n_local,
-                       params.fifo_depth, params.eager_count, params.eager_size, params.max_count,
-                       params.max_size);
+        if (mca_common_fastpath_speaker()) {
+            mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "impossible layout",
+                                          params.n_local, params.fifo_depth, params.eager_count,
+                                          params.eager_size, params.max_count, params.max_size);
+        }
         return OPAL_ERR_BAD_PARAM;
     }
 

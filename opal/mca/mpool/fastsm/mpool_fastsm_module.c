@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "opal/constants.h"
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
 #include "opal/util/sys_limits.h"
@@ -94,8 +95,12 @@ int mca_mpool_fastsm_module_create(size_t size, mca_mpool_fastsm_module_t **resu
     mca_mpool_fastsm_segment_t *item;
 
     if (0 != component->max_size && size > component->max_size) {
-        opal_show_help(FASTSM_HELP, "segment too large", true, opal_process_info.nodename,
-                       (unsigned long) size, (unsigned long) component->max_size);
+        /* processes of a job need the same */
+        if (mca_common_fastpath_speaker()) {
+            mca_common_fastpath_show_help(FASTSM_HELP, "segment too large",
+                                          opal_process_info.nodename, (unsigned long) size,
+                                          (unsigned long) component->max_size);
+        }
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
 

@@ -1,0 +1,377 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * The FIFO in one thread: order, sizes, pads, full, wrap-around, bells.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fifo_fixture.h"
+
+enum { INLINE_MAX = 56 + 15 * 60 };
+
+/* just before a lap, before the sign changes, and before everything wraps */
+static const uint32_t starts[] = {0,          1,           127,         128,        0x7fffff80u,
+                                  0xffffff00u, 0xffffff7fu, 0xfffffff0u, 0xffffffffu};
+#define N_STARTS (sizeof(starts) / sizeof(starts[0]))
+
+static void fill(uint8_t *data, size_t length, unsigned seed)
+{
+    for (size_t i = 0; i < length; ++i) {
+        data[i] = (uint8_t) (seed * 31 + i * 7 + (i >> 8));
+    }
+}
+
+static void expect_message(fixture_t *f, size_t length, unsigned seed)
+{
+    uint8_t data[INLINE_MAX + 64], wanted[INLINE_MAX + 64];
+    uint8_t tag = 0;
+
+    fill(wanted, length, seed);
+    assert_int_equal(length, fixture_receive(f, data, &tag));
+    assert_int_equal((uint8_t) seed, tag);
+    assert_memory_equal(wanted, data, length);
+}
+
+static bool send_message(fixture_t *f, size_t length, unsigned seed)
+{
+    uint8_t data[INLINE_MAX];
+
+    fill(data, length, seed);
+    return 1 == fixture_send(f, data, length, (uint8_t) seed);
+}
+
+static void test_slots_of_a_length(void **state)
+{
+    static const struct {
+        size_t length;
+        uint32_t slots;
+    } cases[] = {{0, 1},   {1, 1},   {56, 1},  {57, 2},  {116, 2},
+                 {117, 3}, {176, 3}, {177, 4}, {956, 16}, {957, 17}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        assert_int_equal(cases[i].slots, fastsm_fifo_slots(cases[i].length));
+    }
+    for (uint32_t slots = 1; slots <= 64; ++slots) {
+        assert_int_equal(slots, fastsm_fifo_slots(fastsm_fifo_capacity(slots)));
+        assert_int_equal(slots + 1, fastsm_fifo_slots(fastsm_fifo_capacity(slots) + 1));
+    }
+}
+
+static void test_every_length(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 128, 0);
+    for (size_t length = 0; length <= INLINE_MAX; ++length) {
+        assert_true(send_message(&f, length, (unsigned) length));
+        expect_message(&f, length, (unsigned) length);
+    }
+    assert_null(fixture_peek(&f));
+    fixture_close(&f);
+}
+
+static void test_header_and_payload(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 128, 0);
+    for (size_t header = 0; header <= 56; ++header) {
+        for (size_t payload = 0; payload <= 200; payload += 3) {
+            const size_t length = header + payload;
+            const uint32_t slots = fastsm_fifo_slots(length);
+            uint8_t data[256];
+            mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f.out, slots);
+
+            assert_non_null(head);
+            fill(data, length, (unsigned) length);
+            head->u.head.length = (uint16_t) length;
+            head->u.head.tag = (uint8_t) length;
+            head->u.head.flags = 0;
+            fastsm_fifo_fill(head, data, header, data + header, payload);
+            fastsm_fifo_commit(&f.out, head, slots);
+            expect_message(&f, length, (unsigned) length);
+        }
+    }
+    fixture_close(&f);
+}
+
+static void order_from(uint32_t depth, uint32_t start, size_t length)
+{
+    unsigned sent = 0, received = 0;
+    fixture_t f;
+
+    fixture_open(&f, depth, start);
+    while (received < 4 * depth) {
+        while (send_message(&f, length, sent)) {
+            ++sent;
+        }
+        assert_true(sent > received);
+        while (received < sent) {
+            expect_message(&f, length, received++);
+        }
+        assert_null(fixture_peek(&f));
+    }
+    fixture_close(&f);
+}
+
+static void test_order_and_wrap(void **state)
+{
+    static const size_t lengths[] = {8, 40, 56, 57, 100, 150, 200};
+
+    (void) state;
+    for (size_t s = 0; s < N_STARTS; ++s) {
+        for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); ++l) {
+            order_from(128, starts[s], lengths[l]);
+            order_from(8, starts[s], lengths[l]);
+        }
+    }
+}
+
+static void test_full(void **state)
+{
+    (void) state;
+    for (size_t s = 0; s < N_STARTS; ++s) {
+        fixture_t f;
+        uint32_t before;
+
+        fixture_open(&f, 16, starts[s]);
+        for (unsigned i = 0; i < 16; ++i) {
+            assert_true(send_message(&f, 8, i));
+        }
+        before = f.out.write_pos;
+        assert_false(send_message(&f, 8, 99));
+        assert_int_equal(before, f.out.write_pos);
+
+        expect_message(&f, 8, 0);
+        assert_true(send_message(&f, 8, 16));
+        assert_false(send_message(&f, 8, 99));
+        for (unsigned i = 1; i <= 16; ++i) {
+            expect_message(&f, 8, i);
+        }
+        assert_null(fixture_peek(&f));
+        fixture_close(&f);
+    }
+}
+
+static void test_pad(void **state)
+{
+    fixture_t f;
+    mca_btl_fastsm_slot_t *head;
+
+    (void) state;
+    fixture_open(&f, 16, 14);
+    assert_true(send_message(&f, 150, 1)); /* 3 slots, 2 left before the end */
+    head = fastsm_fifo_peek(&f.in);
+    assert_non_null(head);
+    assert_int_equal(MCA_BTL_FASTSM_SLOT_PAD, head->u.head.flags);
+    assert_int_equal(2, head->u.head.length);
+    assert_ptr_equal(f.in.slots + 14, head);
+    assert_int_equal(16, atomic_load(&f.in.slots[15].sequence));
+    assert_ptr_equal(f.in.slots, fixture_peek(&f));
+    expect_message(&f, 150, 1);
+    assert_int_equal(19, f.in.read_pos);
+    fixture_close(&f);
+}
+
+/* A message that would need a pad is refused as a whole when both do not fit: no pad is left. */
+static void test_no_half_pad(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 16, 0);
+    for (unsigned i = 0; i < 14; ++i) {
+        assert_true(send_message(&f, 8, i));
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        expect_message(&f, 8, i);
+    }
+    assert_false(send_message(&f, 150, 77)); /* 2 for the pad, 3 for itself, 4 free */
+    assert_int_equal(14, f.out.write_pos);
+    assert_true(send_message(&f, 100, 14)); /* the 2 at the end */
+    expect_message(&f, 8, 2);
+    for (unsigned i = 3; i < 14; ++i) {
+        expect_message(&f, 8, i);
+    }
+    expect_message(&f, 100, 14);
+    fixture_close(&f);
+}
+
+/* No word is older than a lap, whatever was sent: the invariant that makes words unambiguous. */
+static void test_words_never_older_than_a_lap(void **state)
+{
+    unsigned sent = 0, random = 1;
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 32, 0xffffff00u);
+    for (int round = 0; round < 20000; ++round) {
+        random = random * 1103515245u + 12345u;
+        if (!send_message(&f, (random >> 16) % 600, sent)) {
+            uint8_t data[INLINE_MAX + 64], tag;
+
+            assert_true(0 <= fixture_receive(&f, data, &tag));
+            continue;
+        }
+        ++sent;
+        for (uint32_t i = 1; i <= 32; ++i) {
+            const uint32_t pos = f.out.write_pos - i;
+
+            assert_int_equal(pos + 1, atomic_load(&f.out.slots[pos & 31].sequence));
+        }
+    }
+    fixture_close(&f);
+}
+
+/* User bytes must never be taken for a sequence word: fill slots with words to come. */
+static void test_user_bytes_are_no_words(void **state)
+{
+    uint32_t words[INLINE_MAX / 4];
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 8, 0);
+    for (int lap = 0; lap < 100; ++lap) {
+        uint8_t data[INLINE_MAX + 64], tag;
+
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
+            words[i] = f.out.write_pos + 1 + (uint32_t) (i % 16);
+        }
+        assert_int_equal(1, fixture_send(&f, words, 200, 1));
+        assert_int_equal(200, fixture_receive(&f, data, &tag));
+        assert_null(fixture_peek(&f));
+    }
+    fixture_close(&f);
+}
+
+static void test_bell(void **state)
+{
+    (void) state;
+    for (size_t s = 0; s < N_STARTS; ++s) {
+        fixture_t f;
+
+        fixture_open(&f, 128, starts[s]);
+        for (unsigned i = 0; i < 300; ++i) {
+            const bool sent = send_message(&f, (i * 37) % 300, i);
+            uint8_t data[INLINE_MAX + 64], tag;
+
+            if (sent) {
+                assert_int_equal((uint8_t) f.out.write_pos, fastsm_load_bell(f.out.bell));
+                assert_int_not_equal((uint8_t) f.in.read_pos, fastsm_load_bell(f.out.bell));
+            }
+            if (!sent || 0 == i % 3) {
+                while (0 <= fixture_receive(&f, data, &tag)) {
+                }
+                assert_int_equal((uint8_t) f.in.read_pos, fastsm_load_bell(f.out.bell));
+            }
+        }
+        fixture_close(&f);
+    }
+}
+
+/* A sender reads the receiver's position only when the one it remembers says full. */
+static void test_read_pos_is_read_when_full(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 16, 0);
+    for (unsigned i = 0; i < 16; ++i) {
+        assert_true(send_message(&f, 8, i));
+        expect_message(&f, 8, i);
+        assert_int_equal(0, f.out.read_pos);
+    }
+    assert_true(send_message(&f, 8, 16));
+    assert_int_equal(16, f.out.read_pos);
+    fixture_close(&f);
+}
+
+/* A read position that a damaged peer might leave must not make room that is not there. */
+static void test_bad_read_pos_is_no_room(void **state)
+{
+    static const uint32_t bad[] = {17, 100, 0x80000000u, 0xffffff00u};
+
+    (void) state;
+    for (size_t b = 0; b < sizeof(bad) / sizeof(bad[0]); ++b) {
+        fixture_t f;
+
+        fixture_open(&f, 16, 0);
+        for (unsigned i = 0; i < 16; ++i) {
+            assert_true(send_message(&f, 8, i));
+        }
+        fastsm_store_read_pos(f.out.shared_read_pos, bad[b] + 16);
+        assert_false(send_message(&f, 8, 16));
+        fixture_close(&f);
+    }
+}
+
+static void test_counts_are_checked(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 16, 10);
+    assert_false(fastsm_fifo_count_ok(&f.in, 0));
+    assert_true(fastsm_fifo_count_ok(&f.in, 1));
+    assert_true(fastsm_fifo_count_ok(&f.in, 6));
+    assert_false(fastsm_fifo_count_ok(&f.in, 7));
+    assert_false(fastsm_fifo_count_ok(&f.in, UINT32_MAX));
+    fixture_close(&f);
+}
+
+static void test_copy_small(void **state)
+{
+    uint8_t from[96], to[96];
+
+    (void) state;
+    fill(from, sizeof(from), 5);
+    for (size_t length = 0; length <= 64; ++length) {
+        for (size_t shift = 0; shift < 16; ++shift) {
+            memset(to, 0xee, sizeof(to));
+            fastsm_copy_small(to + shift, from + 3, length);
+            assert_memory_equal(from + 3, to + shift, length);
+            for (size_t i = 0; i < sizeof(to); ++i) {
+                if (i < shift || i >= shift + length) {
+                    assert_int_equal(0xee, to[i]);
+                }
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slots_of_a_length),
+        cmocka_unit_test(test_every_length),
+        cmocka_unit_test(test_header_and_payload),
+        cmocka_unit_test(test_order_and_wrap),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_pad),
+        cmocka_unit_test(test_no_half_pad),
+        cmocka_unit_test(test_words_never_older_than_a_lap),
+        cmocka_unit_test(test_user_bytes_are_no_words),
+        cmocka_unit_test(test_bell),
+        cmocka_unit_test(test_read_pos_is_read_when_full),
+        cmocka_unit_test(test_bad_read_pos_is_no_room),
+        cmocka_unit_test(test_counts_are_checked),
+        cmocka_unit_test(test_copy_small),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * The layout of a segment: what the functions say is what a file of that
+ * length holds, nothing overlaps, and each writer has lines of its own.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_layout.h"
+
+static const mca_btl_fastsm_layout_params_t usual = {
+    .n_local = 4,
+    .fifo_depth = 128,
+    .bell_stride = 1,
+    .eager_count = 64,
+    .eager_size = 4096,
+    .max_count = 16,
+    .max_size = 32768,
+};
+
+/* The published formula, written down a second time: docs/shared-layout.md. */
+static uint64_t model(const mca_btl_fastsm_layout_params_t *p)
+{
+    const uint64_t page = 4096, n = p->n_local;
+    uint64_t bells = (n * p->bell_stride + 63) / 64 * 64;
+    uint64_t control = (128 + bells + 64 * n + page - 1) / page * page;
+    uint64_t fifos = (64 * n * p->fifo_depth + page - 1) / page * page;
+    uint64_t eager = (1024 + (uint64_t) p->eager_count * p->eager_size + page - 1) / page * page;
+    uint64_t max = (1024 + (uint64_t) p->max_count * p->max_size + page - 1) / page * page;
+
+    return control + fifos + eager + max;
+}
+
+static void test_model(void **state)
+{
+    static const uint32_t counts[] = {1, 2, 3, 7, 8, 63, 64, 65, 128, 1000, 1024, 100000};
+    static const uint32_t depths[] = {8, 16, 32, 64, 128};
+    static const uint32_t strides[] = {1, 2, 8, 64};
+
+    (void) state;
+    for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); ++c) {
+        for (size_t d = 0; d < sizeof(depths) / sizeof(depths[0]); ++d) {
+            for (size_t s = 0; s < sizeof(strides) / sizeof(strides[0]); ++s) {
+                mca_btl_fastsm_layout_params_t params = usual;
+                mca_btl_fastsm_layout_t layout;
+
+                params.n_local = counts[c];
+                params.fifo_depth = depths[d];
+                params.bell_stride = strides[s];
+                params.eager_size = 64 * (1 + c);
+                params.max_count = (uint32_t) c;
+                assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
+                assert_int_equal(model(&params), layout.total);
+                assert_memory_equal(&params, &layout.params, sizeof(params));
+            }
+        }
+    }
+}
+
+static void test_defaults_to_the_byte(void **state)
+{
+    mca_btl_fastsm_layout_t layout;
+
+    (void) state;
+    assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
+    assert_int_equal(128, layout.bells);
+    assert_int_equal(192, layout.read_pos);
+    assert_int_equal(4096, layout.fifos);
+    assert_int_equal(4096 + 4 * 8192 + 1024, layout.eager_pool);
+    assert_int_equal(4096 + 4 * 8192 + 64 * 4096 + 4096 + 1024, layout.max_pool);
+    assert_int_equal(4096 + 4 * 8192 + 64 * 4096 + 4096 + 16 * 32768 + 4096, layout.total);
+}
+
+static void test_file_has_the_model_length(void **state)
+{
+    char name[] = "/tmp/test_layout_XXXXXX";
+    mca_btl_fastsm_layout_t layout;
+    struct stat status;
+    int fd;
+
+    (void) state;
+    assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
+    fd = mkstemp(name);
+    assert_true(0 <= fd);
+    unlink(name);
+    assert_int_equal(0, ftruncate(fd, (off_t) layout.total));
+    assert_int_equal(0, fstat(fd, &status));
+    assert_int_equal(layout.total, status.st_size);
+    assert_int_equal(0, status.st_blocks);
+    close(fd);
+}
+
+/* Marks [offset, offset + length) as `who`'s; fails when somebody else's byte is among them. */
+static void claim(uint8_t *owner, const mca_btl_fastsm_layout_t *layout, uint64_t offset,
+                  uint64_t length, uint8_t who)
+{
+    assert_true(offset + length <= layout->total);
+    for (uint64_t i = offset; i < offset + length; ++i) {
+        assert_int_equal(0, owner[i]);
+        owner[i] = who;
+    }
+}
+
+static void check_no_overlap(uint32_t n_local, uint32_t stride)
+{
+    mca_btl_fastsm_layout_params_t params = usual;
+    mca_btl_fastsm_layout_t layout;
+    uint8_t *owner;
+
+    params.n_local = n_local;
+    params.bell_stride = stride;
+    assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
+    owner = (uint8_t *) calloc(1, layout.total);
+    assert_non_null(owner);
+
+    claim(owner, &layout, 0, sizeof(mca_btl_fastsm_segment_hdr_t), 1);
+    for (uint32_t i = 0; i < n_local; ++i) {
+        const uint64_t fifo = mca_btl_fastsm_layout_fifo(&layout, i);
+
+        claim(owner, &layout, mca_btl_fastsm_layout_bell(&layout, i), 1, 2);
+        claim(owner, &layout, mca_btl_fastsm_layout_read_pos(&layout, i), 64, 3);
+        claim(owner, &layout, fifo, (uint64_t) params.fifo_depth * 64, 4);
+        assert_int_equal(0, mca_btl_fastsm_layout_read_pos(&layout, i) % 64);
+        assert_int_equal(0, fifo % 64);
+    }
+    for (uint32_t i = 0; i < params.eager_count; ++i) {
+        claim(owner, &layout, mca_btl_fastsm_layout_eager(&layout, i), params.eager_size, 5);
+        assert_int_equal(0, mca_btl_fastsm_layout_eager(&layout, i) % 64);
+    }
+    for (uint32_t i = 0; i < params.max_count; ++i) {
+        claim(owner, &layout, mca_btl_fastsm_layout_max(&layout, i), params.max_size, 6);
+        assert_int_equal(0, mca_btl_fastsm_layout_max(&layout, i) % 64);
+    }
+
+    /* a line has one kind of writer; only bells of different senders share one */
+    for (uint64_t line = 0; line < layout.total; line += 64) {
+        for (uint64_t i = 1; i < 64; ++i) {
+            if (0 != owner[line + i] && 0 != owner[line]) {
+                assert_int_equal(owner[line], owner[line + i]);
+            }
+        }
+    }
+    free(owner);
+}
+
+static void test_no_overlap(void **state)
+{
+    (void) state;
+    check_no_overlap(1, 1);
+    check_no_overlap(2, 1);
+    check_no_overlap(9, 1);
+    check_no_overlap(64, 1);
+    check_no_overlap(65, 1);
+    check_no_overlap(5, 64);
+    check_no_overlap(130, 8);
+}
+
+static void refused(mca_btl_fastsm_layout_params_t params)
+{
+    mca_btl_fastsm_layout_t layout, before;
+
+    memset(&layout, 0x5a, sizeof(layout));
+    before = layout;
+    assert_int_equal(-1, mca_btl_fastsm_layout(&params, &layout));
+    assert_memory_equal(&before, &layout, sizeof(layout));
+}
+
+#define REFUSED(member, bad_value)                  \
+    do {                                            \
+        mca_btl_fastsm_layout_params_t bad = usual; \
+        bad.member = (bad_value);                   \
+        refused(bad);                               \
+    } while (0)
+
+static void test_bad_parameters(void **state)
+{
+    mca_btl_fastsm_layout_params_t huge = usual;
+
+    (void) state;
+    REFUSED(n_local, 0);
+    REFUSED(fifo_depth, 0);
+    REFUSED(fifo_depth, 4);
+    REFUSED(fifo_depth, 100);
+    REFUSED(fifo_depth, 256);
+    REFUSED(fifo_depth, UINT32_C(1) << 31);
+    REFUSED(bell_stride, 0);
+    REFUSED(bell_stride, 3);
+    REFUSED(bell_stride, 8192);
+    REFUSED(eager_size, 100);
+    REFUSED(max_size, 1);
+
+    huge.max_count = UINT32_MAX;
+    huge.max_size = UINT32_MAX & ~UINT32_C(63);
+    refused(huge);
+}
+
+static void test_pool_bounds(void **state)
+{
+    mca_btl_fastsm_layout_t layout;
+
+    (void) state;
+    assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
+    assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.eager_pool, 0));
+    assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.eager_pool, 4096));
+    assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.max_pool, 32768));
+    assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.total - 1, 1));
+    assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.total, 0));
+
+    assert_false(mca_btl_fastsm_layout_in_pool(&layout, 0, 1));
+    assert_false(mca_btl_fastsm_layout_in_pool(&layout, layout.fifos, 1));
+    assert_false(mca_btl_fastsm_layout_in_pool(&layout, layout.eager_pool - 1, 1));
+    assert_false(mca_btl_fastsm_layout_in_pool(&layout, layout.total, 1));
+    assert_false(mca_btl_fastsm_layout_in_pool(&layout, layout.total - 1, 2));
+    assert_false(mca_btl_fastsm_layout_in_pool(&layout, UINT64_MAX, 1));
+    assert_false(mca_btl_fastsm_layout_in_pool(&layout, layout.eager_pool, UINT64_MAX));
+}
+
+static void test_sizes_of_shared_structs(void **state)
+{
+    (void) state;
+    assert_int_equal(64, sizeof(mca_btl_fastsm_slot_t));
+    assert_int_equal(64, sizeof(mca_btl_fastsm_read_pos_t));
+    assert_int_equal(128, sizeof(mca_btl_fastsm_segment_hdr_t));
+    assert_int_equal(16, sizeof(mca_btl_fastsm_pool_ref_t));
+    assert_int_equal(8, offsetof(mca_btl_fastsm_slot_t, u.head.data));
+    assert_int_equal(4, offsetof(mca_btl_fastsm_slot_t, u.cont.data));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_defaults_to_the_byte),
+        cmocka_unit_test(test_file_has_the_model_length),
+        cmocka_unit_test(test_no_overlap),
+        cmocka_unit_test(test_bad_parameters),
+        cmocka_unit_test(test_pool_bounds),
+        cmocka_unit_test(test_sizes_of_shared_structs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
