@@ -70,6 +70,15 @@ void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req
     mca_pml_fastpath_send_request_drop(req);
 }
 
+static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
+{
+    size_t start = 0;
+
+    if (0 < req->req_send.req_bytes_packed) {
+        opal_convertor_set_position(&req->req_send.req_base.req_convertor, &start);
+    }
+}
+
 /* Copy a buffered send to the attached buffer, so that its user may go on. */
 static int bsend_copy(mca_pml_fastpath_send_request_t *req)
 {
@@ -79,6 +88,7 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
         || mca_pml_fastpath_is_copied(req)) {
         return OMPI_SUCCESS;
     }
+    convertor_rewind(req); /* an attempt that the BTL refused may have packed already */
     rc = mca_pml_base_bsend_request_start(&req->req_send.req_base.req_ompi);
     if (OMPI_SUCCESS != rc) {
         req->req_send.req_addr = req->req_send.req_base.req_addr;
@@ -117,15 +127,6 @@ static void eager_completion(mca_btl_base_module_t *btl, struct mca_btl_base_end
 
     mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
     mca_pml_fastpath_send_request_progressed(req, 1);
-}
-
-static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
-{
-    size_t start = 0;
-
-    if (0 < req->req_send.req_bytes_packed) {
-        opal_convertor_set_position(&req->req_send.req_base.req_convertor, &start);
-    }
 }
 
 /* Send the data from where it is: no copy, but the buffer is busy until the BTL is done with it. */
