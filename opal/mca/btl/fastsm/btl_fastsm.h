@@ -310,7 +310,7 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint);
 /** Has the callback of a frag that is sent called from progress. */
 void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag);
 
-/** Makes progress look after `endpoint` until nothing is deferred there.  The endpoint's lock is held. */
+/** Makes progress look after `endpoint` while something is deferred there.  Its lock is held. */
 void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint);
 
 int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

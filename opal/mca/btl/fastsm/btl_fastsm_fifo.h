@@ -67,7 +67,7 @@ static inline void fastsm_store_other_sequence(mca_btl_fastsm_slot_t *slot, uint
     atomic_store_explicit(&slot->sequence, value, memory_order_relaxed);
 }
 
-/** R1, consumer.  Partner: R2.  All reads of the slots, and of pool buffers they refer to, are done. */
+/** R1, consumer.  Partner: R2.  All reads of the slots and of the pool buffers are done. */
 static inline void fastsm_store_read_pos(_Atomic uint32_t *read_pos, uint32_t value)
 {
     atomic_store_explicit(read_pos, value, memory_order_release);

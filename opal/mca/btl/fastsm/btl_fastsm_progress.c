@@ -38,17 +38,27 @@ static inline void end_consuming(mca_btl_fastsm_endpoint_t *endpoint)
     atomic_store_explicit(&endpoint->consuming, 0, memory_order_release);
 }
 
+/* A message may come before the layer above has registered its callbacks, because add_procs of
+ * other BTLs can call progress; it then stays where it is.  The error callback is registered
+ * last: once it is there, a tag without callback is damage. */
+static inline bool tag_known(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_base_tag_t tag)
+{
+    if (OPAL_LIKELY(MCA_BTL_TAG_MAX > tag
+                    && NULL != mca_btl_base_active_message_trigger[tag].cbfunc)) {
+        return true;
+    }
+    if (NULL != mca_btl_fastsm_module.error_cb) {
+        mca_btl_fastsm_corrupt(endpoint, "tag", tag);
+    }
+    return false;
+}
+
 static inline void deliver(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_base_tag_t tag, void *data,
                            size_t length)
 {
     mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = length};
     mca_btl_base_descriptor_t des = {.des_segments = &segment, .des_segment_count = 1};
 
-    if (OPAL_UNLIKELY(MCA_BTL_TAG_MAX <= tag
-                      || NULL == mca_btl_base_active_message_trigger[tag].cbfunc)) {
-        mca_btl_fastsm_corrupt(endpoint, "tag", tag);
-        return;
-    }
     fastpath_btl_deliver(&mca_btl_fastsm_module.super, endpoint, tag, &des);
 }
 
@@ -125,6 +135,10 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
     while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
         uint32_t slots = 1;
 
+        if (OPAL_UNLIKELY(MCA_BTL_FASTSM_SLOT_PAD != head->u.head.flags
+                          && !tag_known(endpoint, head->u.head.tag))) {
+            break;
+        }
         if (OPAL_UNLIKELY(0 != head->u.head.flags)) {
             slots = deliver_special(endpoint, head);
         } else if (OPAL_LIKELY(head->u.head.length <= MCA_BTL_FASTSM_HEAD_DATA)) {

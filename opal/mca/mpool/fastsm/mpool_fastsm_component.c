@@ -116,7 +116,7 @@ static size_t parse_size(const char *text)
     return (size_t) value;
 }
 
-/* Hints are "key=value" separated by commas; keys we do not know may be meant for us in a newer version. */
+/* Hints are "key=value" separated by commas; those we do not know are no business of ours. */
 static int parse_hints(const char *hints, fastsm_hints_t *result)
 {
     char **argv = opal_argv_split(hints, ',');

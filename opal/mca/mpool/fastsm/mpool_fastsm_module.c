@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "opal/constants.h"
@@ -41,6 +42,7 @@ static void mpool_fastsm_finalize(mca_mpool_base_module_t *module);
  */
 static int segment_file(size_t size, const char **what)
 {
+    struct rlimit limit;
     int saved, fd;
 
     *what = "memfd_create";
@@ -49,7 +51,13 @@ static int segment_file(size_t size, const char **what)
         return -1;
     }
 
+    /* beyond this limit ftruncate would end the process by SIGXFSZ */
     *what = "ftruncate";
+    if (0 == getrlimit(RLIMIT_FSIZE, &limit) && RLIM_INFINITY != limit.rlim_cur
+        && size > limit.rlim_cur) {
+        errno = EFBIG;
+        goto err_close;
+    }
     if (0 != ftruncate(fd, (off_t) size)) {
         goto err_close;
     }
