@@ -1,0 +1,209 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* MPI_Cancel of sends: not yet matched they are taken back wherever they are,
+ * matched they are received, and nothing else is disturbed. */
+
+#include "support/fp_test.h"
+
+enum { TAG = 83, ROUNDS = 60 };
+
+static const int modes[] = {FP_STANDARD, FP_SYNCHRONOUS, FP_BUFFERED};
+
+/* Cancels a request and says whether that worked. */
+static bool cancel(MPI_Request *request)
+{
+    MPI_Status status;
+    int cancelled;
+
+    FP(MPI_Cancel(request));
+    FP(MPI_Wait(request, &status));
+    FP(MPI_Test_cancelled(&status, &cancelled));
+    return cancelled;
+}
+
+/* Nobody receives it, whether it has been delivered or may still be on its way: the next message
+ * takes its place. */
+static void unmatched(const fp_mode_t *mode, size_t length, bool delivered)
+{
+    MPI_Request request;
+
+    if (0 == fp_rank) {
+        void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, 0));
+
+        FP(mode->isend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+        if (delivered) {
+            fp_await(1, MPI_COMM_WORLD);
+        }
+        CHECK(cancel(&request));
+        CHECK(MPI_REQUEST_NULL == request);
+        fp_free(buffer);
+        fp_signal(1, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, 1, MPI_COMM_WORLD);
+    } else {
+        if (delivered) {
+            FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            fp_signal(0, MPI_COMM_WORLD);
+        }
+        fp_await(0, MPI_COMM_WORLD);
+        fp_recv(length, 0, TAG, 1, MPI_COMM_WORLD);
+    }
+}
+
+/* Too late: it has been received. */
+static void matched(const fp_mode_t *mode, size_t length)
+{
+    MPI_Request request;
+
+    if (0 == fp_rank) {
+        void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, 2));
+
+        FP(mode->isend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+        fp_await(1, MPI_COMM_WORLD);
+        CHECK(!cancel(&request));
+        fp_free(buffer);
+        fp_signal(1, MPI_COMM_WORLD);
+    } else {
+        fp_recv(length, 0, TAG, 2, MPI_COMM_WORLD);
+        fp_signal(0, MPI_COMM_WORLD);
+        fp_await(0, MPI_COMM_WORLD);
+    }
+}
+
+/* Cancelled out of a row of messages, from the last to the first: the rest keep their order. */
+static void from_the_middle(size_t length)
+{
+    enum { COUNT = 30 };
+    MPI_Request requests[COUNT];
+    void *buffers[COUNT];
+
+    if (0 == fp_rank) {
+        for (int i = 0; i < COUNT; i++) {
+            buffers[i] = fp_alloc_filled(length, fp_key(0, 1, TAG, i));
+            FP(MPI_Isend(buffers[i], (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[i]));
+        }
+        for (int i = COUNT - 1; i >= 0; i--) {
+            if (1 == i % 3) {
+                CHECK(cancel(&requests[i]));
+            }
+        }
+        fp_signal(1, MPI_COMM_WORLD);
+        FP(MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE));
+        for (int i = 0; i < COUNT; i++) {
+            fp_free(buffers[i]);
+        }
+    } else {
+        fp_await(0, MPI_COMM_WORLD);
+        for (int i = 0; i < COUNT; i++) {
+            if (1 != i % 3) {
+                fp_recv(length, 0, TAG, i, MPI_COMM_WORLD);
+            }
+        }
+    }
+}
+
+/* Either cancelled or received, and both sides agree. */
+static void race(const fp_mode_t *mode, size_t length)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        if (0 == fp_rank) {
+            void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, i));
+            MPI_Request request;
+            int cancelled;
+
+            FP(mode->isend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+            for (int spin = 0; spin < i % 20; spin++) {
+                int flag;
+                FP(MPI_Iprobe(1, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+            }
+            cancelled = cancel(&request);
+            FP(MPI_Send(&cancelled, 1, MPI_INT, 1, TAG + 1, MPI_COMM_WORLD));
+            fp_free(buffer);
+            if (cancelled) {
+                fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, i, MPI_COMM_WORLD);
+            }
+        } else {
+            int cancelled;
+
+            fp_recv(length, 0, TAG, i, MPI_COMM_WORLD);
+            FP(MPI_Recv(&cancelled, 1, MPI_INT, 0, TAG + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        }
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* A persistent send can be cancelled and started again. */
+static void persistent(size_t length)
+{
+    enum { STARTS = 6 };
+    MPI_Request request;
+
+    if (0 == fp_rank) {
+        void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, 7));
+
+        FP(MPI_Send_init(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+        for (int i = 0; i < STARTS; i++) {
+            FP(MPI_Start(&request));
+            if (i % 2) {
+                CHECK(cancel(&request));
+                CHECK(MPI_REQUEST_NULL != request);
+            } else {
+                fp_signal(1, MPI_COMM_WORLD);
+                FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+                fp_await(1, MPI_COMM_WORLD);
+            }
+        }
+        FP(MPI_Request_free(&request));
+        fp_free(buffer);
+        fp_signal(1, MPI_COMM_WORLD);
+    } else {
+        for (int i = 0; i < STARTS; i += 2) {
+            fp_await(0, MPI_COMM_WORLD);
+            fp_recv(length, 0, TAG, 7, MPI_COMM_WORLD);
+            fp_signal(0, MPI_COMM_WORLD);
+        }
+        fp_await(0, MPI_COMM_WORLD);
+    }
+}
+
+static void one_length(size_t length)
+{
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+        const fp_mode_t *mode = &fp_modes[modes[m]];
+
+        fp_case("unmatched %s of %zu bytes", mode->name, length);
+        unmatched(mode, length, false);
+        fp_case("delivered %s of %zu bytes", mode->name, length);
+        unmatched(mode, length, true);
+        fp_case("matched %s of %zu bytes", mode->name, length);
+        matched(mode, length);
+        fp_case("race of %s with %zu bytes", mode->name, length);
+        race(mode, length);
+    }
+    fp_case("from the middle, %zu bytes", length);
+    from_the_middle(length);
+    fp_case("persistent, %zu bytes", length);
+    persistent(length);
+}
+
+int main(int argc, char **argv)
+{
+    enum { ATTACHED = 4 << 20 };
+    void *attached = malloc(ATTACHED);
+    int size;
+
+    fp_init(&argc, &argv, 2);
+    if (CHECK(2 == fp_size)) {
+        FP(MPI_Buffer_attach(attached, ATTACHED));
+        for (int i = 0; i < fp_few_size_count; i++) {
+            if (fp_few_sizes[i] < ATTACHED / 2) {
+                one_length(fp_few_sizes[i]);
+            }
+        }
+        FP(MPI_Buffer_detach(&attached, &size));
+    }
+    free(attached);
+    return fp_finish();
+}
