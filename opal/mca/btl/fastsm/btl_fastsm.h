@@ -36,7 +36,12 @@ BEGIN_C_DECLS
 
 #define MCA_BTL_FASTSM_HELP "help-mpi-btl-fastsm.txt"
 
-/** longest inline message, in slots */
+/**
+ * Range of the longest inline message, in slots.  Two are enough for the control messages of a PML:
+ * their descriptors are then private memory, and btl_alloc never refuses one.  ob1 retries
+ * refused data from progress, but refused control messages only when something completes.
+ */
+#define MCA_BTL_FASTSM_INLINE_SLOTS_MIN 2u
 #define MCA_BTL_FASTSM_INLINE_SLOTS_MAX 16u
 /** bytes of such a message */
 #define MCA_BTL_FASTSM_INLINE_BYTES_MAX \

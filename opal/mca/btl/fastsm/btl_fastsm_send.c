@@ -134,6 +134,7 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
 {
     mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) des;
     bool posted = false, in_flight = false;
+    uint32_t flags = des->des_flags;
 
     (void) btl;
     frag->endpoint = endpoint;
@@ -143,8 +144,9 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
      * emptied one.  And an owner must not touch a buffer that the peer still reads. */
     if (frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes
         && (MCA_BTL_FASTSM_FRAG_MAX == frag->frag_class
-            || !(MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & des->des_flags))) {
-        des->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+            || !(MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & flags))) {
+        flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+        des->des_flags = flags;
     }
 
     OPAL_THREAD_LOCK(&endpoint->lock);
@@ -159,15 +161,17 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     }
     OPAL_THREAD_UNLOCK(&endpoint->lock);
 
-    if (!posted || in_flight) {
-        /* from here on the frag may already be somebody else's */
-        return !posted || (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & des->des_flags) ? OPAL_SUCCESS : 1;
-    }
-    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & des->des_flags) {
-        mca_btl_fastsm_complete_later(frag);
+    /* a frag that is pending or in flight may by now be through and somebody else's */
+    if (OPAL_UNLIKELY(!posted)) {
         return OPAL_SUCCESS;
     }
-    if (MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & des->des_flags) {
+    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & flags) {
+        if (!in_flight) {
+            mca_btl_fastsm_complete_later(frag);
+        }
+        return OPAL_SUCCESS;
+    }
+    if (!in_flight && (MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & flags)) {
         mca_btl_fastsm_frag_return(frag);
     }
     return 1;
