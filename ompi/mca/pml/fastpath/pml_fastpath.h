@@ -97,6 +97,9 @@ int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_me
 int mca_pml_fastpath_start(size_t count, ompi_request_t **requests);
 int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose);
 
+/** pml_fastpath_pvar.c: register the MPI_T performance variables. */
+void mca_pml_fastpath_pvar_register(const mca_base_component_t *component);
+
 /**
  * Say on stderr what went wrong and end the job.
  *

@@ -112,6 +112,7 @@ static int component_register(void)
         return OPAL_ERR_NOT_AVAILABLE;
     }
     mca_common_fastpath_help_dir();
+    mca_pml_fastpath_pvar_register(component);
     return mca_common_fastpath_param_register(component, params, sizeof(params) / sizeof(params[0]));
 }
 
