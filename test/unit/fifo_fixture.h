@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 
 #include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
-#include "opal/mca/btl/fastsm/btl_fastsm_layout.c"
+#include "opal/mca/btl/fastsm/btl_fastsm_layout.h"
 
 enum { SENDER_INDEX = 1, LOCAL_PROCESSES = 3 };
 

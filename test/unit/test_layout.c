@@ -25,7 +25,7 @@
 #include <cmocka.h>
 
 #include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
-#include "opal/mca/btl/fastsm/btl_fastsm_layout.c"
+#include "opal/mca/btl/fastsm/btl_fastsm_layout.h"
 
 static const mca_btl_fastsm_layout_params_t usual = {
     .n_local = 4,
