@@ -58,11 +58,9 @@ void mca_pml_fastpath_cancel_answered(const mca_pml_fastpath_done_hdr_t *hdr)
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_id;
     int64_t amount = 1;
 
-    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_flags)) {
-        req->req_send.req_base.req_ompi.req_status._cancelled = true;
-        if (req->req_unanswered) {
-            amount += MCA_PML_FASTPATH_TODO_UNKNOWN; /* no ACK will come */
-        }
+    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_flags)
+        && mca_pml_fastpath_send_request_answered(req, true)) {
+        amount += MCA_PML_FASTPATH_TODO_UNKNOWN; /* no ACK will come */
     }
     if (mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_send_request_mpi_complete(req);

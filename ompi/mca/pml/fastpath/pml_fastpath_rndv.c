@@ -75,6 +75,36 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_RNDV);
 }
 
+/* From now on the receiver's answer is awaited, which may come before the send returns.
+ * @return false when a cancel has been answered: the message is not wanted any more */
+static bool unanswered_begin(mca_pml_fastpath_send_request_t *req)
+{
+    bool wanted;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    wanted = !req->req_send.req_base.req_ompi.req_status._cancelled;
+    if (OPAL_LIKELY(wanted)) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN);
+        req->req_unanswered = true;
+    }
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return wanted;
+}
+
+bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req, bool cancelled)
+{
+    bool unanswered;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    unanswered = req->req_unanswered;
+    req->req_unanswered = false;
+    if (cancelled) {
+        req->req_send.req_base.req_ompi.req_status._cancelled = true;
+    }
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return unanswered;
+}
+
 /* The first part with its data, and what that costs. The descriptor may go on using the user's buffer
  * after the call, so it counts in req_todo too. */
 static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
@@ -84,26 +114,13 @@ static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     bool credit = mca_pml_fastpath_credit_take(req->req_peer, cost);
     int rc;
 
-    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN + 1);
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
     rc = rndv_send(req, bml_btl, credit ? size : 0, credit ? 0 : MCA_PML_FASTPATH_HDR_FLAG_SHORT);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -(MCA_PML_FASTPATH_TODO_UNKNOWN + 1));
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
         if (credit) {
             mca_pml_fastpath_credit_untake(req->req_peer, cost);
         }
-    }
-    return rc;
-}
-
-/* Offer the message to be read, if that can be done. */
-static int start_rget(mca_pml_fastpath_send_request_t *req)
-{
-    int rc;
-
-    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN);
-    rc = mca_pml_fastpath_get_offer(req);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -MCA_PML_FASTPATH_TODO_UNKNOWN);
     }
     return rc;
 }
@@ -112,20 +129,23 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
 {
     int rc = OMPI_ERR_NOT_AVAILABLE;
 
+    if (OPAL_UNLIKELY(!unanswered_begin(req))) {
+        return OMPI_ERR_REQUEST;
+    }
     req->req_base = NULL;
-    req->req_unanswered = true; /* before the answer can come */
     if (0 < req->req_send.req_bytes_packed
         && !opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
         opal_convertor_get_current_pointer(&req->req_send.req_base.req_convertor, &req->req_base);
         if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)) {
-            rc = start_rget(req);
+            rc = mca_pml_fastpath_get_offer(req);
         }
     }
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         rc = start_rndv(req, bml_btl);
     }
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        req->req_unanswered = false;
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && mca_pml_fastpath_send_request_answered(req, false))) {
+        /* unless a cancel was answered meanwhile, which has done this already */
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -MCA_PML_FASTPATH_TODO_UNKNOWN);
     }
     return rc;
 }
@@ -274,7 +294,7 @@ void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr)
 
     req->req_dst_req = hdr->hdr_dst_req;
     if (first) {
-        req->req_unanswered = false;
+        (void) mca_pml_fastpath_send_request_answered(req, false);
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo,
                                        (int64_t) hdr->hdr_wanted - MCA_PML_FASTPATH_TODO_UNKNOWN + 1);
     }
@@ -290,6 +310,6 @@ void mca_pml_fastpath_send_request_read(const mca_pml_fastpath_done_hdr_t *hdr)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_id;
 
-    req->req_unanswered = false;
+    (void) mca_pml_fastpath_send_request_answered(req, false);
     mca_pml_fastpath_send_request_progressed(req, MCA_PML_FASTPATH_TODO_UNKNOWN);
 }

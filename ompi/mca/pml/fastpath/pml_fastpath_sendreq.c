@@ -97,13 +97,20 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
     return rc;
 }
 
-/* Take the cost of an eager message out of the peer's credit, once. */
+/* Take the cost of an eager message out of the peer's credit, once. A buffered send without data must
+ * not wait for its receive and leaves nothing that could be copied: it goes on credit. */
 static inline bool eager_pay(mca_pml_fastpath_send_request_t *req)
 {
+    size_t size = req->req_send.req_bytes_packed;
+    int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+
     if (!req->req_paid) {
-        req->req_paid = mca_pml_fastpath_credit_take(
-            req->req_peer,
-            mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, req->req_send.req_bytes_packed));
+        req->req_paid = mca_pml_fastpath_credit_take(req->req_peer, cost);
+        if (OPAL_UNLIKELY(!req->req_paid && 0 == size
+                          && MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode)) {
+            mca_pml_fastpath_credit_untake(req->req_peer, -cost);
+            req->req_paid = true;
+        }
     }
     return req->req_paid;
 }
@@ -212,7 +219,7 @@ static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
 }
 
 /* The receiver has agreed to drop a message that was cancelled before it left. It still waits for the
- * sequence number. */
+ * sequence number. (An eager message may leave as it is.) */
 static int start_empty(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
@@ -228,15 +235,15 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_eager);
 
-    if (OPAL_UNLIKELY(req->req_send.req_base.req_ompi.req_status._cancelled)) {
-        return start_empty(req, bml_btl);
-    }
+    int rc;
+
     convertor_rewind(req);
     if (MCA_PML_BASE_SEND_SYNCHRONOUS != req->req_send.req_send_mode
         && req->req_send.req_bytes_packed <= mca_pml_fastpath_eager_limit(bml_btl) && eager_pay(req)) {
         return start_eager(req, bml_btl);
     }
-    return mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
+    rc = mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
+    return OPAL_LIKELY(OMPI_ERR_REQUEST != rc) ? rc : start_empty(req, bml_btl);
 }
 
 /* The message has its sequence number: the receiver cannot go on without it. */

@@ -40,7 +40,7 @@ typedef struct {
     opal_atomic_int64_t req_todo;       /**< bytes still to leave, and 1 for each function at work */
     bool req_paid;                      /**< the cost of an eager message has been taken from the peer's credit */
     bool req_cancelling;                /**< CANCEL has gone out, CANCELLED has not come */
-    bool req_unanswered;                /**< a rendezvous has begun and the receiver has not said anything yet */
+    bool req_unanswered;                /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
 
     /* rendezvous */
     uint64_t req_dst_req;             /**< the receiver's request, opaque */
@@ -135,9 +135,19 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
 /**
  * Send the first part of a message whose receive has to be known before the rest.
  * The caller holds the request alive (counts in req_todo) over the call.
- * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE, or another error of the BTL's
+ * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE, OMPI_ERR_REQUEST when the message
+ *         has been cancelled, or another error of the BTL's
  */
 int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl);
+
+/**
+ * The receiver has said what becomes of the message. The caller takes
+ * MCA_PML_FASTPATH_TODO_UNKNOWN out of req_todo.
+ *
+ * @param cancelled  it will not be received; noted in the status
+ * @return false when somebody has done that already, or there was no rendezvous
+ */
+bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req, bool cancelled);
 
 /** The user's buffer is free: complete the request towards its user. */
 void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req);
