@@ -140,8 +140,11 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
     return &mca_pml_fastpath.super;
 }
 
+/* The BML unregisters the BTLs' progress functions, which has to happen before the BTLs are unloaded. */
 static int component_finalize(void)
 {
+    int rc = NULL == mca_bml.bml_finalize ? OMPI_SUCCESS : mca_bml.bml_finalize();
+
     mca_pml_fastpath_close();
-    return OMPI_SUCCESS;
+    return rc;
 }
