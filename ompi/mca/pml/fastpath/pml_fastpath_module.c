@@ -9,7 +9,7 @@
 
 #include "opal/class/opal_bitmap.h"
 #include "opal/mca/btl/base/base.h"
-#include "opal/util/show_help.h"
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
 
 #include "ompi/mca/rte/rte.h"
 
@@ -48,7 +48,7 @@ mca_pml_fastpath_t mca_pml_fastpath = {
 
 void mca_pml_fastpath_abort(const char *topic, const char *what, const char *reason)
 {
-    opal_show_help("help-mpi-pml-fastpath.txt", topic, true, opal_process_info.nodename, what, reason);
+    mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, what, reason);
     ompi_rte_abort(1, NULL);
     _exit(1); /* ompi_rte_abort does not return, but does not say so */
 }
@@ -131,8 +131,11 @@ static int check_btls(void)
             char limit[64];
 
             snprintf(limit, sizeof(limit), "%zu bytes, needed are %zu", btl->btl_eager_limit, LARGEST_CONTROL);
-            opal_show_help("help-mpi-pml-fastpath.txt", "eager limit too small", true, opal_process_info.nodename,
-                           selected->btl_component->btl_version.mca_component_name, limit);
+            if (mca_common_fastpath_speaker()) {
+                mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "eager limit too small",
+                                              opal_process_info.nodename,
+                                              selected->btl_component->btl_version.mca_component_name, limit);
+            }
             return OMPI_ERR_BAD_PARAM;
         }
     }

@@ -20,7 +20,6 @@
 #include "opal/constants.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
 #include "opal/util/sys_limits.h"
 
 #include "mpool_fastsm.h"
@@ -88,7 +87,7 @@ static int segment_map(mca_mpool_fastsm_module_t *module)
         }
     }
 
-    opal_show_help(FASTSM_HELP, "segment failed", true, opal_process_info.nodename,
+    mca_common_fastpath_show_help(FASTSM_HELP, "segment failed", opal_process_info.nodename,
                    (unsigned long) module->size, what, strerror(errno));
     if (-1 != module->fd) {
         close(module->fd);
