@@ -38,7 +38,7 @@
 
 /* "major.minor" of the Open MPI whose headers we are compiled against.  A test build overrides it. */
 #if !defined(FASTPATH_BUILT_FOR_SERIES)
-#    define FASTPATH_BUILT_FOR_SERIES \
+#    define FASTPATH_BUILT_FOR_SERIES                                                                        \
         FASTPATH_STRINGIFY(OPAL_MAJOR_VERSION) "." FASTPATH_STRINGIFY(OPAL_MINOR_VERSION)
 #endif
 
@@ -49,8 +49,7 @@
  *
  * @return OPAL_SUCCESS or the error of the runtime.
  */
-static inline int fastpath_modex_send(const mca_base_component_t *component, const void *data,
-                                      size_t size)
+static inline int fastpath_modex_send(const mca_base_component_t *component, const void *data, size_t size)
 {
     int rc = OPAL_ERROR;
 
@@ -68,8 +67,8 @@ static inline int fastpath_modex_send(const mca_base_component_t *component, con
  *
  * @return OPAL_SUCCESS, or an error when the process published nothing under this key.
  */
-static inline int fastpath_modex_recv(const mca_base_component_t *component,
-                                      const opal_process_name_t *proc, void **data, size_t *size)
+static inline int fastpath_modex_recv(const mca_base_component_t *component, const opal_process_name_t *proc,
+                                      void **data, size_t *size)
 {
     int rc = OPAL_ERROR;
 
@@ -104,8 +103,7 @@ static inline int fastpath_register_cleanup(const char *path)
  * @param tag       active message tag from the sender's header
  * @param des       descriptor with des_segments and des_segment_count set; valid during the call only
  */
-static inline void fastpath_btl_deliver(mca_btl_base_module_t *btl,
-                                        struct mca_btl_base_endpoint_t *endpoint,
+static inline void fastpath_btl_deliver(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t *des)
 {
     mca_btl_active_message_callback_t *reg = mca_btl_base_active_message_trigger + tag;
@@ -123,13 +121,13 @@ typedef volatile int64_t opal_atomic_int64_t;
  * `handler(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments, size_t num_segments)`.
  * The segments are valid during the call only.
  */
-#define FASTPATH_BTL_RECV_CALLBACK(name, handler)                                             \
-    static void name(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,                      \
-                     mca_btl_base_descriptor_t *des, void *cbdata)                            \
-    {                                                                                         \
-        (void) tag;                                                                           \
-        (void) cbdata;                                                                        \
-        handler(btl, des->des_segments, des->des_segment_count);                              \
+#define FASTPATH_BTL_RECV_CALLBACK(name, handler)                                                            \
+    static void name(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag, mca_btl_base_descriptor_t *des,     \
+                     void *cbdata)                                                                           \
+    {                                                                                                        \
+        (void) tag;                                                                                          \
+        (void) cbdata;                                                                                       \
+        handler(btl, des->des_segments, des->des_segment_count);                                             \
     }
 
 #endif /* FASTPATH_OPAL_COMPAT_H */

@@ -67,7 +67,8 @@ int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int t
     return PMPI_Ssend(buf, count, datatype, dest, tag, seen(comm));
 }
 
-int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
+int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+             MPI_Status *status)
 {
     return PMPI_Recv(buf, count, datatype, source, tag, seen(comm), status);
 }

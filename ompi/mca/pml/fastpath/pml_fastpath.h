@@ -35,27 +35,27 @@ typedef struct {
     mca_pml_base_module_t super;
 
     /* parameters, fixed after register() */
-    int priority;               /**< reported when named; selection needs the name */
-    unsigned send_depth;        /**< FRAGs in flight per message */
-    unsigned put_depth;         /**< PUTs in flight per message */
-    unsigned get_depth;         /**< BTL gets in flight per message */
-    size_t window;              /**< bytes that a peer may hold of us unreceived; 0 = unlimited */
-    unsigned refuse;            /**< debugging: percentage of BTL calls that are refused at random */
-    unsigned free_list_inc;     /**< objects that a free list grows by */
-    bool use_get;               /**< offer large messages to be read with BTL get */
-    bool use_put;               /**< ask for large messages to be written with BTL put */
+    int priority;           /**< reported when named; selection needs the name */
+    unsigned send_depth;    /**< FRAGs in flight per message */
+    unsigned put_depth;     /**< PUTs in flight per message */
+    unsigned get_depth;     /**< BTL gets in flight per message */
+    size_t window;          /**< bytes that a peer may hold of us unreceived; 0 = unlimited */
+    unsigned refuse;        /**< debugging: percentage of BTL calls that are refused at random */
+    unsigned free_list_inc; /**< objects that a free list grows by */
+    bool use_get;           /**< offer large messages to be read with BTL get */
+    bool use_put;           /**< ask for large messages to be written with BTL put */
 
     /** protects peers, orphans and retries; never held across a call into a BTL */
     opal_mutex_t lock;
-    opal_hash_table_t peers;         /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
-    opal_list_t orphans;             /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
-    opal_list_t retries;             /**< mca_pml_fastpath_retry_t in the order they were refused */
+    opal_hash_table_t peers; /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
+    opal_list_t orphans;     /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
+    opal_list_t retries;     /**< mca_pml_fastpath_retry_t in the order they were refused */
     opal_atomic_int32_t num_retries; /**< length of retries, read without the lock */
 
-    opal_free_list_t rdmas;    /**< mca_pml_fastpath_rdma_t */
-    opal_free_list_t ranges;   /**< mca_pml_fastpath_range_t */
-    opal_free_list_t packets;  /**< mca_pml_fastpath_packet_t */
-    bool enabled;              /**< the lists above exist */
+    opal_free_list_t rdmas;   /**< mca_pml_fastpath_rdma_t */
+    opal_free_list_t ranges;  /**< mca_pml_fastpath_range_t */
+    opal_free_list_t packets; /**< mca_pml_fastpath_packet_t */
+    bool enabled;             /**< the lists above exist */
 } mca_pml_fastpath_t;
 
 extern mca_pml_fastpath_t mca_pml_fastpath;
@@ -74,7 +74,8 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
                                 mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                                 ompi_request_t **request);
 int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
-                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request);
+                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                           ompi_request_t **request);
 int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm);
 int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
@@ -90,8 +91,8 @@ int mca_pml_fastpath_mrecv(void *buf, size_t count, ompi_datatype_t *datatype, o
 int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *matched,
                             ompi_status_public_t *status);
 int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status);
-int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched, ompi_message_t **message,
-                             ompi_status_public_t *status);
+int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched,
+                             ompi_message_t **message, ompi_status_public_t *status);
 int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_message_t **message,
                             ompi_status_public_t *status);
 int mca_pml_fastpath_start(size_t count, ompi_request_t **requests);
@@ -105,7 +106,8 @@ void mca_pml_fastpath_pvar_register(const mca_base_component_t *component);
  *
  * @param topic  of help-mpi-pml-fastpath.txt; its two %s take what and reason
  */
-void mca_pml_fastpath_abort(const char *topic, const char *what, const char *reason) __opal_attribute_noreturn__;
+void mca_pml_fastpath_abort(const char *topic, const char *what,
+                            const char *reason) __opal_attribute_noreturn__;
 
 END_C_DECLS
 

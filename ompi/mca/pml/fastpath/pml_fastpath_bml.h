@@ -40,7 +40,8 @@ static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_alloc(mca_bml_base
 /** btl_prepare_src with room for a header. @return NULL when the BTL has no room */
 static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_prepare(mca_bml_base_btl_t *bml_btl,
                                                                       opal_convertor_t *convertor,
-                                                                      size_t hdr_size, size_t *size, uint32_t flags)
+                                                                      size_t hdr_size, size_t *size,
+                                                                      uint32_t flags)
 {
     mca_btl_base_descriptor_t *descriptor = NULL;
 
@@ -51,8 +52,8 @@ static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_prepare(mca_bml_ba
 }
 
 /** btl_send of one of our headers. On error the descriptor has been freed. */
-static inline int mca_pml_fastpath_bml_send(mca_bml_base_btl_t *bml_btl, mca_btl_base_descriptor_t *descriptor,
-                                            uint8_t type)
+static inline int mca_pml_fastpath_bml_send(mca_bml_base_btl_t *bml_btl,
+                                            mca_btl_base_descriptor_t *descriptor, uint8_t type)
 {
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
 

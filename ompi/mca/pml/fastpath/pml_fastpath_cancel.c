@@ -47,8 +47,8 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
     }
     await_answer(req);
     req->req_cancelling = true;
-    mca_pml_fastpath_match_hdr_init(&hdr.hdr_match, MCA_PML_FASTPATH_HDR_CANCEL, 0, base->req_comm, base->req_tag,
-                                    (uint16_t) req->req_sequence);
+    mca_pml_fastpath_match_hdr_init(&hdr.hdr_match, MCA_PML_FASTPATH_HDR_CANCEL, 0, base->req_comm,
+                                    base->req_tag, (uint16_t) req->req_sequence);
     mca_pml_fastpath_control_send(req->req_peer, NULL, &hdr, sizeof(hdr));
     return OMPI_SUCCESS;
 }
@@ -84,7 +84,8 @@ bool mca_pml_fastpath_cancel_withdrawn(mca_pml_fastpath_member_t *member, uint32
 {
     mca_pml_fastpath_withdrawn_t *withdrawn;
 
-    OPAL_LIST_FOREACH(withdrawn, &member->withdrawn, mca_pml_fastpath_withdrawn_t) {
+    OPAL_LIST_FOREACH(withdrawn, &member->withdrawn, mca_pml_fastpath_withdrawn_t)
+    {
         if (withdrawn->sequence == sequence) {
             opal_list_remove_item(&member->withdrawn, &withdrawn->super);
             OBJ_DESTRUCT(&withdrawn->super);

@@ -19,7 +19,8 @@ static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
 static void messages_release(mca_pml_fastpath_matcher_t *matcher, mca_pml_fastpath_match_link_t *list)
 {
     while (!mca_pml_fastpath_match_empty(list)) {
-        mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(list->next, MCA_PML_FASTPATH_MATCH_ALL);
+        mca_pml_fastpath_match_msg_t *msg =
+            mca_pml_fastpath_match_msg(list->next, MCA_PML_FASTPATH_MATCH_ALL);
 
         mca_pml_fastpath_match_take(matcher, msg);
         mca_pml_fastpath_message_return(mca_pml_fastpath_message_of(msg));
@@ -89,7 +90,8 @@ mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_
     member->expected = 1;
     /* two threads may come here for the same rank, one of them with the communicator locked */
     opal_atomic_wmb();
-    if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((volatile intptr_t *) &pml_comm->members[rank], &none, member)) {
+    if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((volatile intptr_t *) &pml_comm->members[rank], &none,
+                                                 member)) {
         OBJ_DESTRUCT(&member->withdrawn);
         OBJ_DESTRUCT(&member->early);
         free(member);

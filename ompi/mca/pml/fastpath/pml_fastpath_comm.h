@@ -28,10 +28,11 @@ typedef struct {
 /** A member of a communicator (of the remote group, for an intercommunicator). */
 typedef struct {
     mca_pml_fastpath_peer_t *peer; /**< holds a reference; NULL until we send to it or receive from it */
-    opal_atomic_int32_t sent;      /**< sequence number of the last message sent to it; headers carry 16 bits of it */
-    uint32_t expected;             /**< sequence number of the next message from it */
-    opal_list_t early;             /**< mca_pml_fastpath_parked_t before their turn, by sequence number */
-    opal_list_t withdrawn;         /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */
+    opal_atomic_int32_t
+        sent;              /**< sequence number of the last message sent to it; headers carry 16 bits of it */
+    uint32_t expected;     /**< sequence number of the next message from it */
+    opal_list_t early;     /**< mca_pml_fastpath_parked_t before their turn, by sequence number */
+    opal_list_t withdrawn; /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */
 } mca_pml_fastpath_member_t;
 
 /** Hangs on ompi_communicator_t as c_pml_comm. */

@@ -21,12 +21,13 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
 static int component_finalize(void);
 
 mca_pml_base_component_t mca_pml_fastpath_component = {
-    .pmlm_version = {
-        MCA_PML_BASE_VERSION_2_0_0,
-        .mca_component_name = "fastpath",
-        MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
-        .mca_register_component_params = component_register,
-    },
+    .pmlm_version =
+        {
+            MCA_PML_BASE_VERSION_2_0_0,
+            .mca_component_name = "fastpath",
+            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+            .mca_register_component_params = component_register,
+        },
     .pmlm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
     .pmlm_init = component_init,
     .pmlm_finalize = component_finalize,
@@ -78,8 +79,10 @@ static const mca_common_fastpath_param_t params[] = {
      .storage = &mca_pml_fastpath.use_put,
      .value = 1},
     {.name = "unexpected_limit",
-     .text = "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; beyond "
-             "that a sender waits for the matching receive. Includes 160 bytes for each message. 0 means unlimited",
+     .text =
+         "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; beyond "
+         "that a sender waits for the matching receive. Includes 160 bytes for each message. 0 means "
+         "unlimited",
      .type = MCA_COMMON_FASTPATH_SIZE,
      .level = OPAL_INFO_LVL_4,
      .storage = &mca_pml_fastpath.window,
@@ -87,7 +90,8 @@ static const mca_common_fastpath_param_t params[] = {
      .min = 0,
      .max = INT64_MAX / 2},
     {.name = "debug_refuse",
-     .text = "Percentage of the calls to BTLs that are refused at random, as if the BTL had no room; for tests",
+     .text =
+         "Percentage of the calls to BTLs that are refused at random, as if the BTL had no room; for tests",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_9,
      .storage = &mca_pml_fastpath.refuse,
@@ -121,7 +125,8 @@ static void confirm_fastsm(void)
 {
     mca_btl_base_selected_module_t *selected;
 
-    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t) {
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
+    {
         const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(selected->btl_module);
 
         if (NULL != ext) {

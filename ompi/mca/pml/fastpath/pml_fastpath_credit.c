@@ -27,7 +27,8 @@ void mca_pml_fastpath_credit_return(mca_pml_fastpath_peer_t *peer)
 
 void mca_pml_fastpath_message_consumed(const mca_pml_fastpath_message_t *message, ompi_communicator_t *comm)
 {
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), message->msg.src);
+    mca_pml_fastpath_member_t *member =
+        mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), message->msg.src);
 
     mca_pml_fastpath_consumed(member, comm, message->msg.src, message->type,
                               mca_pml_fastpath_message_payload(message));

@@ -35,7 +35,9 @@ static inline int64_t mca_pml_fastpath_credit_cost(uint8_t type, size_t payload)
     if (MCA_PML_FASTPATH_HDR_MATCH == type) {
         return (int64_t) payload + MCA_PML_FASTPATH_MESSAGE_COST;
     }
-    return MCA_PML_FASTPATH_HDR_RNDV == type && 0 < payload ? (int64_t) payload + MCA_PML_FASTPATH_MESSAGE_COST : 0;
+    return MCA_PML_FASTPATH_HDR_RNDV == type && 0 < payload
+               ? (int64_t) payload + MCA_PML_FASTPATH_MESSAGE_COST
+               : 0;
 }
 
 /** Sender: take credit for a message. @return false when there is not enough, and nothing was taken */
@@ -63,7 +65,8 @@ void mca_pml_fastpath_credit_return(mca_pml_fastpath_peer_t *peer);
 /** Receiver: a message of a peer has been matched or dropped. Not to be called with a lock held. */
 static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *peer, int64_t cost)
 {
-    if (OPAL_UNLIKELY(OPAL_THREAD_ADD_FETCH64(&peer->consumed, cost) > (int64_t) (mca_pml_fastpath.window / 4))
+    if (OPAL_UNLIKELY(OPAL_THREAD_ADD_FETCH64(&peer->consumed, cost)
+                      > (int64_t) (mca_pml_fastpath.window / 4))
         && 0 != mca_pml_fastpath.window) {
         mca_pml_fastpath_credit_return(peer);
     }
@@ -75,8 +78,8 @@ static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *pee
  *
  * @param payload  bytes that came with the header
  */
-static inline void mca_pml_fastpath_consumed(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
-                                             uint8_t type, size_t payload)
+static inline void mca_pml_fastpath_consumed(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm,
+                                             int rank, uint8_t type, size_t payload)
 {
     mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(member, comm, rank);
 

@@ -11,8 +11,9 @@
 
 static void dump_posted(mca_pml_fastpath_match_post_t *post, void *ctx)
 {
-    const mca_pml_fastpath_recv_request_t *req
-        = (mca_pml_fastpath_recv_request_t *) ((char *) post - offsetof(mca_pml_fastpath_recv_request_t, req_post));
+    const mca_pml_fastpath_recv_request_t *req =
+        (mca_pml_fastpath_recv_request_t *) ((char *) post
+                                             - offsetof(mca_pml_fastpath_recv_request_t, req_post));
 
     (void) ctx;
     opal_output(0, "  posted: request %p source %d tag %d buffer %p count %zu", (const void *) req, post->src,
@@ -35,9 +36,10 @@ static void dump_member(int rank, mca_pml_fastpath_member_t *member, int verbose
     opal_output(0, "  rank %d: last sent %u, next expected %u, %zu early, %d waiting for room", rank,
                 (uint32_t) member->sent, member->expected, opal_list_get_size(&member->early),
                 NULL == member->peer ? 0 : member->peer->queued);
-    OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t) {
-        opal_output(0, "    early: tag %d sequence %u, %zu bytes with its header", parked->hdr->hdr_match.hdr_tag,
-                    parked->hdr->hdr_match.hdr_seq, parked->size);
+    OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t)
+    {
+        opal_output(0, "    early: tag %d sequence %u, %zu bytes with its header",
+                    parked->hdr->hdr_match.hdr_tag, parked->hdr->hdr_match.hdr_seq, parked->size);
     }
     if (0 < verbose && NULL != member->peer && NULL != member->peer->endpoint) {
         mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_send;
@@ -57,8 +59,9 @@ int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose)
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    opal_output(0, "communicator %s [%p] id %u rank %d: %zu posted, %zu unexpected", comm->c_name, (void *) comm,
-                fastpath_comm_cid(comm), comm->c_my_rank, pml_comm->matcher.posted, pml_comm->matcher.unexpected);
+    opal_output(0, "communicator %s [%p] id %u rank %d: %zu posted, %zu unexpected", comm->c_name,
+                (void *) comm, fastpath_comm_cid(comm), comm->c_my_rank, pml_comm->matcher.posted,
+                pml_comm->matcher.unexpected);
     mca_pml_fastpath_match_each_posted(&pml_comm->matcher, dump_posted, NULL);
     mca_pml_fastpath_match_each_unexpected(&pml_comm->matcher, dump_unexpected, NULL);
     for (int rank = 0; rank < pml_comm->size; ++rank) {

@@ -28,7 +28,8 @@ enum {
     MCA_PML_FASTPATH_HDR_PUT = 6,      /**< receiver to sender: write this range into my memory */
     MCA_PML_FASTPATH_HDR_PUT_DONE = 7, /**< sender to receiver: the range has been written */
     MCA_PML_FASTPATH_HDR_GET_DONE = 8, /**< receiver to sender: the whole message has been read */
-    MCA_PML_FASTPATH_HDR_CANCEL = 9,   /**< sender to receiver: take this message back if nobody has matched it */
+    MCA_PML_FASTPATH_HDR_CANCEL =
+        9, /**< sender to receiver: take this message back if nobody has matched it */
     MCA_PML_FASTPATH_HDR_CANCELLED = 10, /**< receiver to sender: whether it was taken back */
     MCA_PML_FASTPATH_HDR_CREDIT = 11,    /**< receiver to sender: so many bytes have been consumed */
     MCA_PML_FASTPATH_HDR_MAX
@@ -84,7 +85,8 @@ typedef struct {
     uint64_t hdr_dst_req; /**< receiver's request, for the FRAGs */
     uint64_t hdr_offset;  /**< first byte to stream */
     uint64_t hdr_length;  /**< bytes to stream, may be 0 */
-    uint64_t hdr_wanted;  /**< FLAG_FIRST: bytes that will leave the sender from now on, by FRAG and PUT together */
+    uint64_t
+        hdr_wanted; /**< FLAG_FIRST: bytes that will leave the sender from now on, by FRAG and PUT together */
 } mca_pml_fastpath_ack_hdr_t;
 
 /** FRAG: followed by data. */

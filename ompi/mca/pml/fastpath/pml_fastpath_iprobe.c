@@ -79,8 +79,8 @@ static void wrap(ompi_message_t *handle, mca_pml_fastpath_message_t *message, om
     handle->count = message->length;
 }
 
-int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched, ompi_message_t **message,
-                             ompi_status_public_t *status)
+int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched,
+                             ompi_message_t **message, ompi_status_public_t *status)
 {
     ompi_message_t *handle = ompi_message_alloc();
     mca_pml_fastpath_message_t *found;

@@ -36,8 +36,8 @@ static inline int send_immediate(mca_pml_fastpath_member_t *member, const void *
         rc = mca_pml_fastpath_bml_sendi(bml_btl, NULL, &hdr, 0);
     } else {
         OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-        opal_convertor_copy_and_prepare_for_send(peer->proc->super.proc_convertor, &datatype->super, count, buf, 0,
-                                                 &convertor);
+        opal_convertor_copy_and_prepare_for_send(peer->proc->super.proc_convertor, &datatype->super, count,
+                                                 buf, 0, &convertor);
         rc = mca_pml_fastpath_bml_sendi(bml_btl, &convertor, &hdr, size);
         opal_convertor_cleanup(&convertor);
     }
@@ -69,7 +69,8 @@ static int send_request(mca_pml_fastpath_member_t *member, const void *buf, size
 }
 
 int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
-                                mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
+                                mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                                ompi_request_t **request)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
     mca_pml_fastpath_send_request_t *req;

@@ -20,15 +20,16 @@ BEGIN_C_DECLS
 
 /** What is known of a message that is being delivered, wherever its bytes are. Lives on the stack. */
 typedef struct {
-    uint8_t type;                           /**< MCA_PML_FASTPATH_HDR_MATCH, _RNDV or _RGET */
-    uint8_t flags;                          /**< MCA_PML_FASTPATH_HDR_FLAG_* */
-    int32_t src;                            /**< sender's rank */
+    uint8_t type;  /**< MCA_PML_FASTPATH_HDR_MATCH, _RNDV or _RGET */
+    uint8_t flags; /**< MCA_PML_FASTPATH_HDR_FLAG_* */
+    int32_t src;   /**< sender's rank */
     int32_t tag;
-    size_t length;                          /**< bytes of the whole message */
-    uint64_t src_req;                       /**< RNDV, RGET: the sender's request, opaque */
-    uint64_t address;                       /**< RGET: of the message in the sender's memory */
-    mca_btl_base_module_t *btl;             /**< it came by */
-    const mca_btl_base_segment_t *segments; /**< of which the first skip bytes are header; then data or handle */
+    size_t length;              /**< bytes of the whole message */
+    uint64_t src_req;           /**< RNDV, RGET: the sender's request, opaque */
+    uint64_t address;           /**< RGET: of the message in the sender's memory */
+    mca_btl_base_module_t *btl; /**< it came by */
+    const mca_btl_base_segment_t
+        *segments; /**< of which the first skip bytes are header; then data or handle */
     size_t num_segments;
     size_t skip;
 } mca_pml_fastpath_arrival_t;
@@ -74,7 +75,8 @@ typedef struct {
 } mca_pml_fastpath_parked_t;
 
 /** @return bytes in all segments together */
-static inline size_t mca_pml_fastpath_segments_size(const mca_btl_base_segment_t *segments, size_t num_segments)
+static inline size_t mca_pml_fastpath_segments_size(const mca_btl_base_segment_t *segments,
+                                                    size_t num_segments)
 {
     size_t size = 0;
 

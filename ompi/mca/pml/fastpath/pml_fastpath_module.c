@@ -20,35 +20,37 @@
 #define LARGEST_CONTROL (sizeof(mca_pml_fastpath_hdr_t) + MCA_BTL_REG_HANDLE_MAX_SIZE)
 
 mca_pml_fastpath_t mca_pml_fastpath = {
-    .super = {
-        .pml_add_procs = mca_pml_fastpath_add_procs,
-        .pml_del_procs = mca_pml_fastpath_del_procs,
-        .pml_enable = mca_pml_fastpath_enable,
-        .pml_progress = mca_pml_fastpath_progress,
-        .pml_add_comm = mca_pml_fastpath_add_comm,
-        .pml_del_comm = mca_pml_fastpath_del_comm,
-        .pml_irecv_init = mca_pml_fastpath_irecv_init,
-        .pml_irecv = mca_pml_fastpath_irecv,
-        .pml_recv = mca_pml_fastpath_recv,
-        .pml_isend_init = mca_pml_fastpath_isend_init,
-        .pml_isend = mca_pml_fastpath_isend,
-        .pml_send = mca_pml_fastpath_send,
-        .pml_iprobe = mca_pml_fastpath_iprobe,
-        .pml_probe = mca_pml_fastpath_probe,
-        .pml_start = mca_pml_fastpath_start,
-        .pml_improbe = mca_pml_fastpath_improbe,
-        .pml_mprobe = mca_pml_fastpath_mprobe,
-        .pml_imrecv = mca_pml_fastpath_imrecv,
-        .pml_mrecv = mca_pml_fastpath_mrecv,
-        .pml_dump = mca_pml_fastpath_dump,
-        .pml_max_contextid = INT32_MAX - 1, /* 32 bits in the header, a signed index in Open MPI */
-        .pml_max_tag = INT_MAX,
-    },
+    .super =
+        {
+            .pml_add_procs = mca_pml_fastpath_add_procs,
+            .pml_del_procs = mca_pml_fastpath_del_procs,
+            .pml_enable = mca_pml_fastpath_enable,
+            .pml_progress = mca_pml_fastpath_progress,
+            .pml_add_comm = mca_pml_fastpath_add_comm,
+            .pml_del_comm = mca_pml_fastpath_del_comm,
+            .pml_irecv_init = mca_pml_fastpath_irecv_init,
+            .pml_irecv = mca_pml_fastpath_irecv,
+            .pml_recv = mca_pml_fastpath_recv,
+            .pml_isend_init = mca_pml_fastpath_isend_init,
+            .pml_isend = mca_pml_fastpath_isend,
+            .pml_send = mca_pml_fastpath_send,
+            .pml_iprobe = mca_pml_fastpath_iprobe,
+            .pml_probe = mca_pml_fastpath_probe,
+            .pml_start = mca_pml_fastpath_start,
+            .pml_improbe = mca_pml_fastpath_improbe,
+            .pml_mprobe = mca_pml_fastpath_mprobe,
+            .pml_imrecv = mca_pml_fastpath_imrecv,
+            .pml_mrecv = mca_pml_fastpath_mrecv,
+            .pml_dump = mca_pml_fastpath_dump,
+            .pml_max_contextid = INT32_MAX - 1, /* 32 bits in the header, a signed index in Open MPI */
+            .pml_max_tag = INT_MAX,
+        },
 };
 
 void mca_pml_fastpath_abort(const char *topic, const char *what, const char *reason)
 {
-    mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, what, reason);
+    mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, what,
+                                  reason);
     ompi_rte_abort(1, NULL);
     _exit(1); /* ompi_rte_abort does not return, but does not say so */
 }
@@ -87,7 +89,8 @@ int mca_pml_fastpath_enable(bool enable)
         || OPAL_SUCCESS
                != list_init(&pml->rdmas, sizeof(mca_pml_fastpath_rdma_t), OBJ_CLASS(mca_pml_fastpath_rdma_t))
         || OPAL_SUCCESS
-               != list_init(&pml->ranges, sizeof(mca_pml_fastpath_range_t), OBJ_CLASS(mca_pml_fastpath_range_t))
+               != list_init(&pml->ranges, sizeof(mca_pml_fastpath_range_t),
+                            OBJ_CLASS(mca_pml_fastpath_range_t))
         || OPAL_SUCCESS
                != list_init(&pml->packets, sizeof(mca_pml_fastpath_packet_t),
                             OBJ_CLASS(mca_pml_fastpath_packet_t))) {
@@ -123,14 +126,16 @@ static int check_btls(void)
 {
     mca_btl_base_selected_module_t *selected;
 
-    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t) {
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
+    {
         const mca_btl_base_module_t *btl = selected->btl_module;
 
         if (0 != (MCA_BTL_FLAGS_SEND & btl->btl_flags)
             && (btl->btl_eager_limit < LARGEST_CONTROL || btl->btl_max_send_size < LARGEST_CONTROL)) {
             char limit[64];
 
-            snprintf(limit, sizeof(limit), "%zu bytes, needed are %zu", btl->btl_eager_limit, LARGEST_CONTROL);
+            snprintf(limit, sizeof(limit), "%zu bytes, needed are %zu", btl->btl_eager_limit,
+                     LARGEST_CONTROL);
             if (mca_common_fastpath_speaker()) {
                 mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "eager limit too small",
                                               opal_process_info.nodename,

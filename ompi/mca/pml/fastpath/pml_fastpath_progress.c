@@ -135,7 +135,8 @@ void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_
     }
 }
 
-static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr, size_t size)
+static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                       size_t size)
 {
     mca_bml_base_btl_t *bml_btl = control_btl(peer, btl);
     const mca_pml_fastpath_hdr_t *any = hdr;
@@ -161,8 +162,8 @@ static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl
 
 static int packet_retry(mca_pml_fastpath_retry_t *retry)
 {
-    mca_pml_fastpath_packet_t *packet = (mca_pml_fastpath_packet_t *) ((char *) retry
-                                                                       - offsetof(mca_pml_fastpath_packet_t, retry));
+    mca_pml_fastpath_packet_t *packet =
+        (mca_pml_fastpath_packet_t *) ((char *) retry - offsetof(mca_pml_fastpath_packet_t, retry));
     int rc = control_try(retry->peer, packet->btl, packet->bytes, packet->size);
 
     if (OMPI_SUCCESS == rc) {

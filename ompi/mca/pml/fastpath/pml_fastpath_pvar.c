@@ -96,8 +96,8 @@ static const struct {
      MCA_BASE_VAR_TYPE_UNSIGNED_INT, MPI_T_BIND_MPI_COMM, get_posted, per_rank},
     {"unexpected_msgq_length", "Messages from each peer of a communicator that no receive has matched",
      MCA_BASE_VAR_TYPE_UNSIGNED_INT, MPI_T_BIND_MPI_COMM, get_unexpected, per_rank},
-    {"unexpected_msgq_bytes", "Bytes of data that these messages keep here",
-     MCA_BASE_VAR_TYPE_UNSIGNED_LONG, MPI_T_BIND_MPI_COMM, get_unexpected, per_rank},
+    {"unexpected_msgq_bytes", "Bytes of data that these messages keep here", MCA_BASE_VAR_TYPE_UNSIGNED_LONG,
+     MPI_T_BIND_MPI_COMM, get_unexpected, per_rank},
     {"refused_length", "Messages of this process that wait until a transport has room for them",
      MCA_BASE_VAR_TYPE_UNSIGNED_INT, MPI_T_BIND_NO_OBJECT, get_refused, NULL},
 };

@@ -24,7 +24,8 @@ static mca_pml_fastpath_rdma_t *rdma_of(mca_pml_fastpath_retry_t *retry)
     return (mca_pml_fastpath_rdma_t *) ((char *) retry - offsetof(mca_pml_fastpath_rdma_t, retry));
 }
 
-static mca_pml_fastpath_rdma_t *rdma_alloc(void *request, mca_bml_base_btl_t *bml_btl, size_t next, size_t end)
+static mca_pml_fastpath_rdma_t *rdma_alloc(void *request, mca_bml_base_btl_t *bml_btl, size_t next,
+                                           size_t end)
 {
     mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) opal_free_list_get(&mca_pml_fastpath.rdmas);
 
@@ -80,7 +81,8 @@ static bool rdma_register(mca_bml_base_btl_t *bml_btl, void *base, size_t size, 
 
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
 {
-    mca_bml_base_btl_t *bml_btl = mca_pml_fastpath.use_get ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
+    mca_bml_base_btl_t *bml_btl =
+        mca_pml_fastpath.use_get ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
     mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rget_hdr_t *hdr;
@@ -120,7 +122,8 @@ static void get_finish(mca_pml_fastpath_rdma_t *rdma)
     size_t left = rdma->end - good;
 
     if (OPAL_LIKELY(0 == left)) {
-        mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_GET_DONE, .hdr_id = req->req_src_req};
+        mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_GET_DONE,
+                                            .hdr_id = req->req_src_req};
 
         mca_pml_fastpath_control_send(req->req_peer, NULL, &done, sizeof(done));
     } else {
@@ -131,8 +134,8 @@ static void get_finish(mca_pml_fastpath_rdma_t *rdma)
 }
 
 static void get_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                           void *local_address, mca_btl_base_registration_handle_t *local_handle, void *context,
-                           void *cbdata, int status);
+                           void *local_address, mca_btl_base_registration_handle_t *local_handle,
+                           void *context, void *cbdata, int status);
 
 /* Read one piece. Local and remote addresses differ by the same amount everywhere. */
 static int get_piece(mca_pml_fastpath_rdma_t *rdma, size_t offset, size_t size)
@@ -204,8 +207,8 @@ static void get_continue(mca_pml_fastpath_rdma_t *rdma)
 }
 
 static void get_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                           void *local_address, mca_btl_base_registration_handle_t *local_handle, void *context,
-                           void *cbdata, int status)
+                           void *local_address, mca_btl_base_registration_handle_t *local_handle,
+                           void *context, void *cbdata, int status)
 {
     mca_pml_fastpath_rdma_t *rdma = cbdata;
     mca_pml_fastpath_recv_request_t *req = rdma->request;
@@ -235,19 +238,22 @@ static inline bool aligned(uint64_t value, size_t alignment)
 }
 
 /* Can this message be read into that buffer? Addresses and size as the BTL wants them. */
-static bool get_possible(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival,
-                         size_t handle_size)
+static bool get_possible(const mca_pml_fastpath_recv_request_t *req,
+                         const mca_pml_fastpath_arrival_t *arrival, size_t handle_size)
 {
     size_t alignment = arrival->btl->btl_get_alignment;
 
-    return NULL != req->req_base && NULL != arrival->btl->btl_get && handle_size <= MCA_BTL_REG_HANDLE_MAX_SIZE
-           && aligned(arrival->address, alignment) && aligned((uint64_t) (uintptr_t) req->req_base, alignment)
+    return NULL != req->req_base && NULL != arrival->btl->btl_get
+           && handle_size <= MCA_BTL_REG_HANDLE_MAX_SIZE && aligned(arrival->address, alignment)
+           && aligned((uint64_t) (uintptr_t) req->req_base, alignment)
            && aligned(req->req_accepted, alignment);
 }
 
-void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req,
+                                const mca_pml_fastpath_arrival_t *arrival)
 {
-    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, arrival->btl);
+    mca_bml_base_btl_t *bml_btl =
+        mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, arrival->btl);
     size_t handle_size = mca_pml_fastpath_arrival_payload(arrival);
     size_t accepted = req->req_accepted;
     mca_pml_fastpath_rdma_t *rdma;
@@ -264,7 +270,8 @@ void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req, const mca_
     memcpy(rdma->remote_handle, (const char *) arrival->segments->seg_addr.pval + arrival->skip, handle_size);
     if (accepted > bml_btl->btl->btl_get_local_registration_threshold
         && !rdma_register(bml_btl, req->req_base, accepted,
-                          MCA_BTL_REG_FLAG_LOCAL_WRITE | MCA_BTL_REG_FLAG_REMOTE_WRITE, &rdma->local_handle)) {
+                          MCA_BTL_REG_FLAG_LOCAL_WRITE | MCA_BTL_REG_FLAG_REMOTE_WRITE,
+                          &rdma->local_handle)) {
         rdma->failed_at = 0;
     }
     get_continue(rdma);
@@ -282,7 +289,8 @@ size_t mca_pml_fastpath_put_share(const mca_pml_fastpath_recv_request_t *req, si
 
 /* Ask for one range to be written; where that cannot be, for it to be streamed. The PUT counts in
  * req_todo beside its bytes: should it fail, the bytes may come before its PUT_DONE. */
-static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bml_btl, size_t offset, size_t size)
+static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bml_btl, size_t offset,
+                    size_t size)
 {
     mca_pml_fastpath_rdma_t *rdma = rdma_alloc(req, bml_btl, offset, offset + size);
     char *to = (char *) req->req_base + offset;
@@ -311,7 +319,8 @@ static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bm
         memcpy(put.handle, rdma->local_handle, put.hdr.hdr_handle_size);
     }
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    mca_pml_fastpath_control_send(req->req_peer, bml_btl->btl, &put, sizeof(put.hdr) + put.hdr.hdr_handle_size);
+    mca_pml_fastpath_control_send(req->req_peer, bml_btl->btl, &put,
+                                  sizeof(put.hdr) + put.hdr.hdr_handle_size);
 }
 
 /* Ask for ranges to be written until enough are in flight or nothing is left. The caller holds the
@@ -393,8 +402,8 @@ static void put_finish(mca_pml_fastpath_rdma_t *rdma, bool failed)
 }
 
 static void put_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                           void *local_address, mca_btl_base_registration_handle_t *local_handle, void *context,
-                           void *cbdata, int status)
+                           void *local_address, mca_btl_base_registration_handle_t *local_handle,
+                           void *context, void *cbdata, int status)
 {
     (void) btl;
     (void) endpoint;

@@ -43,7 +43,8 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_rdma_t);
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req);
 
 /** Receiver: read the message, or ask for it to be streamed where that cannot be done. */
-void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival);
+void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req,
+                                const mca_pml_fastpath_arrival_t *arrival);
 
 /** Receiver: @return how many of the bytes left shall be streamed; the rest is to be put */
 size_t mca_pml_fastpath_put_share(const mca_pml_fastpath_recv_request_t *req, size_t left);

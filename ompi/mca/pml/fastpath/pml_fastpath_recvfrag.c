@@ -28,7 +28,8 @@ static void early_insert(mca_pml_fastpath_member_t *member, mca_pml_fastpath_par
 }
 
 /* The next message in turn, if it came early. */
-static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member)
+static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm,
+                                             mca_pml_fastpath_member_t *member)
 {
     mca_pml_fastpath_parked_t *parked = NULL;
 
@@ -72,8 +73,9 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
         return MATCHED;
     }
     message = mca_pml_fastpath_message_keep(arrival, sequence);
-    if (OPAL_UNLIKELY(0 != mca_pml_fastpath_match_store(&pml_comm->matcher, &message->msg, arrival->src,
-                                                        arrival->tag))) {
+    if (OPAL_UNLIKELY(
+            0
+            != mca_pml_fastpath_match_store(&pml_comm->matcher, &message->msg, arrival->src, arrival->tag))) {
         mca_pml_fastpath_abort("no memory", "an unexpected message", "match queues");
     }
     return KEPT;
@@ -166,7 +168,8 @@ ompi_communicator_t *mca_pml_fastpath_orphan(uint32_t ctx, mca_btl_base_module_t
     mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_park(btl, segments, num_segments);
     ompi_communicator_t *comm;
 
-    /* asked again under the lock: orphans_adopt looks through the list after the communicator has become known */
+    /* asked again under the lock: orphans_adopt looks through the list after the communicator has become
+     * known */
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     comm = mca_pml_fastpath_known_comm(ctx);
     if (OPAL_LIKELY(NULL == comm)) {
@@ -180,8 +183,8 @@ ompi_communicator_t *mca_pml_fastpath_orphan(uint32_t ctx, mca_btl_base_module_t
 }
 
 /* A message, perhaps of a communicator that does not exist here yet. */
-static inline void recv_message(uint8_t type, mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                                size_t num_segments)
+static inline void recv_message(uint8_t type, mca_btl_base_module_t *btl,
+                                const mca_btl_base_segment_t *segments, size_t num_segments)
 {
     const mca_pml_fastpath_match_hdr_t *hdr = segments->seg_addr.pval;
     ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_ctx);
@@ -229,7 +232,8 @@ void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm)
 
     OBJ_CONSTRUCT(&adopted, opal_list_t);
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    OPAL_LIST_FOREACH_SAFE(parked, next, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t) {
+    OPAL_LIST_FOREACH_SAFE(parked, next, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+    {
         if (parked->hdr->hdr_match.hdr_ctx == fastpath_comm_cid(comm)) {
             opal_list_remove_item(&mca_pml_fastpath.orphans, &parked->super);
             opal_list_append(&adopted, &parked->super);
@@ -322,11 +326,16 @@ FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit)
 int mca_pml_fastpath_recvfrag_register(void)
 {
     static const mca_btl_base_module_recv_cb_fn_t callbacks[MCA_PML_FASTPATH_HDR_MAX] = {
-        [MCA_PML_FASTPATH_HDR_MATCH] = callback_match,       [MCA_PML_FASTPATH_HDR_RNDV] = callback_rndv,
-        [MCA_PML_FASTPATH_HDR_RGET] = callback_rndv,         [MCA_PML_FASTPATH_HDR_ACK] = callback_ack,
-        [MCA_PML_FASTPATH_HDR_FRAG] = callback_frag,         [MCA_PML_FASTPATH_HDR_PUT] = callback_put,
-        [MCA_PML_FASTPATH_HDR_PUT_DONE] = callback_put_done, [MCA_PML_FASTPATH_HDR_GET_DONE] = callback_get_done,
-        [MCA_PML_FASTPATH_HDR_CANCEL] = callback_cancel,     [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_cancelled,
+        [MCA_PML_FASTPATH_HDR_MATCH] = callback_match,
+        [MCA_PML_FASTPATH_HDR_RNDV] = callback_rndv,
+        [MCA_PML_FASTPATH_HDR_RGET] = callback_rndv,
+        [MCA_PML_FASTPATH_HDR_ACK] = callback_ack,
+        [MCA_PML_FASTPATH_HDR_FRAG] = callback_frag,
+        [MCA_PML_FASTPATH_HDR_PUT] = callback_put,
+        [MCA_PML_FASTPATH_HDR_PUT_DONE] = callback_put_done,
+        [MCA_PML_FASTPATH_HDR_GET_DONE] = callback_get_done,
+        [MCA_PML_FASTPATH_HDR_CANCEL] = callback_cancel,
+        [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_cancelled,
         [MCA_PML_FASTPATH_HDR_CREDIT] = callback_credit,
     };
 

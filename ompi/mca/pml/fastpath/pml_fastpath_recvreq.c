@@ -93,8 +93,8 @@ void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req
 }
 
 /* Data into a buffer that is not one piece of memory. FRAGs may come in any order, and several at a time. */
-static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, uint32_t iov_count, size_t offset,
-                       size_t size)
+static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, uint32_t iov_count,
+                       size_t offset, size_t size)
 {
     OPAL_THREAD_LOCK(&req->req_lock);
     opal_convertor_set_position(&req->req_recv.req_base.req_convertor, &offset);
@@ -173,16 +173,18 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
     } else {
         base->req_proc = ompi_comm_peer_lookup(base->req_comm, arrival->src);
         opal_convertor_cleanup(&base->req_convertor); /* a persistent request comes here again */
-        opal_convertor_copy_and_prepare_for_recv(base->req_proc->super.proc_convertor, &base->req_datatype->super,
-                                                 base->req_count, base->req_addr, 0, &base->req_convertor);
+        opal_convertor_copy_and_prepare_for_recv(base->req_proc->super.proc_convertor,
+                                                 &base->req_datatype->super, base->req_count, base->req_addr,
+                                                 0, &base->req_convertor);
     }
 }
 
 /* The sender waits for an answer: find how to reach it. */
-static void recv_request_answerable(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+static void recv_request_answerable(mca_pml_fastpath_recv_request_t *req,
+                                    const mca_pml_fastpath_arrival_t *arrival)
 {
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(req->req_recv.req_base.req_comm,
-                                                                      arrival->src);
+    mca_pml_fastpath_member_t *member =
+        mca_pml_fastpath_member_reach(req->req_recv.req_base.req_comm, arrival->src);
 
     if (OPAL_UNLIKELY(NULL == member)) {
         mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
@@ -217,8 +219,8 @@ void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
 {
     recv_request_bind(req, arrival);
     if (OPAL_LIKELY(MCA_PML_FASTPATH_HDR_MATCH == arrival->type)) {
-        (void) mca_pml_fastpath_recv_request_unpack(req, arrival->segments, arrival->num_segments, arrival->skip, 0,
-                                                    req->req_accepted);
+        (void) mca_pml_fastpath_recv_request_unpack(req, arrival->segments, arrival->num_segments,
+                                                    arrival->skip, 0, req->req_accepted);
         mca_pml_fastpath_recv_request_complete(req);
         return;
     }

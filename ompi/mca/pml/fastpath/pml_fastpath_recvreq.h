@@ -28,7 +28,7 @@ typedef struct {
     size_t req_accepted;               /**< bytes of the message that fit into the user's buffer */
     opal_atomic_int64_t req_todo;      /**< bytes still to come, and 1 for each function that is at work */
 
-    void *req_base;        /**< the user's buffer where it is one piece of memory, else NULL: see the convertor */
+    void *req_base; /**< the user's buffer where it is one piece of memory, else NULL: see the convertor */
     opal_mutex_t req_lock; /**< protects the convertor against concurrent FRAGs, and the fields below */
     size_t req_put_next;   /**< first byte that no PUT has asked for */
     unsigned req_puts;     /**< PUTs in flight */
@@ -53,8 +53,8 @@ static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_requ
 
 /** Fill in a request from the arguments of a receive. Its user holds it from here on. */
 static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_request_t *req, void *buf,
-                                                      size_t count, ompi_datatype_t *datatype, int src, int tag,
-                                                      ompi_communicator_t *comm, bool persistent)
+                                                      size_t count, ompi_datatype_t *datatype, int src,
+                                                      int tag, ompi_communicator_t *comm, bool persistent)
 {
     MCA_PML_BASE_RECV_REQUEST_INIT(&req->req_recv, buf, count, datatype, src, tag, comm, persistent);
     req->req_recv.req_base.req_type = MCA_PML_REQUEST_RECV;
@@ -105,7 +105,8 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
 void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req);
 
 /** So many bytes have come, or one function is done; whoever brings todo to zero completes the request. */
-static inline void mca_pml_fastpath_recv_request_progressed(mca_pml_fastpath_recv_request_t *req, size_t amount)
+static inline void mca_pml_fastpath_recv_request_progressed(mca_pml_fastpath_recv_request_t *req,
+                                                            size_t amount)
 {
     if (0 == OPAL_THREAD_ADD_FETCH64(&req->req_todo, -(int64_t) amount)) {
         mca_pml_fastpath_recv_request_complete(req);

@@ -48,10 +48,11 @@ static size_t rndv_share(const mca_pml_fastpath_send_request_t *req, const mca_b
     return req->req_send.req_bytes_packed < limit ? req->req_send.req_bytes_packed : limit;
 }
 
-static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size, uint8_t flags)
+static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size,
+                     uint8_t flags)
 {
-    const uint32_t des_flags = MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
-                               | MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    const uint32_t des_flags =
+        MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rndv_hdr_t *hdr;
@@ -59,7 +60,8 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     if (0 == size) {
         descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*hdr), des_flags);
     } else {
-        descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, sizeof(*hdr), &size, des_flags);
+        descriptor =
+            mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, sizeof(*hdr), &size, des_flags);
     }
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -125,7 +127,8 @@ static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     return rc;
 }
 
-int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req,
+                                             mca_bml_base_btl_t *bml_btl)
 {
     int rc = OMPI_ERR_NOT_AVAILABLE;
 
@@ -164,8 +167,9 @@ static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t
 
     *size = *size < limit ? *size : limit;
     opal_convertor_set_position(&req->req_send.req_base.req_convertor, &offset);
-    descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), size,
-                                              MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+    descriptor =
+        mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), size,
+                                     MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -221,8 +225,9 @@ static int stream(mca_pml_fastpath_send_request_t *req)
 
 static int stream_retry(mca_pml_fastpath_retry_t *retry)
 {
-    mca_pml_fastpath_send_request_t *req
-        = (mca_pml_fastpath_send_request_t *) ((char *) retry - offsetof(mca_pml_fastpath_send_request_t, req_retry));
+    mca_pml_fastpath_send_request_t *req =
+        (mca_pml_fastpath_send_request_t *) ((char *) retry
+                                             - offsetof(mca_pml_fastpath_send_request_t, req_retry));
     int rc = stream(req);
 
     if (OMPI_SUCCESS == rc) {
@@ -273,8 +278,8 @@ static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endp
 
 void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, size_t offset, size_t length)
 {
-    mca_pml_fastpath_range_t *range
-        = (mca_pml_fastpath_range_t *) opal_free_list_get(&mca_pml_fastpath.ranges);
+    mca_pml_fastpath_range_t *range =
+        (mca_pml_fastpath_range_t *) opal_free_list_get(&mca_pml_fastpath.ranges);
 
     if (OPAL_UNLIKELY(NULL == range)) {
         mca_pml_fastpath_abort("no memory", "a message to be streamed", "free list");

@@ -118,7 +118,8 @@ static inline bool eager_pay(mca_pml_fastpath_send_request_t *req)
 int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
 {
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
-        mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0);
+        mca_bml_base_btl_t *bml_btl =
+            mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0);
 
         if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl) || !eager_pay(req)) {
             return bsend_copy(req);
@@ -144,9 +145,9 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
     size_t size = req->req_send.req_bytes_packed;
     int rc;
 
-    descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), &size,
-                                              MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
-                                                  | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+    descriptor = mca_pml_fastpath_bml_prepare(
+        bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), &size,
+        MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -262,7 +263,8 @@ static int start_checked(mca_pml_fastpath_send_request_t *req)
 static int start_retry(mca_pml_fastpath_retry_t *retry)
 {
     return start_checked(
-        (mca_pml_fastpath_send_request_t *) ((char *) retry - offsetof(mca_pml_fastpath_send_request_t, req_retry)));
+        (mca_pml_fastpath_send_request_t *) ((char *) retry
+                                             - offsetof(mca_pml_fastpath_send_request_t, req_retry)));
 }
 
 void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t sequence)
@@ -285,7 +287,8 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
     if (OPAL_LIKELY(0 == req->req_peer->queued && OMPI_SUCCESS == start_checked(req))) {
         return;
     }
-    if (!mca_pml_fastpath_is_copied(req) && OMPI_SUCCESS == bsend_copy(req) && mca_pml_fastpath_is_copied(req)) {
+    if (!mca_pml_fastpath_is_copied(req) && OMPI_SUCCESS == bsend_copy(req)
+        && mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_send_request_mpi_complete(req);
     }
     mca_pml_fastpath_retry_later(&req->req_retry, req->req_peer, start_retry);

@@ -33,25 +33,25 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_range_t);
 /** A send, from MPI_Isend to its completion. Lives on mca_pml_base_send_requests. */
 typedef struct {
     mca_pml_base_send_request_t req_send;
-    mca_pml_fastpath_peer_t *req_peer; /**< the receiver; the communicator holds the reference */
+    mca_pml_fastpath_peer_t *req_peer;  /**< the receiver; the communicator holds the reference */
     mca_pml_fastpath_retry_t req_retry; /**< while a BTL refuses it */
     opal_atomic_int32_t req_holds;      /**< who still needs it: its user, and we while it is active */
     uint32_t req_sequence;              /**< taken once, kept over retries */
     opal_atomic_int64_t req_todo;       /**< bytes still to leave, and 1 for each function at work */
-    bool req_paid;                      /**< the cost of an eager message has been taken from the peer's credit */
-    bool req_cancelling;                /**< CANCEL has gone out, CANCELLED has not come */
-    bool req_unanswered;                /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
+    bool req_paid;       /**< the cost of an eager message has been taken from the peer's credit */
+    bool req_cancelling; /**< CANCEL has gone out, CANCELLED has not come */
+    bool req_unanswered; /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
 
     /* rendezvous */
-    uint64_t req_dst_req;             /**< the receiver's request, opaque */
-    void *req_base;                   /**< the message where it is one piece of memory, else NULL */
-    mca_bml_base_btl_t *req_get_btl;  /**< BTL of req_get_handle */
+    uint64_t req_dst_req;            /**< the receiver's request, opaque */
+    void *req_base;                  /**< the message where it is one piece of memory, else NULL */
+    mca_bml_base_btl_t *req_get_btl; /**< BTL of req_get_handle */
     mca_btl_base_registration_handle_t *req_get_handle; /**< what lets the receiver read, or NULL */
 
-    opal_mutex_t req_lock;   /**< protects the convertor and the fields below */
-    opal_list_t req_ranges;  /**< to be streamed, in the order they were asked for */
-    unsigned req_frags;      /**< FRAGs in flight */
-    bool req_streaming;      /**< somebody is sending FRAGs, or waits for room to do so */
+    opal_mutex_t req_lock;  /**< protects the convertor and the fields below */
+    opal_list_t req_ranges; /**< to be streamed, in the order they were asked for */
+    unsigned req_frags;     /**< FRAGs in flight */
+    bool req_streaming;     /**< somebody is sending FRAGs, or waits for room to do so */
 } mca_pml_fastpath_send_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_send_request_t);
 
@@ -72,10 +72,10 @@ static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_requ
 
 /** Fill in a request from the arguments of a send. Its user holds it from here on. */
 static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_request_t *req,
-                                                      mca_pml_fastpath_peer_t *peer, const void *buf, size_t count,
-                                                      ompi_datatype_t *datatype, int dst, int tag,
-                                                      mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
-                                                      bool persistent)
+                                                      mca_pml_fastpath_peer_t *peer, const void *buf,
+                                                      size_t count, ompi_datatype_t *datatype, int dst,
+                                                      int tag, mca_pml_base_send_mode_t mode,
+                                                      ompi_communicator_t *comm, bool persistent)
 {
     req->req_send.req_base.req_proc = peer->proc;
     req->req_peer = peer;
@@ -91,8 +91,9 @@ static inline uint32_t mca_pml_fastpath_next_sequence(mca_pml_fastpath_member_t 
 }
 
 /** Fill in the matching header of a message. */
-static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, uint8_t flags,
-                                                   const ompi_communicator_t *comm, int tag, uint16_t seq)
+static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type,
+                                                   uint8_t flags, const ompi_communicator_t *comm, int tag,
+                                                   uint16_t seq)
 {
     hdr->hdr_type = type;
     hdr->hdr_flags = flags;
@@ -138,7 +139,8 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
  * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE, OMPI_ERR_REQUEST when the message
  *         has been cancelled, or another error of the BTL's
  */
-int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl);
+int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req,
+                                             mca_bml_base_btl_t *bml_btl);
 
 /**
  * The receiver has said what becomes of the message. The caller takes
@@ -156,7 +158,8 @@ void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t 
 void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req);
 
 /** So many bytes have left, or one function is done; whoever brings todo to zero completes the request. */
-static inline void mca_pml_fastpath_send_request_progressed(mca_pml_fastpath_send_request_t *req, int64_t amount)
+static inline void mca_pml_fastpath_send_request_progressed(mca_pml_fastpath_send_request_t *req,
+                                                            int64_t amount)
 {
     if (0 == OPAL_THREAD_ADD_FETCH64(&req->req_todo, -amount)) {
         mca_pml_fastpath_send_request_complete(req);

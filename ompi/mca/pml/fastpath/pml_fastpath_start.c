@@ -13,8 +13,9 @@ static int replace(mca_pml_fastpath_send_request_t *old, ompi_request_t **reques
 {
     mca_pml_base_request_t *base = &old->req_send.req_base;
     ompi_request_t *renewed;
-    int rc = mca_pml_fastpath_isend_init(base->req_addr, base->req_count, base->req_datatype, base->req_peer,
-                                         base->req_tag, old->req_send.req_send_mode, base->req_comm, &renewed);
+    int rc =
+        mca_pml_fastpath_isend_init(base->req_addr, base->req_count, base->req_datatype, base->req_peer,
+                                    base->req_tag, old->req_send.req_send_mode, base->req_comm, &renewed);
 
     if (OMPI_SUCCESS == rc) {
         renewed->req_complete_cb = base->req_ompi.req_complete_cb;
@@ -34,8 +35,9 @@ static void bsend_reset(mca_pml_fastpath_send_request_t *req)
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode && 0 < req->req_send.req_bytes_packed) {
         req->req_send.req_addr = base->req_addr;
         opal_convertor_cleanup(&base->req_convertor);
-        opal_convertor_copy_and_prepare_for_send(base->req_proc->super.proc_convertor, &base->req_datatype->super,
-                                                 base->req_count, base->req_addr, 0, &base->req_convertor);
+        opal_convertor_copy_and_prepare_for_send(base->req_proc->super.proc_convertor,
+                                                 &base->req_datatype->super, base->req_count, base->req_addr,
+                                                 0, &base->req_convertor);
     }
 }
 

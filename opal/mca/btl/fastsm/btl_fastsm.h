@@ -44,7 +44,7 @@ BEGIN_C_DECLS
 #define MCA_BTL_FASTSM_INLINE_SLOTS_MIN 2u
 #define MCA_BTL_FASTSM_INLINE_SLOTS_MAX 16u
 /** bytes of such a message */
-#define MCA_BTL_FASTSM_INLINE_BYTES_MAX \
+#define MCA_BTL_FASTSM_INLINE_BYTES_MAX                                                                      \
     (MCA_BTL_FASTSM_HEAD_DATA + (MCA_BTL_FASTSM_INLINE_SLOTS_MAX - 1) * MCA_BTL_FASTSM_CONT_DATA)
 /** senders whose slots are looked at before the doorbells */
 #define MCA_BTL_FASTSM_RECENT 4u
@@ -68,15 +68,15 @@ typedef enum {
  * A descriptor and its buffer.  Both stay together for life.
  */
 typedef struct mca_btl_fastsm_frag_t {
-    mca_btl_base_descriptor_t base; /**< also the item of every list below */
-    mca_btl_base_segment_t segment; /**< the one segment of a descriptor */
+    mca_btl_base_descriptor_t base;             /**< also the item of every list below */
+    mca_btl_base_segment_t segment;             /**< the one segment of a descriptor */
     struct mca_btl_base_endpoint_t *endpoint;   /**< whom it was sent to */
     struct mca_btl_fastsm_frag_list_t *my_list; /**< where it goes when free */
-    void *buffer;                   /**< begin of its buffer */
-    uint64_t offset;                /**< of the buffer in our segment; not for SMALL */
-    uint32_t position;              /**< in flight: the slot that refers to it */
+    void *buffer;                               /**< begin of its buffer */
+    uint64_t offset;                            /**< of the buffer in our segment; not for SMALL */
+    uint32_t position;                          /**< in flight: the slot that refers to it */
     mca_btl_fastsm_frag_class_t frag_class;
-    mca_btl_base_tag_t tag;         /**< pending: to be sent with this tag */
+    mca_btl_base_tag_t tag; /**< pending: to be sent with this tag */
 } mca_btl_fastsm_frag_t;
 
 OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
@@ -87,12 +87,12 @@ OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
  */
 typedef struct mca_btl_fastsm_frag_list_t {
     opal_mutex_t lock;
-    mca_btl_fastsm_frag_t *free;   /**< stack, linked through super.opal_list_next */
-    mca_btl_fastsm_frag_t **chunks;/**< all that was allocated, for the end */
+    mca_btl_fastsm_frag_t *free;    /**< stack, linked through super.opal_list_next */
+    mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
-    uint32_t used;                 /**< frags made so far */
-    uint32_t count;                /**< frags that may be made */
-    size_t size;                   /**< bytes of a buffer */
+    uint32_t used;  /**< frags made so far */
+    uint32_t count; /**< frags that may be made */
+    size_t size;    /**< bytes of a buffer */
     mca_btl_fastsm_frag_class_t frag_class;
 } mca_btl_fastsm_frag_list_t;
 
@@ -127,11 +127,11 @@ struct mca_btl_base_endpoint_t {
     opal_mutex_t lock;
     volatile uint32_t n_pending;   /**< frags on `pending` */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
-    uint32_t n_waiting;     /**< of them, those whose callback is still due */
-    opal_list_t pending;    /**< sends that found no room, oldest first */
-    opal_list_t in_flight;  /**< frags whose buffer the peer may still read, by position */
+    uint32_t n_waiting;            /**< of them, those whose callback is still due */
+    opal_list_t pending;           /**< sends that found no room, oldest first */
+    opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */
     mca_btl_fastsm_active_t active;
-    bool on_active;         /**< `active` is on component.active; protected by component.lock */
+    bool on_active; /**< `active` is on component.active; protected by component.lock */
 
     /* the peer: constant while connected */
     mca_btl_fastsm_layout_t layout; /**< of its segment */
@@ -176,19 +176,19 @@ typedef struct {
     bool single_copy;
 
     /* hot: receiving */
-    uint32_t n_local;      /**< processes of the job on this node */
-    uint32_t n_connected;  /**< of them, peers that add_procs accepted */
-    uint32_t n_recent;     /**< valid entries of `recent` */
+    uint32_t n_local;     /**< processes of the job on this node */
+    uint32_t n_connected; /**< of them, peers that add_procs accepted */
+    uint32_t n_recent;    /**< valid entries of `recent` */
     /** last senders, latest first; all peers, in any order, when they are that few */
     _Atomic(mca_btl_fastsm_endpoint_t *) recent[MCA_BTL_FASTSM_RECENT];
     mca_btl_fastsm_endpoint_t *peers; /**< n_local of them, ours unused */
-    _Atomic uint64_t *bell_expected; /**< low bits of each read position, a byte per peer */
-    uint32_t bells_skipped; /**< calls of progress since the bells were looked at */
+    _Atomic uint64_t *bell_expected;  /**< low bits of each read position, a byte per peer */
+    uint32_t bells_skipped;           /**< calls of progress since the bells were looked at */
 
     /* deferred work */
-    opal_mutex_t lock;      /**< protects the two lists and the counters */
-    opal_list_t active;     /**< endpoints with pending or callback-wanting frags */
-    opal_list_t done;       /**< frags that are sent and want their callback */
+    opal_mutex_t lock;         /**< protects the two lists and the counters */
+    opal_list_t active;        /**< endpoints with pending or callback-wanting frags */
+    opal_list_t done;          /**< frags that are sent and want their callback */
     volatile int32_t deferred; /**< length of both: 0 means progress need not look */
 
     /* own segment */
@@ -196,10 +196,10 @@ typedef struct {
     char *base;
     mca_btl_fastsm_layout_t layout;
     mca_btl_fastsm_frag_list_t frags[MCA_BTL_FASTSM_FRAG_CLASSES];
-    size_t inline_bytes;    /**< longest inline message */
+    size_t inline_bytes; /**< longest inline message */
 
-    bool named;             /**< by the btl list */
-    bool confirmed;         /**< by a caller of the extension */
+    bool named;     /**< by the btl list */
+    bool confirmed; /**< by a caller of the extension */
     mca_btl_fastsm_modex_t me;
 } mca_btl_fastsm_component_t;
 
@@ -239,8 +239,7 @@ void mca_btl_fastsm_segment_release(void);
  * @param endpoint  base, size and layout are set on success only
  * @return          OPAL_SUCCESS or OPAL_ERR_UNREACH
  */
-int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex,
-                                  mca_btl_fastsm_endpoint_t *endpoint);
+int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint);
 
 /** Unmaps a peer's segment; does nothing when it is not mapped. */
 void mca_btl_fastsm_segment_detach(mca_btl_fastsm_endpoint_t *endpoint);
@@ -268,8 +267,7 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
  * The peer's FIFO holds what no fastsm writes.  Says so once and tells the
  * registered error callback, or ends the process when there is none.
  */
-void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what,
-                            unsigned long value);
+void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what, unsigned long value);
 
 /* ---- btl_fastsm_frag.c ---- */
 
@@ -280,15 +278,13 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_make(mca_btl_fastsm_frag_list_t *list
 /** Collects buffers that peers are through with, from all of them. */
 void mca_btl_fastsm_reclaim_all(void);
 
-mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl,
-                                                mca_btl_base_endpoint_t *endpoint, uint8_t order,
-                                                size_t size, uint32_t flags);
+mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                                                uint8_t order, size_t size, uint32_t flags);
 int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des);
 mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl,
                                                       mca_btl_base_endpoint_t *endpoint,
                                                       opal_convertor_t *convertor, uint8_t order,
-                                                      size_t reserve, size_t *size,
-                                                      uint32_t flags);
+                                                      size_t reserve, size_t *size, uint32_t flags);
 
 /* ---- btl_fastsm_send.c, _sendi.c, _get.c, _progress.c ---- */
 
@@ -319,18 +315,16 @@ void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag);
 void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint);
 
 int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                         opal_convertor_t *convertor, void *header, size_t header_size,
-                         size_t payload_size, uint8_t order, uint32_t flags,
-                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
+                         opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+                         uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                         mca_btl_base_descriptor_t **descriptor);
 
 /** Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
 bool mca_btl_fastsm_get_possible(void);
-int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                       void *local_address, uint64_t remote_address,
-                       mca_btl_base_registration_handle_t *local_handle,
-                       mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
-                       int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                       void *cbdata);
+int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, void *local_address,
+                       uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
+                       mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+                       mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
 
 int mca_btl_fastsm_component_progress(void);
 

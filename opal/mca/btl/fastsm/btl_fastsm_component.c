@@ -34,17 +34,19 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
                                            bool enable_mpi_threads);
 
 mca_btl_fastsm_component_t mca_btl_fastsm_component = {
-    .super = {
-        .btl_version = {
-            MCA_BTL_DEFAULT_VERSION("fastsm"),
-            .mca_open_component = fastsm_open,
-            .mca_close_component = fastsm_close,
-            .mca_register_component_params = fastsm_register,
+    .super =
+        {
+            .btl_version =
+                {
+                    MCA_BTL_DEFAULT_VERSION("fastsm"),
+                    .mca_open_component = fastsm_open,
+                    .mca_close_component = fastsm_close,
+                    .mca_register_component_params = fastsm_register,
+                },
+            .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+            .btl_init = fastsm_init,
+            .btl_progress = mca_btl_fastsm_component_progress,
         },
-        .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
-        .btl_init = fastsm_init,
-        .btl_progress = mca_btl_fastsm_component_progress,
-    },
 };
 
 static const mca_common_fastpath_param_t own_parameters[] = {
@@ -113,8 +115,7 @@ static const mca_common_fastpath_param_t own_parameters[] = {
 
 static int register_own(void)
 {
-    return mca_common_fastpath_param_register(&mca_btl_fastsm_component.super.btl_version,
-                                              own_parameters,
+    return mca_common_fastpath_param_register(&mca_btl_fastsm_component.super.btl_version, own_parameters,
                                               sizeof(own_parameters) / sizeof(own_parameters[0]));
 }
 
@@ -290,8 +291,7 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
     rc = start();
     component->me.usable = (OPAL_SUCCESS == rc);
     if (OPAL_SUCCESS
-            != fastpath_modex_send(&component->super.btl_version, &component->me,
-                                   sizeof(component->me))
+            != fastpath_modex_send(&component->super.btl_version, &component->me, sizeof(component->me))
         || OPAL_SUCCESS != rc) {
         module->super.btl_finalize(&module->super);
         free(modules);

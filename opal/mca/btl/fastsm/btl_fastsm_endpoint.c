@@ -86,8 +86,8 @@ int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
  */
 static bool same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
 {
-    return a->version == b->version && 0 != a->usable && 0 != b->usable
-           && a->pid_ns == b->pid_ns && a->user_ns == b->user_ns && a->mnt_ns == b->mnt_ns
+    return a->version == b->version && 0 != a->usable && 0 != b->usable && a->pid_ns == b->pid_ns
+           && a->user_ns == b->user_ns && a->mnt_ns == b->mnt_ns
            && 0 == memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
 }
 
@@ -108,14 +108,15 @@ static int construct_endpoint(mca_btl_fastsm_endpoint_t *endpoint, uint32_t inde
 int mca_btl_fastsm_endpoints_init(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const size_t bell_bytes = (component->n_local + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE
-                              * MCA_BTL_FASTSM_LINE;
+    const size_t bell_bytes =
+        (component->n_local + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE;
     void *memory = NULL;
 
     component->bell_expected = (_Atomic uint64_t *) calloc(1, bell_bytes);
     if (NULL == component->bell_expected
-        || 0 != posix_memalign(&memory, MCA_BTL_FASTSM_LINE,
-                               component->n_local * sizeof(*component->peers))) {
+        || 0
+               != posix_memalign(&memory, MCA_BTL_FASTSM_LINE,
+                                 component->n_local * sizeof(*component->peers))) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     memset(memory, 0, component->n_local * sizeof(*component->peers));
@@ -149,8 +150,7 @@ static int fetch_modex(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
 {
     void *data = NULL;
     size_t size = 0;
-    int rc = fastpath_modex_recv(&mca_btl_fastsm_component.super.btl_version, &proc->proc_name,
-                                 &data, &size);
+    int rc = fastpath_modex_recv(&mca_btl_fastsm_component.super.btl_version, &proc->proc_name, &data, &size);
 
     if (OPAL_SUCCESS != rc) {
         return OPAL_ERR_UNREACH;
@@ -171,8 +171,7 @@ static void list_peer(mca_btl_fastsm_endpoint_t *endpoint)
 
     ++component->n_connected;
     if (component->n_recent < MCA_BTL_FASTSM_RECENT) {
-        atomic_store_explicit(&component->recent[component->n_recent], endpoint,
-                              memory_order_relaxed);
+        atomic_store_explicit(&component->recent[component->n_recent], endpoint, memory_order_relaxed);
         ++component->n_recent;
     }
 }
@@ -184,8 +183,7 @@ static void unlist_peer(const mca_btl_fastsm_endpoint_t *endpoint)
     (void) endpoint;
     --component->n_connected;
     component->n_recent = 0;
-    for (uint32_t i = 0; i < component->n_local && component->n_recent < MCA_BTL_FASTSM_RECENT;
-         ++i) {
+    for (uint32_t i = 0; i < component->n_local && component->n_recent < MCA_BTL_FASTSM_RECENT; ++i) {
         if (component->peers[i].connected) {
             atomic_store_explicit(&component->recent[component->n_recent], &component->peers[i],
                                   memory_order_relaxed);
@@ -203,8 +201,7 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
 
     *result = NULL;
     if (OPAL_SUCCESS != fetch_modex(proc, &modex) || !same_surroundings(&component->me, &modex)
-        || modex.local_index >= component->n_local
-        || modex.local_index == component->me.local_index) {
+        || modex.local_index >= component->n_local || modex.local_index == component->me.local_index) {
         return OPAL_SUCCESS;
     }
 
@@ -225,8 +222,7 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
 
     /* a peer that was removed and comes back goes on where its FIFO stopped */
     write_pos = endpoint->out.write_pos;
-    fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout,
-                            component->me.local_index);
+    fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout, component->me.local_index);
     endpoint->out.write_pos = endpoint->out.read_pos = write_pos;
     endpoint->out.read_pos -= endpoint->out.depth;
 

@@ -31,19 +31,19 @@
 
 /** the producer's end; private to the sending process */
 typedef struct {
-    mca_btl_fastsm_slot_t *slots; /**< in the receiver's segment */
-    uint32_t write_pos;           /**< next position to fill */
-    uint32_t read_pos;            /**< what we last saw of the receiver's read position */
-    uint32_t depth;               /**< slots, a power of two */
-    _Atomic uint8_t *bell;        /**< our doorbell in the receiver's segment */
+    mca_btl_fastsm_slot_t *slots;      /**< in the receiver's segment */
+    uint32_t write_pos;                /**< next position to fill */
+    uint32_t read_pos;                 /**< what we last saw of the receiver's read position */
+    uint32_t depth;                    /**< slots, a power of two */
+    _Atomic uint8_t *bell;             /**< our doorbell in the receiver's segment */
     _Atomic uint32_t *shared_read_pos; /**< in the receiver's segment */
 } fastsm_fifo_sender_t;
 
 /** the consumer's end; private to the receiving process */
 typedef struct {
-    mca_btl_fastsm_slot_t *slots; /**< in our own segment */
-    uint32_t read_pos;            /**< next position to look at */
-    uint32_t depth;               /**< slots, a power of two */
+    mca_btl_fastsm_slot_t *slots;      /**< in our own segment */
+    uint32_t read_pos;                 /**< next position to look at */
+    uint32_t depth;                    /**< slots, a power of two */
     _Atomic uint32_t *shared_read_pos; /**< where the sender finds our read position */
 } fastsm_fifo_receiver_t;
 
@@ -131,26 +131,21 @@ static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *pee
     fifo->read_pos = 0;
     fifo->depth = layout->params.fifo_depth;
     fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, my_index));
-    fifo->shared_read_pos = (_Atomic uint32_t *) (base
-                                                  + mca_btl_fastsm_layout_read_pos(layout,
-                                                                                   my_index));
+    fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, my_index));
 }
 
 /**
  * Starts the consumer's end on a FIFO in zeroed memory, at position 0.
  */
 static inline void fastsm_fifo_receiver_init(fastsm_fifo_receiver_t *fifo, void *my_segment,
-                                             const mca_btl_fastsm_layout_t *layout,
-                                             uint32_t peer_index)
+                                             const mca_btl_fastsm_layout_t *layout, uint32_t peer_index)
 {
     char *base = (char *) my_segment;
 
     fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, peer_index));
     fifo->read_pos = 0;
     fifo->depth = layout->params.fifo_depth;
-    fifo->shared_read_pos = (_Atomic uint32_t *) (base
-                                                  + mca_btl_fastsm_layout_read_pos(layout,
-                                                                                   peer_index));
+    fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, peer_index));
 }
 
 /* ---- producer ---- */
@@ -224,8 +219,7 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_reserve(fastsm_fifo_sender_t *f
  * Publishes the `count` slots that start at `head` and rings the bell.  The
  * words are written here, the head's last.
  */
-static inline void fastsm_fifo_commit(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head,
-                                      uint32_t count)
+static inline void fastsm_fifo_commit(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head, uint32_t count)
 {
     const uint32_t pos = fifo->write_pos;
 
@@ -321,8 +315,8 @@ static inline void fastsm_copy_small(void *to, const void *from, size_t length)
  *
  * @param header_size  at most MCA_BTL_FASTSM_HEAD_DATA
  */
-static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *header,
-                                    size_t header_size, const void *payload, size_t payload_size)
+static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *header, size_t header_size,
+                                    const void *payload, size_t payload_size)
 {
     const size_t room = MCA_BTL_FASTSM_HEAD_DATA - header_size;
     const char *from = (const char *) payload;

@@ -25,8 +25,8 @@
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
-static void list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class,
-                      size_t size, uint32_t count)
+static void list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class, size_t size,
+                      uint32_t count)
 {
     OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
     list->free = NULL;
@@ -51,12 +51,11 @@ int mca_btl_fastsm_frags_init(void)
     }
     component->inline_bytes = fastsm_fifo_capacity(inline_slots);
 
-    list_init(&lists[MCA_BTL_FASTSM_FRAG_SMALL], MCA_BTL_FASTSM_FRAG_SMALL,
-              component->inline_bytes, UINT32_MAX);
+    list_init(&lists[MCA_BTL_FASTSM_FRAG_SMALL], MCA_BTL_FASTSM_FRAG_SMALL, component->inline_bytes,
+              UINT32_MAX);
     list_init(&lists[MCA_BTL_FASTSM_FRAG_EAGER], MCA_BTL_FASTSM_FRAG_EAGER, params->eager_size,
               params->eager_count);
-    list_init(&lists[MCA_BTL_FASTSM_FRAG_MAX], MCA_BTL_FASTSM_FRAG_MAX, params->max_size,
-              params->max_count);
+    list_init(&lists[MCA_BTL_FASTSM_FRAG_MAX], MCA_BTL_FASTSM_FRAG_MAX, params->max_size, params->max_count);
     return OPAL_SUCCESS;
 }
 
@@ -84,8 +83,7 @@ static void *new_chunk(mca_btl_fastsm_frag_list_t *list, size_t bytes)
     mca_btl_fastsm_frag_t **chunks;
     void *chunk;
 
-    chunks = (mca_btl_fastsm_frag_t **) realloc(list->chunks,
-                                                (list->n_chunks + 1) * sizeof(*chunks));
+    chunks = (mca_btl_fastsm_frag_t **) realloc(list->chunks, (list->n_chunks + 1) * sizeof(*chunks));
     if (NULL == chunks) {
         return NULL;
     }
@@ -187,9 +185,8 @@ static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,
     return frag;
 }
 
-mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl,
-                                                mca_btl_base_endpoint_t *endpoint, uint8_t order,
-                                                size_t size, uint32_t flags)
+mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                                                uint8_t order, size_t size, uint32_t flags)
 {
     mca_btl_fastsm_frag_list_t *lists = mca_btl_fastsm_component.frags;
     mca_btl_fastsm_frag_t *frag;

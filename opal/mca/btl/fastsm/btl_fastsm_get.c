@@ -35,8 +35,7 @@ static bool read_all(pid_t pid, void *local, uint64_t remote, size_t size)
 
     while (done < size) {
         struct iovec to = {.iov_base = (char *) local + done, .iov_len = size - done};
-        struct iovec from = {.iov_base = (void *) (uintptr_t) (remote + done),
-                             .iov_len = size - done};
+        struct iovec from = {.iov_base = (void *) (uintptr_t) (remote + done), .iov_len = size - done};
         ssize_t got = process_vm_readv(pid, &to, 1, &from, 1, 0);
 
         if (0 < got) {
@@ -88,12 +87,10 @@ static bool probe(mca_btl_fastsm_endpoint_t *endpoint)
  * @return  OPAL_SUCCESS; OPAL_ERROR when this peer's memory cannot be read, and
  *          cbfunc is not called
  */
-int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                       void *local_address, uint64_t remote_address,
-                       mca_btl_base_registration_handle_t *local_handle,
-                       mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
-                       int order, mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext,
-                       void *cbdata)
+int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, void *local_address,
+                       uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
+                       mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
+                       mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
     (void) remote_handle;
     (void) flags;

@@ -23,15 +23,12 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
 static bool params_ok(const mca_btl_fastsm_layout_params_t *params)
 {
     return 0 < params->n_local && is_power_of_two(params->fifo_depth)
-           && MCA_BTL_FASTSM_DEPTH_MIN <= params->fifo_depth
-           && params->fifo_depth <= MCA_BTL_FASTSM_DEPTH_MAX
+           && MCA_BTL_FASTSM_DEPTH_MIN <= params->fifo_depth && params->fifo_depth <= MCA_BTL_FASTSM_DEPTH_MAX
            && is_power_of_two(params->bell_stride) && params->bell_stride <= MCA_BTL_FASTSM_PAGE
-           && 0 == params->eager_size % MCA_BTL_FASTSM_LINE
-           && 0 == params->max_size % MCA_BTL_FASTSM_LINE;
+           && 0 == params->eager_size % MCA_BTL_FASTSM_LINE && 0 == params->max_size % MCA_BTL_FASTSM_LINE;
 }
 
-int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params,
-                          mca_btl_fastsm_layout_t *layout)
+int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_fastsm_layout_t *layout)
 {
     const uint64_t n_local = params->n_local;
     mca_btl_fastsm_layout_t result = {.params = *params};

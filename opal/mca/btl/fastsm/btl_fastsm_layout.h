@@ -145,8 +145,7 @@ typedef struct {
     uint8_t padding[MCA_BTL_FASTSM_LINE - sizeof(uint32_t)];
 } mca_btl_fastsm_read_pos_t;
 
-_Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == MCA_BTL_FASTSM_LINE,
-               "a read position is one line");
+_Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == MCA_BTL_FASTSM_LINE, "a read position is one line");
 
 /** offsets of the regions of a segment, in bytes from its start */
 typedef struct {
@@ -167,34 +166,28 @@ typedef struct {
  * @return        0, or -1 when a parameter is out of its range or the segment
  *                would be longer than a file can be
  */
-int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params,
-                          mca_btl_fastsm_layout_t *layout);
+int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_fastsm_layout_t *layout);
 
 /** offset of the doorbell that local process `index` rings */
-static inline uint64_t mca_btl_fastsm_layout_bell(const mca_btl_fastsm_layout_t *layout,
-                                                  uint32_t index)
+static inline uint64_t mca_btl_fastsm_layout_bell(const mca_btl_fastsm_layout_t *layout, uint32_t index)
 {
     return layout->bells + (uint64_t) index * layout->params.bell_stride;
 }
 
 /** offset of the position up to which the owner has read from local process `index` */
-static inline uint64_t mca_btl_fastsm_layout_read_pos(const mca_btl_fastsm_layout_t *layout,
-                                                      uint32_t index)
+static inline uint64_t mca_btl_fastsm_layout_read_pos(const mca_btl_fastsm_layout_t *layout, uint32_t index)
 {
     return layout->read_pos + (uint64_t) index * sizeof(mca_btl_fastsm_read_pos_t);
 }
 
 /** offset of the FIFO that local process `index` writes */
-static inline uint64_t mca_btl_fastsm_layout_fifo(const mca_btl_fastsm_layout_t *layout,
-                                                  uint32_t index)
+static inline uint64_t mca_btl_fastsm_layout_fifo(const mca_btl_fastsm_layout_t *layout, uint32_t index)
 {
-    return layout->fifos
-           + (uint64_t) index * layout->params.fifo_depth * sizeof(mca_btl_fastsm_slot_t);
+    return layout->fifos + (uint64_t) index * layout->params.fifo_depth * sizeof(mca_btl_fastsm_slot_t);
 }
 
 /** offset of buffer `i` of the eager pool */
-static inline uint64_t mca_btl_fastsm_layout_eager(const mca_btl_fastsm_layout_t *layout,
-                                                   uint32_t i)
+static inline uint64_t mca_btl_fastsm_layout_eager(const mca_btl_fastsm_layout_t *layout, uint32_t i)
 {
     return layout->eager_pool + (uint64_t) i * layout->params.eager_size;
 }
@@ -209,11 +202,10 @@ static inline uint64_t mca_btl_fastsm_layout_max(const mca_btl_fastsm_layout_t *
  * Is [offset, offset + length) inside the pools?  For references that a
  * peer supplies.
  */
-static inline int mca_btl_fastsm_layout_in_pool(const mca_btl_fastsm_layout_t *layout,
-                                                uint64_t offset, uint64_t length)
+static inline int mca_btl_fastsm_layout_in_pool(const mca_btl_fastsm_layout_t *layout, uint64_t offset,
+                                                uint64_t length)
 {
-    return layout->eager_pool <= offset && offset <= layout->total
-           && length <= layout->total - offset;
+    return layout->eager_pool <= offset && offset <= layout->total && length <= layout->total - offset;
 }
 
 #endif /* MCA_BTL_FASTSM_LAYOUT_H */

@@ -22,37 +22,36 @@ static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
 static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
                             mca_btl_base_endpoint_t **endpoints);
 static int fastsm_finalize(mca_btl_base_module_t *btl);
-static int fastsm_register_error(mca_btl_base_module_t *btl,
-                                 mca_btl_base_module_error_cb_fn_t cbfunc);
-static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                        int verbose);
+static int fastsm_register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t cbfunc);
+static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, int verbose);
 static void fastsm_confirm(mca_btl_base_module_t *btl);
 
 mca_btl_fastsm_module_t mca_btl_fastsm_module = {
-    .super = {
-        .btl_component = &mca_btl_fastsm_component.super,
-        .btl_add_procs = fastsm_add_procs,
-        .btl_del_procs = fastsm_del_procs,
-        .btl_finalize = fastsm_finalize,
-        .btl_alloc = mca_btl_fastsm_alloc,
-        .btl_free = mca_btl_fastsm_free,
-        .btl_prepare_src = mca_btl_fastsm_prepare_src,
-        .btl_send = mca_btl_fastsm_send,
-        .btl_sendi = mca_btl_fastsm_sendi,
-        .btl_get = mca_btl_fastsm_get,
-        .btl_dump = fastsm_dump,
-        .btl_register_error = fastsm_register_error,
-    },
-    .ext = {
-        .magic = MCA_BTL_FASTSM_EXT_MAGIC,
-        .version = MCA_BTL_FASTSM_EXT_VERSION,
-        .size = sizeof(mca_btl_fastsm_ext_t),
-        .confirm = fastsm_confirm,
-    },
+    .super =
+        {
+            .btl_component = &mca_btl_fastsm_component.super,
+            .btl_add_procs = fastsm_add_procs,
+            .btl_del_procs = fastsm_del_procs,
+            .btl_finalize = fastsm_finalize,
+            .btl_alloc = mca_btl_fastsm_alloc,
+            .btl_free = mca_btl_fastsm_free,
+            .btl_prepare_src = mca_btl_fastsm_prepare_src,
+            .btl_send = mca_btl_fastsm_send,
+            .btl_sendi = mca_btl_fastsm_sendi,
+            .btl_get = mca_btl_fastsm_get,
+            .btl_dump = fastsm_dump,
+            .btl_register_error = fastsm_register_error,
+        },
+    .ext =
+        {
+            .magic = MCA_BTL_FASTSM_EXT_MAGIC,
+            .version = MCA_BTL_FASTSM_EXT_VERSION,
+            .size = sizeof(mca_btl_fastsm_ext_t),
+            .confirm = fastsm_confirm,
+        },
 };
 
-_Static_assert(offsetof(mca_btl_fastsm_module_t, ext)
-                   == offsetof(mca_btl_fastsm_public_module_t, ext),
+_Static_assert(offsetof(mca_btl_fastsm_module_t, ext) == offsetof(mca_btl_fastsm_public_module_t, ext),
                "the extension is where its users look for it");
 
 static void fastsm_confirm(mca_btl_base_module_t *btl)
@@ -119,8 +118,7 @@ static int fastsm_finalize(mca_btl_base_module_t *btl)
     return OPAL_SUCCESS;
 }
 
-static int fastsm_register_error(mca_btl_base_module_t *btl,
-                                 mca_btl_base_module_error_cb_fn_t cbfunc)
+static int fastsm_register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t cbfunc)
 {
     ((mca_btl_fastsm_module_t *) btl)->error_cb = cbfunc;
     return OPAL_SUCCESS;
@@ -131,12 +129,11 @@ static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
     opal_output(0,
                 "fastsm peer %u pid %d: sent %u slots, of them seen read %u; read %u slots; "
                 "%u sends pending, %u buffers in flight",
-                ep->index, (int) ep->pid, ep->out.write_pos, ep->out.read_pos, ep->in.read_pos,
-                ep->n_pending, ep->n_in_flight);
+                ep->index, (int) ep->pid, ep->out.write_pos, ep->out.read_pos, ep->in.read_pos, ep->n_pending,
+                ep->n_in_flight);
 }
 
-static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                        int verbose)
+static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, int verbose)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 

@@ -43,8 +43,7 @@ static inline void end_consuming(mca_btl_fastsm_endpoint_t *endpoint)
  * last: once it is there, a tag without callback is damage. */
 static inline bool tag_known(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_base_tag_t tag)
 {
-    if (OPAL_LIKELY(MCA_BTL_TAG_MAX > tag
-                    && NULL != mca_btl_base_active_message_trigger[tag].cbfunc)) {
+    if (OPAL_LIKELY(MCA_BTL_TAG_MAX > tag && NULL != mca_btl_base_active_message_trigger[tag].cbfunc)) {
         return true;
     }
     if (NULL != mca_btl_fastsm_module.error_cb) {
@@ -86,8 +85,8 @@ static __opal_attribute_noinline__ uint32_t deliver_reference(mca_btl_fastsm_end
 
     /* copied before it is checked, so that a peer cannot change it in between */
     memcpy(&reference, head->u.head.data, sizeof(reference));
-    if (OPAL_UNLIKELY(!mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference.offset,
-                                                     reference.length))) {
+    if (OPAL_UNLIKELY(
+            !mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference.offset, reference.length))) {
         mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) reference.offset);
         return 1;
     }
@@ -161,8 +160,7 @@ static inline void remember(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_endpoint_t *moved = endpoint;
 
     for (uint32_t i = 0; i < component->n_recent; ++i) {
-        mca_btl_fastsm_endpoint_t *old = atomic_load_explicit(&component->recent[i],
-                                                              memory_order_relaxed);
+        mca_btl_fastsm_endpoint_t *old = atomic_load_explicit(&component->recent[i], memory_order_relaxed);
 
         atomic_store_explicit(&component->recent[i], moved, memory_order_relaxed);
         if (old == endpoint) {
@@ -198,8 +196,7 @@ static int poll_bells(void)
 
         if (1 == stride
             && fastsm_load_bells((_Atomic uint64_t *) (bells + first))
-                   == atomic_load_explicit(&component->bell_expected[first / 8],
-                                           memory_order_relaxed)) {
+                   == atomic_load_explicit(&component->bell_expected[first / 8], memory_order_relaxed)) {
             continue;
         }
         for (uint32_t i = first; i < end; ++i) {
@@ -233,8 +230,7 @@ static int run_callbacks(void)
 
         /* without ownership the callback may free the frag */
         ours = 0 != (MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & frag->base.des_flags);
-        frag->base.des_cbfunc(&mca_btl_fastsm_module.super, frag->endpoint, &frag->base,
-                              OPAL_SUCCESS);
+        frag->base.des_cbfunc(&mca_btl_fastsm_module.super, frag->endpoint, &frag->base, OPAL_SUCCESS);
         if (ours) {
             mca_btl_fastsm_frag_return(frag);
         }
@@ -246,8 +242,7 @@ static int run_callbacks(void)
 static void send_pending(mca_btl_fastsm_endpoint_t *endpoint)
 {
     while (0 != endpoint->n_pending) {
-        mca_btl_fastsm_frag_t *frag
-            = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
+        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
         bool in_flight;
 
         if (!mca_btl_fastsm_post(endpoint, frag, frag->tag, &in_flight)) {
@@ -303,8 +298,8 @@ int mca_btl_fastsm_component_progress(void)
     int count = 0;
 
     for (uint32_t i = 0; i < component->n_recent; ++i) {
-        mca_btl_fastsm_endpoint_t *endpoint = atomic_load_explicit(&component->recent[i],
-                                                                   memory_order_relaxed);
+        mca_btl_fastsm_endpoint_t *endpoint =
+            atomic_load_explicit(&component->recent[i], memory_order_relaxed);
 
         /* with threads only the consumer may look */
         if (threads || NULL != fastsm_fifo_peek(&endpoint->in)) {

@@ -28,8 +28,7 @@
 
 static uint32_t whole_lines(size_t bytes)
 {
-    return (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE
-                       * MCA_BTL_FASTSM_LINE);
+    return (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE);
 }
 
 static void own_params(mca_btl_fastsm_layout_params_t *params)
@@ -73,9 +72,9 @@ int mca_btl_fastsm_segment_create(void)
     own_params(&params);
     if (0 != mca_btl_fastsm_layout(&params, &component->layout)) {
         if (mca_common_fastpath_speaker()) {
-            mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "impossible layout",
-                                          params.n_local, params.fifo_depth, params.eager_count,
-                                          params.eager_size, params.max_count, params.max_size);
+            mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "impossible layout", params.n_local,
+                                          params.fifo_depth, params.eager_count, params.eager_size,
+                                          params.max_count, params.max_size);
         }
         return OPAL_ERR_BAD_PARAM;
     }
@@ -118,15 +117,13 @@ static const char *check_segment(const mca_btl_fastsm_modex_t *modex, const char
     mca_btl_fastsm_segment_hdr_t hdr;
 
     memcpy(&hdr, base, sizeof(hdr));
-    if (MCA_BTL_FASTSM_SEGMENT_MAGIC != hdr.magic
-        || MCA_BTL_FASTSM_LAYOUT_VERSION != hdr.version) {
+    if (MCA_BTL_FASTSM_SEGMENT_MAGIC != hdr.magic || MCA_BTL_FASTSM_LAYOUT_VERSION != hdr.version) {
         return "no fastsm segment of this version";
     }
     if (0 != memcmp(hdr.nonce, modex->nonce, sizeof(hdr.nonce))) {
         return "another nonce";
     }
-    if (hdr.local_index != modex->local_index
-        || hdr.params.n_local != mca_btl_fastsm_component.n_local) {
+    if (hdr.local_index != modex->local_index || hdr.params.n_local != mca_btl_fastsm_component.n_local) {
         return "another numbering of the local processes";
     }
     if (0 != mca_btl_fastsm_layout(&hdr.params, layout) || layout->total != hdr.total
@@ -148,8 +145,7 @@ static int open_segment(const mca_btl_fastsm_modex_t *modex, const char **why)
         *why = strerror(errno);
         return -1;
     }
-    if (0 != fstat(fd, &status) || !S_ISREG(status.st_mode)
-        || (uint64_t) status.st_size != modex->total
+    if (0 != fstat(fd, &status) || !S_ISREG(status.st_mode) || (uint64_t) status.st_size != modex->total
         || modex->total < sizeof(mca_btl_fastsm_segment_hdr_t)) {
         *why = "not a file of the announced length";
         close(fd);
@@ -158,8 +154,7 @@ static int open_segment(const mca_btl_fastsm_modex_t *modex, const char **why)
     return fd;
 }
 
-int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex,
-                                  mca_btl_fastsm_endpoint_t *endpoint)
+int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_layout_t layout;
     const char *why = NULL;

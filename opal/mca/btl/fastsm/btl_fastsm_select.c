@@ -25,8 +25,7 @@ static const char *variable_value(int index)
 {
     const char *const *storage = NULL;
 
-    if (0 > index || OPAL_SUCCESS != mca_base_var_get_value(index, &storage, NULL, NULL)
-        || NULL == storage) {
+    if (0 > index || OPAL_SUCCESS != mca_base_var_get_value(index, &storage, NULL, NULL) || NULL == storage) {
         return NULL;
     }
     return *storage;

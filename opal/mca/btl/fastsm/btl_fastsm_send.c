@@ -105,8 +105,7 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
     endpoint->out.read_pos = read_pos;
 
     while (!opal_list_is_empty(&endpoint->in_flight)) {
-        mca_btl_fastsm_frag_t *frag
-            = (mca_btl_fastsm_frag_t *) opal_list_get_first(&endpoint->in_flight);
+        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_get_first(&endpoint->in_flight);
 
         if (0 >= (int32_t) (read_pos - frag->position)) {
             break;
@@ -143,8 +142,7 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     /* Large buffers are few: whoever fills them one after the other is told when the peer has
      * emptied one.  And an owner must not touch a buffer that the peer still reads. */
     if (frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes
-        && (MCA_BTL_FASTSM_FRAG_MAX == frag->frag_class
-            || !(MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & flags))) {
+        && (MCA_BTL_FASTSM_FRAG_MAX == frag->frag_class || !(MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & flags))) {
         flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
         des->des_flags = flags;
     }

@@ -15,9 +15,8 @@
 #include "btl_fastsm.h"
 
 /* The shortest way: header and contiguous payload straight into the slots. */
-static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void *header,
-                                size_t header_size, const void *payload, size_t payload_size,
-                                mca_btl_base_tag_t tag)
+static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void *header, size_t header_size,
+                                const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
     const size_t length = header_size + payload_size;
     const uint32_t slots = fastsm_fifo_slots(length);
@@ -55,8 +54,7 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
     if (0 < payload_size) {
         iov.iov_base = (IOVBASE_TYPE *) (data + header_size);
         iov.iov_len = payload_size;
-        if (0 > opal_convertor_pack(convertor, &iov, &iov_count, &packed)
-            || packed != payload_size) {
+        if (0 > opal_convertor_pack(convertor, &iov, &iov_count, &packed) || packed != payload_size) {
             return false;
         }
     }
@@ -65,8 +63,8 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
 
 static int sendi_other(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_t *endpoint,
                        opal_convertor_t *convertor, const void *header, size_t header_size,
-                       size_t payload_size, uint8_t order, uint32_t flags,
-                       mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                       mca_btl_base_descriptor_t **descriptor)
 {
     bool sent, in_flight = false;
     mca_btl_base_descriptor_t *des;
@@ -81,8 +79,8 @@ static int sendi_other(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_t *en
     }
 
     OPAL_THREAD_LOCK(&endpoint->lock);
-    sent = sendi_frag(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, header, header_size,
-                      payload_size, tag, &in_flight);
+    sent = sendi_frag(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, header, header_size, payload_size,
+                      tag, &in_flight);
     OPAL_THREAD_UNLOCK(&endpoint->lock);
 
     if (OPAL_LIKELY(sent)) {
@@ -108,9 +106,9 @@ static int sendi_other(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_t *en
  * @return            OPAL_SUCCESS or OPAL_ERR_OUT_OF_RESOURCE
  */
 int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                         opal_convertor_t *convertor, void *header, size_t header_size,
-                         size_t payload_size, uint8_t order, uint32_t flags,
-                         mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+                         opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+                         uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                         mca_btl_base_descriptor_t **descriptor)
 {
     void *payload = NULL;
     bool sent = false;
@@ -130,12 +128,11 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
             return OPAL_SUCCESS;
         }
         if (NULL != descriptor) {
-            *descriptor = mca_btl_fastsm_alloc(btl, endpoint, order, header_size + payload_size,
-                                               flags);
+            *descriptor = mca_btl_fastsm_alloc(btl, endpoint, order, header_size + payload_size, flags);
         }
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
 
-    return sendi_other(btl, endpoint, convertor, header, header_size, payload_size, order, flags,
-                       tag, descriptor);
+    return sendi_other(btl, endpoint, convertor, header, header_size, payload_size, order, flags, tag,
+                       descriptor);
 }

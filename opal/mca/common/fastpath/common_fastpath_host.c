@@ -44,8 +44,7 @@ bool mca_common_fastpath_host_ok(const mca_base_component_t *component)
         return true;
     }
     opal_output(0, "fastpath: component %s/%s was built for Open MPI %s but this is %.*s: not used",
-                component->mca_type_name, component->mca_component_name, built_for, (int) length,
-                running);
+                component->mca_type_name, component->mca_component_name, built_for, (int) length, running);
     return false;
 }
 

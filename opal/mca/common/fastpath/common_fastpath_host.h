@@ -38,8 +38,8 @@ void mca_common_fastpath_help_dir(void);
  * Print a help text with error bars, as opal_show_help() does, but from this process itself.
  *
  * Open MPI 4.1 passes help texts of ranks on to mpirun, and about every fourth is lost or garbled on the way
- * when it comes early in MPI_Init (its daemon uses the buffer after giving it away).  What a user must see goes
- * through here.  There is no aggregation: where all processes of a node have the same to say, ask
+ * when it comes early in MPI_Init (its daemon uses the buffer after giving it away).  What a user must see
+ * goes through here.  There is no aggregation: where all processes of a node have the same to say, ask
  * mca_common_fastpath_speaker() first.
  */
 void mca_common_fastpath_show_help(const char *file, const char *topic, ...);

@@ -169,8 +169,8 @@ static int64_t usable(const mca_common_fastpath_param_t *param, int64_t value)
 static void announce(const mca_base_var_t *var, const char *given, const char *allowed, const char *used)
 {
     if (mca_common_fastpath_speaker()) {
-        mca_common_fastpath_show_help("help-fastpath.txt", "parameter clamped", var->mbv_full_name, given, allowed,
-                                      used);
+        mca_common_fastpath_show_help("help-fastpath.txt", "parameter clamped", var->mbv_full_name, given,
+                                      allowed, used);
     }
 }
 
@@ -208,17 +208,15 @@ static void announce_bool(const mca_common_fastpath_param_t *param, const mca_ba
     announce(var, NULL != given ? given : "", "true or false", 0 != param->value ? "true" : "false");
 }
 
-static int register_one(const mca_base_component_t *component,
-                        const mca_common_fastpath_param_t *param)
+static int register_one(const mca_base_component_t *component, const mca_common_fastpath_param_t *param)
 {
     const mca_base_var_t *var;
     bool unfit;
     int index;
 
     store(param, param->value);
-    index = mca_base_component_var_register(component, param->name, param->text,
-                                            var_type(param->type), NULL, 0, 0, param->level,
-                                            MCA_BASE_VAR_SCOPE_READONLY, param->storage);
+    index = mca_base_component_var_register(component, param->name, param->text, var_type(param->type), NULL,
+                                            0, 0, param->level, MCA_BASE_VAR_SCOPE_READONLY, param->storage);
     unfit = OPAL_ERR_VALUE_OUT_OF_BOUNDS == index;
     if (unfit) {
         /* registered all the same; the storage still holds the default */

@@ -67,8 +67,8 @@ int mca_common_fastpath_param_register(const mca_base_component_t *component,
  * Check numbers that somebody else has registered, such as mca_btl_base_param_register(), in the same way.
  *
  * Of the table only name, type, storage, value, range and power_of_two are read.  A default outside the
- * range, which may depend on other parameters, is moved into it without a word.  Names that are not registered
- * in this series are passed over.
+ * range, which may depend on other parameters, is moved into it without a word.  Names that are not
+ * registered in this series are passed over.
  */
 void mca_common_fastpath_param_check(const mca_base_component_t *component,
                                      const mca_common_fastpath_param_t *table, size_t count);

@@ -31,20 +31,22 @@ static int mpool_fastsm_query(const char *hints, int *priority, mca_mpool_base_m
 OBJ_CLASS_INSTANCE(mca_mpool_fastsm_segment_t, opal_list_item_t, NULL, NULL);
 
 mca_mpool_fastsm_component_t mca_mpool_fastsm_component = {
-    .super = {
-        .mpool_version = {
-            MCA_MPOOL_BASE_VERSION_3_0_0,
+    .super =
+        {
+            .mpool_version =
+                {
+                    MCA_MPOOL_BASE_VERSION_3_0_0,
 
-            .mca_component_name = "fastsm",
-            MCA_BASE_MAKE_VERSION(component, OPAL_MAJOR_VERSION, OPAL_MINOR_VERSION,
-                                  OPAL_RELEASE_VERSION),
-            .mca_open_component = mpool_fastsm_open,
-            .mca_close_component = mpool_fastsm_close,
-            .mca_register_component_params = mpool_fastsm_register,
+                    .mca_component_name = "fastsm",
+                    MCA_BASE_MAKE_VERSION(component, OPAL_MAJOR_VERSION, OPAL_MINOR_VERSION,
+                                          OPAL_RELEASE_VERSION),
+                    .mca_open_component = mpool_fastsm_open,
+                    .mca_close_component = mpool_fastsm_close,
+                    .mca_register_component_params = mpool_fastsm_register,
+                },
+            .mpool_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+            .mpool_query = mpool_fastsm_query,
         },
-        .mpool_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
-        .mpool_query = mpool_fastsm_query,
-    },
 };
 
 static int mpool_fastsm_register(void)
@@ -92,8 +94,8 @@ static int mpool_fastsm_close(void)
     mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
 
     while (!opal_list_is_empty(&component->segments)) {
-        mca_mpool_fastsm_segment_t *item
-            = (mca_mpool_fastsm_segment_t *) opal_list_get_first(&component->segments);
+        mca_mpool_fastsm_segment_t *item =
+            (mca_mpool_fastsm_segment_t *) opal_list_get_first(&component->segments);
 
         item->module->super.mpool_finalize(&item->module->super);
     }

@@ -27,8 +27,7 @@
 #define FASTSM_HELP "help-mpool-fastsm.txt"
 
 static void *mpool_fastsm_base(mca_mpool_base_module_t *module);
-static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, size_t align,
-                                uint32_t flags);
+static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, size_t align, uint32_t flags);
 static void *mpool_fastsm_realloc(mca_mpool_base_module_t *module, void *addr, size_t size);
 static void mpool_fastsm_free(mca_mpool_base_module_t *module, void *addr);
 static void mpool_fastsm_finalize(mca_mpool_base_module_t *module);
@@ -52,8 +51,7 @@ static int segment_file(size_t size, const char **what)
 
     /* beyond this limit ftruncate would end the process by SIGXFSZ */
     *what = "ftruncate";
-    if (0 == getrlimit(RLIMIT_FSIZE, &limit) && RLIM_INFINITY != limit.rlim_cur
-        && size > limit.rlim_cur) {
+    if (0 == getrlimit(RLIMIT_FSIZE, &limit) && RLIM_INFINITY != limit.rlim_cur && size > limit.rlim_cur) {
         errno = EFBIG;
         goto err_close;
     }
@@ -88,7 +86,7 @@ static int segment_map(mca_mpool_fastsm_module_t *module)
     }
 
     mca_common_fastpath_show_help(FASTSM_HELP, "segment failed", opal_process_info.nodename,
-                   (unsigned long) module->size, what, strerror(errno));
+                                  (unsigned long) module->size, what, strerror(errno));
     if (-1 != module->fd) {
         close(module->fd);
     }
@@ -104,9 +102,8 @@ int mca_mpool_fastsm_module_create(size_t size, mca_mpool_fastsm_module_t **resu
     if (0 != component->max_size && size > component->max_size) {
         /* processes of a job need the same */
         if (mca_common_fastpath_speaker()) {
-            mca_common_fastpath_show_help(FASTSM_HELP, "segment too large",
-                                          opal_process_info.nodename, (unsigned long) size,
-                                          (unsigned long) component->max_size);
+            mca_common_fastpath_show_help(FASTSM_HELP, "segment too large", opal_process_info.nodename,
+                                          (unsigned long) size, (unsigned long) component->max_size);
         }
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -158,8 +155,7 @@ static void *mpool_fastsm_base(mca_mpool_base_module_t *module)
 
 /* A segment serves one allocation.  Its user either lays it out himself, as the BTL does through
  * `base`, or wanted one piece of shared memory, as MPI_Alloc_mem does. */
-static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, size_t align,
-                                uint32_t flags)
+static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, size_t align, uint32_t flags)
 {
     mca_mpool_fastsm_module_t *derived = (mca_mpool_fastsm_module_t *) module;
     void *result = NULL;
