@@ -4,8 +4,6 @@
  */
 #include "ompi_config.h"
 
-#include <stdlib.h>
-
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_rdma.h"
