@@ -9,7 +9,7 @@
  * Latencies and message rate between ranks 0 and 1 of any MPI.  Other ranks exchange one message with both,
  * so that they are connected, and then sleep.
  *
- * Usage: pingpong [-m MODE,...] [-b BATCHES] [SIZE ...]    prints lines: MODE BYTES MEDIAN_US LEAST_US
+ * Usage: pingpong [-m MODE,...] [-b BATCHES] [-t] [SIZE ...]    prints lines: MODE BYTES MEDIAN_US LEAST_US
  *
  * latency      MPI_Send and MPI_Recv to and fro; time of one way
  * anysource    the same, received from MPI_ANY_SOURCE
@@ -22,6 +22,7 @@
  */
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -237,20 +238,25 @@ int main(int argc, char **argv)
     char **sizes = default_sizes;
     int count = sizeof(default_sizes) / sizeof(default_sizes[0]);
     int ranks;
-    int option;
+    int option, provided;
+    bool threads = false;
 
-    MPI_Init(&argc, &argv);
+    /* MPI is started before the options are read, so -t is looked for by itself */
+    for (int i = 1; i < argc; ++i) {
+        threads = threads || 0 == strcmp(argv[i], "-t");
+    }
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    while (-1 != (option = getopt(argc, argv, "m:b:"))) {
+    while (-1 != (option = getopt(argc, argv, "m:b:t"))) {
         if ('m' == option) {
             wanted = optarg;
-        } else if ('b' != option || (batches = atoi(optarg)) < 1 || batches > BENCH_MAX_BATCHES) {
+        } else if ('t' != option && ('b' != option || (batches = atoi(optarg)) < 1 || batches > BENCH_MAX_BATCHES)) {
             ranks = 0;
         }
     }
     if (ranks < 2) {
-        fprintf(stderr, "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [SIZE ...]\n");
+        fprintf(stderr, "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-t] [SIZE ...]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (optind < argc) {
