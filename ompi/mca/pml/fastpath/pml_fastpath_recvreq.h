@@ -66,7 +66,11 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
 static inline void mca_pml_fastpath_recv_request_activate(mca_pml_fastpath_recv_request_t *req)
 {
     MCA_PML_BASE_RECV_START(&req->req_recv);
-    (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
+    if (OPAL_LIKELY(!req->req_recv.req_base.req_ompi.req_persistent)) {
+        req->req_holds = 2; /* its user does not have it yet */
+    } else {
+        (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
+    }
     req->req_matched = false;
 }
 

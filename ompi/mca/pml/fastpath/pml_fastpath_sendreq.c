@@ -40,7 +40,7 @@ static void send_request_destruct(mca_pml_fastpath_send_request_t *req)
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_send_request_t, mca_pml_base_send_request_t, send_request_construct,
                    send_request_destruct);
 
-void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req)
+static inline void fill_status(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
@@ -48,7 +48,12 @@ void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t 
     base->req_ompi.req_status.MPI_TAG = base->req_tag;
     base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
     base->req_ompi.req_status._ucount = req->req_send.req_bytes_packed;
-    ompi_request_complete(&base->req_ompi, true);
+}
+
+void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req)
+{
+    fill_status(req);
+    ompi_request_complete(&req->req_send.req_base.req_ompi, true);
 }
 
 void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req)
@@ -235,7 +240,6 @@ static int start_empty(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
 static int start_once(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_eager);
-
     int rc;
 
     convertor_rewind(req);
@@ -252,9 +256,7 @@ static int start_checked(mca_pml_fastpath_send_request_t *req)
 {
     int rc = start_once(req);
 
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_send_request_progressed(req, 1);
-    } else if (OPAL_UNLIKELY(OMPI_ERR_OUT_OF_RESOURCE != rc)) {
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
         mca_pml_fastpath_abort("send failed", "a BTL", opal_strerror(rc));
     }
     return rc;
@@ -262,9 +264,34 @@ static int start_checked(mca_pml_fastpath_send_request_t *req)
 
 static int start_retry(mca_pml_fastpath_retry_t *retry)
 {
-    return start_checked(
+    mca_pml_fastpath_send_request_t *req =
         (mca_pml_fastpath_send_request_t *) ((char *) retry
-                                             - offsetof(mca_pml_fastpath_send_request_t, req_retry)));
+                                             - offsetof(mca_pml_fastpath_send_request_t, req_retry));
+    int rc = start_checked(req);
+
+    if (OMPI_SUCCESS == rc) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+    }
+    return rc;
+}
+
+/* The first attempt was accepted. Where nothing else is at work on the request (todo is ours alone) and
+ * its user does not have it yet, nobody can look at it: it is completed without atomic operations. A
+ * persistent request is known to its user, one that was copied is complete for its user already. */
+static inline void start_accepted(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+
+    if (OPAL_UNLIKELY(1 != req->req_todo || base->req_ompi.req_persistent
+                      || mca_pml_fastpath_is_copied(req))) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+        return;
+    }
+    req->req_todo = 0;
+    req->req_holds = 1;
+    base->req_pml_complete = true;
+    fill_status(req);
+    base->req_ompi.req_complete = REQUEST_COMPLETED;
 }
 
 void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t sequence)
@@ -280,11 +307,16 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
     req->req_streaming = false;
     req->req_cancelling = false;
     req->req_unanswered = false;
-    (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
+    if (OPAL_LIKELY(!req->req_send.req_base.req_ompi.req_persistent)) {
+        req->req_holds = 2; /* its user does not have it yet */
+    } else {
+        (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
+    }
     if (mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_send_request_mpi_complete(req);
     }
     if (OPAL_LIKELY(0 == req->req_peer->queued && OMPI_SUCCESS == start_checked(req))) {
+        start_accepted(req);
         return;
     }
     if (!mca_pml_fastpath_is_copied(req) && OMPI_SUCCESS == bsend_copy(req)
