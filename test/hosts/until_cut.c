@@ -27,17 +27,17 @@ static void exchange(size_t length, int round)
     }
 }
 
-/* The first half of the ranks asks, the others answer. */
+/* Even ranks ask, odd ones answer: they are on other hosts. */
 static void answer(int round)
 {
-    int half = fp_size / 2;
+    int peer = fp_rank ^ 1;
 
-    if (fp_rank < half) {
-        fp_send(&fp_modes[FP_STANDARD], SHORT, fp_rank + half, TAG, round, MPI_COMM_WORLD);
-        fp_recv(SHORT, fp_rank + half, TAG, round, MPI_COMM_WORLD);
-    } else if (fp_rank < 2 * half) {
-        fp_recv(SHORT, fp_rank - half, TAG, round, MPI_COMM_WORLD);
-        fp_send(&fp_modes[FP_STANDARD], SHORT, fp_rank - half, TAG, round, MPI_COMM_WORLD);
+    if (fp_rank < peer && peer < fp_size) {
+        fp_send(&fp_modes[FP_STANDARD], SHORT, peer, TAG, round, MPI_COMM_WORLD);
+        fp_recv(SHORT, peer, TAG, round, MPI_COMM_WORLD);
+    } else if (peer < fp_rank) {
+        fp_recv(SHORT, peer, TAG, round, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], SHORT, peer, TAG, round, MPI_COMM_WORLD);
     }
 }
 
