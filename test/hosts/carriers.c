@@ -108,7 +108,9 @@ static int connections(void)
     int count = 0;
 
     while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
-        if (4 == sscanf(line, " %*d: %x:%*x %x:%*x %x %*s %*s %*s %*d %*d %lu", &here, &there, &status, &inode)
+        if (4
+                == sscanf(line, " %*d: %x:%*x %x:%*x %x %*s %*s %*s %*d %*d %lu", &here, &there, &status,
+                          &inode)
             && ESTABLISHED == status && here != there && is_mine(inode)) {
             count++;
         }

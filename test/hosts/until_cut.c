@@ -21,7 +21,8 @@ static void exchange(size_t length, int round)
         fp_message_t in, out;
 
         fp_irecv(&in, length, (fp_rank + fp_size - distance) % fp_size, TAG, round, MPI_COMM_WORLD);
-        fp_isend(&out, &fp_modes[FP_STANDARD], length, (fp_rank + distance) % fp_size, TAG, round, MPI_COMM_WORLD);
+        fp_isend(&out, &fp_modes[FP_STANDARD], length, (fp_rank + distance) % fp_size, TAG, round,
+                 MPI_COMM_WORLD);
         fp_wait_recv(&in);
         fp_wait_send(&out);
     }
