@@ -88,7 +88,6 @@ static int mrecv_request(void *buf, size_t count, ompi_datatype_t *datatype, omp
     mca_pml_fastpath_recv_request_init(req, buf, count, datatype, message->msg.src, message->msg.tag,
                                        (*handle)->comm, false);
     mca_pml_fastpath_recv_request_activate(req);
-    req->req_matched = true;
     ompi_message_return(*handle);
     *handle = MPI_MESSAGE_NULL;
     mca_pml_fastpath_recv_request_matched_message(req, message);

@@ -67,7 +67,6 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
     if (NULL != post) {
         *req = (mca_pml_fastpath_recv_request_t *) ((char *) post
                                                     - offsetof(mca_pml_fastpath_recv_request_t, req_post));
-        (*req)->req_matched = true;
         return MATCHED;
     }
     message = mca_pml_fastpath_message_keep(arrival, sequence);

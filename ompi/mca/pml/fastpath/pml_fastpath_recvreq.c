@@ -70,7 +70,6 @@ int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req)
         rc = mca_pml_fastpath_match_post(&pml_comm->matcher, &req->req_post, base->req_peer, base->req_tag);
     } else {
         mca_pml_fastpath_match_take(&pml_comm->matcher, msg);
-        req->req_matched = true;
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (NULL != msg) {

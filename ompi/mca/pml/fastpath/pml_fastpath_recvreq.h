@@ -20,7 +20,6 @@ typedef struct {
     mca_pml_base_recv_request_t req_recv;
     mca_pml_fastpath_match_post_t req_post; /**< while it waits for a message; guarded by the communicator */
     opal_atomic_int32_t req_holds;          /**< who still needs it: its user, and we while it is active */
-    bool req_matched;                       /**< a message is here; guarded by the communicator */
 
     /* from the match on */
     mca_pml_fastpath_peer_t *req_peer; /**< the sender; the communicator holds the reference */
@@ -71,7 +70,6 @@ static inline void mca_pml_fastpath_recv_request_activate(mca_pml_fastpath_recv_
     } else {
         (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
     }
-    req->req_matched = false;
 }
 
 /**
