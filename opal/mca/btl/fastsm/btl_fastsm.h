@@ -319,6 +319,11 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
                          uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                          mca_btl_base_descriptor_t **descriptor);
 
+/** The extension's sendi (btl_fastsm_ext.h). */
+int mca_btl_fastsm_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                               const void *header, size_t header_size, const void *payload,
+                               size_t payload_size, mca_btl_base_tag_t tag);
+
 /** Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
 bool mca_btl_fastsm_get_possible(void);
 int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, void *local_address,

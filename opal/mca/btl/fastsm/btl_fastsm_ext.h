@@ -31,7 +31,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 1u
+#define MCA_BTL_FASTSM_EXT_VERSION 2u
 
 /**
  * The extension: constant after the component's init, owned by the module.
@@ -47,6 +47,20 @@ typedef struct {
      * before the first btl_add_procs; calling it again does nothing.
      */
     void (*confirm)(mca_btl_base_module_t *btl);
+
+    /**
+     * btl_sendi without a convertor: sends header and payload at once and
+     * completely, or not at all.
+     *
+     * @param endpoint      one of btl's
+     * @param header_size   bytes
+     * @param payload       one piece of memory, or NULL when payload_size is 0
+     * @param payload_size  bytes; with the header at most btl_eager_limit
+     * @param tag           active message tag
+     * @return              OPAL_SUCCESS, or OPAL_ERR_OUT_OF_RESOURCE when there is no room
+     */
+    int (*sendi)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, const void *header,
+                 size_t header_size, const void *payload, size_t payload_size, mca_btl_base_tag_t tag);
 } mca_btl_fastsm_ext_t;
 
 /**

@@ -48,6 +48,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .version = MCA_BTL_FASTSM_EXT_VERSION,
             .size = sizeof(mca_btl_fastsm_ext_t),
             .confirm = fastsm_confirm,
+            .sendi = mca_btl_fastsm_sendi_plain,
         },
 };
 

@@ -35,8 +35,8 @@ static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void 
 
 /* Room is made sure of before anything is packed, so a refusal leaves the convertor as it was. */
 static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
-                       opal_convertor_t *convertor, const void *header, size_t header_size,
-                       size_t payload_size, mca_btl_base_tag_t tag, bool *in_flight)
+                       opal_convertor_t *convertor, const void *payload, const void *header,
+                       size_t header_size, size_t payload_size, mca_btl_base_tag_t tag, bool *in_flight)
 {
     const uint32_t slots = frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes
                                ? 1
@@ -51,7 +51,9 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
         return false;
     }
     memcpy(data, header, header_size);
-    if (0 < payload_size) {
+    if (NULL != payload) {
+        memcpy(data + header_size, payload, payload_size);
+    } else if (0 < payload_size) {
         iov.iov_base = (IOVBASE_TYPE *) (data + header_size);
         iov.iov_len = payload_size;
         if (0 > opal_convertor_pack(convertor, &iov, &iov_count, &packed) || packed != payload_size) {
@@ -61,41 +63,54 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
     return mca_btl_fastsm_post(endpoint, frag, tag, in_flight);
 }
 
-static int sendi_other(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_t *endpoint,
-                       opal_convertor_t *convertor, const void *header, size_t header_size,
-                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-                       mca_btl_base_descriptor_t **descriptor)
+/* Through a frag: what is too long for the slots, or has to be packed. */
+static __opal_attribute_noinline__ int sendi_other(mca_btl_base_module_t *btl,
+                                                   mca_btl_fastsm_endpoint_t *endpoint,
+                                                   opal_convertor_t *convertor, const void *payload,
+                                                   const void *header, size_t header_size,
+                                                   size_t payload_size, mca_btl_base_tag_t tag)
 {
     bool sent, in_flight = false;
-    mca_btl_base_descriptor_t *des;
+    mca_btl_base_descriptor_t *des = mca_btl_fastsm_alloc(
+        btl, endpoint, MCA_BTL_NO_ORDER, header_size + payload_size, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
 
-    if (NULL != descriptor) {
-        *descriptor = NULL;
-    }
-    des = mca_btl_fastsm_alloc(btl, endpoint, order, header_size + payload_size,
-                               MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (OPAL_UNLIKELY(NULL == des)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-
     OPAL_THREAD_LOCK(&endpoint->lock);
-    sent = sendi_frag(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, header, header_size, payload_size,
-                      tag, &in_flight);
+    sent = sendi_frag(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, payload, header, header_size,
+                      payload_size, tag, &in_flight);
     OPAL_THREAD_UNLOCK(&endpoint->lock);
-
-    if (OPAL_LIKELY(sent)) {
-        if (!in_flight) {
-            mca_btl_fastsm_free(btl, des);
-        }
-        return OPAL_SUCCESS;
-    }
-    if (NULL != descriptor) {
-        des->des_flags = flags;
-        *descriptor = des;
-    } else {
+    if (!sent || !in_flight) {
         mca_btl_fastsm_free(btl, des);
     }
-    return OPAL_ERR_OUT_OF_RESOURCE;
+    return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+/* One of convertor and payload may be NULL, both if there is no payload. */
+static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_t *endpoint,
+                            opal_convertor_t *convertor, const void *payload, const void *header,
+                            size_t header_size, size_t payload_size, mca_btl_base_tag_t tag)
+{
+    bool sent = false;
+
+    if (OPAL_UNLIKELY(header_size + payload_size > mca_btl_fastsm_component.inline_bytes
+                      || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload))) {
+        return sendi_other(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
+    }
+    OPAL_THREAD_LOCK(&endpoint->lock);
+    if (OPAL_LIKELY(0 == endpoint->n_pending)) {
+        sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
+    }
+    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+int mca_btl_fastsm_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                               const void *header, size_t header_size, const void *payload,
+                               size_t payload_size, mca_btl_base_tag_t tag)
+{
+    return sendi_any(btl, endpoint, NULL, payload, header, header_size, payload_size, tag);
 }
 
 /**
@@ -111,28 +126,14 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
                          mca_btl_base_descriptor_t **descriptor)
 {
     void *payload = NULL;
-    bool sent = false;
+    int rc;
 
-    if (OPAL_LIKELY(header_size + payload_size <= mca_btl_fastsm_component.inline_bytes
-                    && header_size <= MCA_BTL_FASTSM_HEAD_DATA
-                    && (0 == payload_size || !opal_convertor_need_buffers(convertor)))) {
-        if (0 < payload_size) {
-            opal_convertor_get_current_pointer(convertor, &payload);
-        }
-        OPAL_THREAD_LOCK(&endpoint->lock);
-        if (OPAL_LIKELY(0 == endpoint->n_pending)) {
-            sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
-        }
-        OPAL_THREAD_UNLOCK(&endpoint->lock);
-        if (OPAL_LIKELY(sent)) {
-            return OPAL_SUCCESS;
-        }
-        if (NULL != descriptor) {
-            *descriptor = mca_btl_fastsm_alloc(btl, endpoint, order, header_size + payload_size, flags);
-        }
-        return OPAL_ERR_OUT_OF_RESOURCE;
+    if (0 < payload_size && !opal_convertor_need_buffers(convertor)) {
+        opal_convertor_get_current_pointer(convertor, &payload);
     }
-
-    return sendi_other(btl, endpoint, convertor, header, header_size, payload_size, order, flags, tag,
-                       descriptor);
+    rc = sendi_any(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
+    if (OPAL_UNLIKELY(OPAL_SUCCESS != rc) && NULL != descriptor) {
+        *descriptor = mca_btl_fastsm_alloc(btl, endpoint, order, header_size + payload_size, flags);
+    }
+    return rc;
 }
