@@ -10,10 +10,10 @@
  * burst when all of it has arrived.  The two wait for each other in read() on named pipes, never inside MPI,
  * so that two runs with different bursts differ by the messages alone.
  *
- * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted]
+ * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend]
  *
  * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
- * sent.
+ * sent, with "isend" the burst is sent by MPI_Isend.
  */
 
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void hear(int fd)
     }
 }
 
-/* Counting is on in the three functions named count_ and nowhere else, so they must stay functions. */
+/* Counting is on in the four functions named count_ and nowhere else, so they must stay functions. */
 static __attribute__((noinline)) void count_send(int burst)
 {
     double data = 0.0;
@@ -63,6 +63,17 @@ static __attribute__((noinline)) void count_send(int burst)
     for (int i = 0; i < burst; ++i) {
         MPI_Send(&data, 1, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD);
     }
+}
+
+static __attribute__((noinline)) void count_isend(int burst)
+{
+    MPI_Request request[MAX_BURST];
+    double data = 0.0;
+
+    for (int i = 0; i < burst; ++i) {
+        MPI_Isend(&data, 1, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD, &request[i]);
+    }
+    MPI_Waitall(burst, request, MPI_STATUSES_IGNORE);
 }
 
 static __attribute__((noinline)) void count_post(int burst, double *data, MPI_Request *request)
@@ -83,10 +94,14 @@ static __attribute__((noinline)) void count_receive(int burst, double *data, MPI
     }
 }
 
-static void sender(int go, int back, int burst)
+static void sender(int go, int back, int burst, int nonblocking)
 {
     hear(back);
-    count_send(burst);
+    if (nonblocking) {
+        count_isend(burst);
+    } else {
+        count_send(burst);
+    }
     tell(go);
 }
 
@@ -114,7 +129,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (bursts < 1 || burst < 0 || burst > MAX_BURST) {
-        fprintf(stderr, "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted]\n");
+        fprintf(stderr, "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     /* read and write, so that opening waits for nobody */
@@ -123,7 +138,7 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < bursts; ++i) {
         if (0 == rank) {
-            sender(go, back, burst);
+            sender(go, back, burst, argc > 4 && 0 == strcmp("isend", argv[4]));
         } else if (1 == rank) {
             receiver(go, back, burst, argc > 4 && 0 == strcmp("posted", argv[4]));
         }

@@ -109,6 +109,20 @@ void mca_pml_fastpath_pvar_register(const mca_base_component_t *component);
 void mca_pml_fastpath_abort(const char *topic, const char *what,
                             const char *reason) __opal_attribute_noreturn__;
 
+/**
+ * One of those who hold a request is done with it. Where the count is 1 nobody else does, and nobody can
+ * come: no need for an atomic operation.
+ * @return whether it was the last one
+ */
+static inline bool mca_pml_fastpath_last_hold(opal_atomic_int32_t *holds)
+{
+    if (OPAL_LIKELY(1 == *holds)) {
+        opal_atomic_rmb();
+        return true;
+    }
+    return 0 == OPAL_THREAD_ADD_FETCH32(holds, -1);
+}
+
 END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_H */

@@ -12,6 +12,8 @@
 #define MCA_PML_FASTPATH_BML_H
 
 #include "pml_fastpath.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+
 #include "pml_fastpath_hdr.h"
 
 BEGIN_C_DECLS
@@ -77,6 +79,19 @@ static inline int mca_pml_fastpath_bml_sendi(mca_bml_base_btl_t *bml_btl, opal_c
     return mca_bml_base_sendi(bml_btl, convertor, hdr, sizeof(*hdr), size, MCA_BTL_NO_ORDER,
                               MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
                               MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL);
+}
+
+/** The extension's sendi of a whole message, by pointer and length. */
+static inline int mca_pml_fastpath_bml_sendi_plain(const mca_btl_fastsm_ext_t *ext,
+                                                   mca_bml_base_btl_t *bml_btl,
+                                                   const mca_pml_fastpath_match_hdr_t *hdr, const void *data,
+                                                   size_t size)
+{
+    if (mca_pml_fastpath_refuse()) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    return ext->sendi(bml_btl->btl, bml_btl->btl_endpoint, hdr, sizeof(*hdr), data, size,
+                      MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
 }
 
 END_C_DECLS

@@ -37,7 +37,6 @@ static void await_answer(mca_pml_fastpath_send_request_t *req)
 int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) request;
-    mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_pml_fastpath_cancel_hdr_t hdr = {.hdr_sequence = req->req_sequence,
                                          .hdr_src_req = (uint64_t) (uintptr_t) req};
 
@@ -47,8 +46,8 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
     }
     await_answer(req);
     req->req_cancelling = true;
-    mca_pml_fastpath_match_hdr_init(&hdr.hdr_match, MCA_PML_FASTPATH_HDR_CANCEL, 0, base->req_comm,
-                                    base->req_tag, (uint16_t) req->req_sequence);
+    hdr.hdr_match = req->req_hdr;
+    hdr.hdr_match.hdr_type = MCA_PML_FASTPATH_HDR_CANCEL;
     mca_pml_fastpath_control_send(req->req_peer, NULL, &hdr, sizeof(hdr));
     return OMPI_SUCCESS;
 }

@@ -12,6 +12,7 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
 {
     peer->proc = NULL;
     peer->endpoint = NULL;
+    peer->ext = NULL;
     peer->queued = 0;
     peer->blocked_pass = 0;
     peer->credit = (int64_t) mca_pml_fastpath.window;
@@ -70,6 +71,10 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
     if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
         return false;
     }
+    if (1 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
+        peer->ext = mca_btl_fastsm_ext(mca_bml_base_btl_array_get_index(&endpoint->btl_eager, 0)->btl);
+    }
+    opal_atomic_wmb(); /* whoever sees the endpoint sees the rest */
     peer->endpoint = endpoint;
     return true;
 }

@@ -12,6 +12,8 @@
 
 #include "pml_fastpath.h"
 
+#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+
 #include "pml_fastpath_hdr.h"
 
 BEGIN_C_DECLS
@@ -21,8 +23,10 @@ typedef struct {
     opal_object_t super;
     ompi_proc_t *proc;                 /**< not retained: Open MPI calls del_procs first */
     mca_bml_base_endpoint_t *endpoint; /**< the BTLs that reach it; NULL until we send to it */
-    opal_atomic_int32_t queued;        /**< retries waiting for it; new messages queue behind them */
-    uint64_t blocked_pass;             /**< last pass over the retries in which it had no room */
+    const mca_btl_fastsm_ext_t
+        *ext;                   /**< of the BTL for its eager messages, where that is fastsm; else NULL */
+    opal_atomic_int32_t queued; /**< retries waiting for it; new messages queue behind them */
+    uint64_t blocked_pass;      /**< last pass over the retries in which it had no room */
 
     /* flow control, pml_fastpath_credit.h; all in bytes */
     opal_atomic_int64_t credit;   /**< that we may still send eagerly */

@@ -44,7 +44,7 @@ static inline mca_pml_fastpath_recv_request_t *mca_pml_fastpath_recv_request_all
 /** One holder is done with a request; the last one gives it back. */
 static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_request_t *req)
 {
-    if (0 == OPAL_THREAD_ADD_FETCH32(&req->req_holds, -1)) {
+    if (mca_pml_fastpath_last_hold(&req->req_holds)) {
         MCA_PML_BASE_RECV_REQUEST_FINI(&req->req_recv);
         opal_free_list_return(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
     }

@@ -44,8 +44,8 @@ static inline void fill_status(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
-    base->req_ompi.req_status.MPI_SOURCE = base->req_comm->c_my_rank;
-    base->req_ompi.req_status.MPI_TAG = base->req_tag;
+    base->req_ompi.req_status.MPI_SOURCE = req->req_hdr.hdr_src;
+    base->req_ompi.req_status.MPI_TAG = req->req_hdr.hdr_tag;
     base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
     base->req_ompi.req_status._ucount = req->req_send.req_bytes_packed;
 }
@@ -143,9 +143,9 @@ static void eager_completion(mca_btl_base_module_t *btl, struct mca_btl_base_end
 }
 
 /* Send the data from where it is: no copy, but the buffer is busy until the BTL is done with it. */
-static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
-                         const mca_pml_fastpath_match_hdr_t *hdr)
+static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
 {
+    const mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
     mca_btl_base_descriptor_t *descriptor;
     size_t size = req->req_send.req_bytes_packed;
     int rc;
@@ -173,9 +173,9 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
 }
 
 /* Copy size bytes into a descriptor of the BTL's; nothing of the request is needed after that. */
-static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
-                      const mca_pml_fastpath_match_hdr_t *hdr, size_t size)
+static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size)
 {
+    const mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
     mca_btl_base_descriptor_t *descriptor;
     char *to;
 
@@ -199,41 +199,27 @@ static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
 
 static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
 {
-    mca_pml_base_request_t *base = &req->req_send.req_base;
+    mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
     size_t size = req->req_send.req_bytes_packed;
-    mca_pml_fastpath_match_hdr_t hdr;
 
-    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, base->req_comm, base->req_tag,
-                                    (uint16_t) req->req_sequence);
     if (NULL != bml_btl->btl->btl_sendi) {
-        if (OPAL_LIKELY(OMPI_SUCCESS
-                        == mca_pml_fastpath_bml_sendi(bml_btl, &base->req_convertor, &hdr, size))) {
+        if (OPAL_LIKELY(
+                OMPI_SUCCESS
+                == mca_pml_fastpath_bml_sendi(bml_btl, &req->req_send.req_base.req_convertor, hdr, size))) {
             return OMPI_SUCCESS;
         }
         convertor_rewind(req);
     }
     if (0 != (MCA_BTL_FLAGS_SEND_INPLACE & bml_btl->btl_flags) && 0 < size
         && MCA_PML_BASE_SEND_BUFFERED != req->req_send.req_send_mode) {
-        int rc = eager_inplace(req, bml_btl, &hdr);
+        int rc = eager_inplace(req, bml_btl);
 
         if (OMPI_ERR_NOT_SUPPORTED != rc) {
             return rc;
         }
         convertor_rewind(req);
     }
-    return eager_copy(req, bml_btl, &hdr, size);
-}
-
-/* The receiver has agreed to drop a message that was cancelled before it left. It still waits for the
- * sequence number. (An eager message may leave as it is.) */
-static int start_empty(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
-{
-    mca_pml_base_request_t *base = &req->req_send.req_base;
-    mca_pml_fastpath_match_hdr_t hdr;
-
-    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, base->req_comm, base->req_tag,
-                                    (uint16_t) req->req_sequence);
-    return eager_copy(req, bml_btl, &hdr, 0);
+    return eager_copy(req, bml_btl, size);
 }
 
 /* Choose the protocol and make one attempt. */
@@ -248,7 +234,9 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
         return start_eager(req, bml_btl);
     }
     rc = mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
-    return OPAL_LIKELY(OMPI_ERR_REQUEST != rc) ? rc : start_empty(req, bml_btl);
+    /* The receiver has agreed to drop a message that was cancelled before it left, but waits for its
+     * sequence number. (An eager message may leave as it is.) */
+    return OPAL_LIKELY(OMPI_ERR_REQUEST != rc) ? rc : eager_copy(req, bml_btl, 0);
 }
 
 /* The message has its sequence number: the receiver cannot go on without it. */
@@ -302,6 +290,9 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
     req->req_send.req_base.req_ompi.req_status._cancelled = 0;
     req->req_send.req_base.req_sequence = sequence;
     req->req_sequence = sequence;
+    mca_pml_fastpath_match_hdr_init(&req->req_hdr, MCA_PML_FASTPATH_HDR_MATCH, 0,
+                                    req->req_send.req_base.req_comm, req->req_send.req_base.req_tag,
+                                    (uint16_t) sequence);
     req->req_todo = 1;
     req->req_frags = 0;
     req->req_streaming = false;

@@ -33,6 +33,8 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_range_t);
 /** A send, from MPI_Isend to its completion. Lives on mca_pml_base_send_requests. */
 typedef struct {
     mca_pml_base_send_request_t req_send;
+    mca_pml_fastpath_match_hdr_t req_hdr; /**< of the message, complete from the start on */
+    bool req_bare; /**< left at once: no reference, convertor or argument of the send's is in here */
     mca_pml_fastpath_peer_t *req_peer;  /**< the receiver; the communicator holds the reference */
     mca_pml_fastpath_retry_t req_retry; /**< while a BTL refuses it */
     opal_atomic_int32_t req_holds;      /**< who still needs it: its user, and we while it is active */
@@ -64,10 +66,15 @@ static inline mca_pml_fastpath_send_request_t *mca_pml_fastpath_send_request_all
 /** One holder is done with a request; the last one gives it back. */
 static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_request_t *req)
 {
-    if (0 == OPAL_THREAD_ADD_FETCH32(&req->req_holds, -1)) {
-        MCA_PML_BASE_SEND_REQUEST_FINI(&req->req_send);
-        opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
+    if (!mca_pml_fastpath_last_hold(&req->req_holds)) {
+        return;
     }
+    if (OPAL_LIKELY(req->req_bare)) {
+        OMPI_REQUEST_FINI(&req->req_send.req_base.req_ompi);
+    } else {
+        MCA_PML_BASE_SEND_REQUEST_FINI(&req->req_send);
+    }
+    opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
 }
 
 /** Fill in a request from the arguments of a send. Its user holds it from here on. */
@@ -79,6 +86,7 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
 {
     req->req_send.req_base.req_proc = peer->proc;
     req->req_peer = peer;
+    req->req_bare = false;
     req->req_holds = 1;
     req->req_paid = false;
     MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
@@ -113,6 +121,44 @@ static inline bool mca_pml_fastpath_is_copied(const mca_pml_fastpath_send_reques
 static inline size_t mca_pml_fastpath_eager_limit(const mca_bml_base_btl_t *bml_btl)
 {
     return bml_btl->btl->btl_eager_limit - sizeof(mca_pml_fastpath_match_hdr_t);
+}
+
+/**
+ * Make a request of a message that has left already: complete, and good for a cancel.
+ * The communicator is not retained, so nothing may be read from it later.
+ *
+ * @param req   its req_hdr is the message's
+ * @param size  bytes of the message
+ */
+static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_request_t *req,
+                                                      mca_pml_fastpath_peer_t *peer,
+                                                      ompi_communicator_t *comm, uint32_t sequence,
+                                                      size_t size)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+
+    OMPI_REQUEST_INIT(&base->req_ompi, false);
+    base->req_ompi.req_mpi_object.comm = comm;
+    base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
+    base->req_ompi.req_complete = REQUEST_COMPLETED;
+    base->req_ompi.req_status.MPI_SOURCE = req->req_hdr.hdr_src;
+    base->req_ompi.req_status.MPI_TAG = req->req_hdr.hdr_tag;
+    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
+    base->req_ompi.req_status._ucount = size;
+    base->req_ompi.req_status._cancelled = 0;
+    base->req_comm = comm;
+    base->req_addr = NULL;
+    base->req_pml_complete = true;
+    base->req_free_called = false;
+    req->req_send.req_addr = NULL; /* not copied */
+    req->req_send.req_bytes_packed = size;
+    req->req_peer = peer;
+    req->req_bare = true;
+    req->req_holds = 1;
+    req->req_sequence = sequence;
+    req->req_todo = 0;
+    req->req_cancelling = false;
+    req->req_unanswered = false;
 }
 
 /**
