@@ -40,6 +40,7 @@ typedef struct {
     unsigned put_depth;     /**< PUTs in flight per message */
     unsigned get_depth;     /**< BTL gets in flight per message */
     size_t window;          /**< bytes that a peer may hold of us unreceived; 0 = unlimited */
+    unsigned link_timeout;  /**< seconds after which a silent TCP connection ends the job; 0 = never */
     unsigned refuse;        /**< debugging: percentage of BTL calls that are refused at random */
     unsigned free_list_inc; /**< objects that a free list grows by */
     bool use_get;           /**< offer large messages to be read with BTL get */
@@ -51,6 +52,7 @@ typedef struct {
     opal_list_t orphans;     /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
     opal_list_t retries;     /**< mca_pml_fastpath_retry_t in the order they were refused */
     opal_atomic_int32_t num_retries; /**< length of retries, read without the lock */
+    volatile int link_countdown;     /**< calls of progress until the next look at the clock for the links */
 
     opal_free_list_t rdmas;   /**< mca_pml_fastpath_rdma_t */
     opal_free_list_t ranges;  /**< mca_pml_fastpath_range_t */

@@ -89,6 +89,17 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 16 << 20,
      .min = 0,
      .max = INT64_MAX / 2},
+    {.name = "link_timeout",
+     .text =
+         "Seconds after which the job is ended when another host does not answer on a TCP connection of "
+         "btl/tcp, or some seconds after such a connection is lost. Processes that compute or are stopped "
+         "do not matter: it is the host's kernel that answers. 0 means to wait for ever",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_4,
+     .storage = &mca_pml_fastpath.link_timeout,
+     .value = 300,
+     .min = 0,
+     .max = 1000000},
     {.name = "debug_refuse",
      .text =
          "Percentage of the calls to BTLs that are refused at random, as if the BTL had no room; for tests",

@@ -32,6 +32,7 @@ enum {
         9, /**< sender to receiver: take this message back if nobody has matched it */
     MCA_PML_FASTPATH_HDR_CANCELLED = 10, /**< receiver to sender: whether it was taken back */
     MCA_PML_FASTPATH_HDR_CREDIT = 11,    /**< receiver to sender: so many bytes have been consumed */
+    MCA_PML_FASTPATH_HDR_LEAVE = 12, /**< to a process of another job: we end, and our connections with us */
     MCA_PML_FASTPATH_HDR_MAX
 };
 
@@ -129,6 +130,14 @@ typedef struct {
     uint64_t hdr_bytes;           /**< may be sent eagerly in addition */
 } mca_pml_fastpath_credit_hdr_t;
 
+/** LEAVE. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[6];
+    opal_process_name_t hdr_name; /**< who leaves */
+} mca_pml_fastpath_leave_hdr_t;
+
 /** PUT_DONE, GET_DONE and CANCELLED. */
 typedef struct {
     uint8_t hdr_type;
@@ -149,6 +158,7 @@ typedef union {
     mca_pml_fastpath_done_hdr_t hdr_done;
     mca_pml_fastpath_cancel_hdr_t hdr_cancel;
     mca_pml_fastpath_credit_hdr_t hdr_credit;
+    mca_pml_fastpath_leave_hdr_t hdr_leave;
 } mca_pml_fastpath_hdr_t;
 
 #endif /* MCA_PML_FASTPATH_HDR_H */

@@ -13,6 +13,7 @@
 
 #include "ompi/mca/rte/rte.h"
 
+#include "pml_fastpath_link.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 
@@ -151,7 +152,9 @@ static int check_btls(void)
 static void btl_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *errproc, char *info)
 {
     (void) flags;
-    (void) errproc;
+    if (NULL != errproc) {
+        mca_pml_fastpath_link_failed(btl, NULL, errproc, NULL == info ? "no reason given" : info);
+    }
     mca_pml_fastpath_abort("transport failed", btl->btl_component->btl_version.mca_component_name,
                            NULL == info ? "none given" : info);
 }
@@ -189,6 +192,11 @@ int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
 int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs)
 {
     for (size_t i = 0; i < nprocs; ++i) {
+        mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_peer_find(procs[i]);
+
+        if (NULL != peer) {
+            mca_pml_fastpath_link_leave(peer);
+        }
         mca_pml_fastpath_peer_forget(procs[i]);
     }
     return mca_bml.bml_del_procs(nprocs, procs);

@@ -4,6 +4,8 @@
  */
 #include "ompi_config.h"
 
+#include <stdlib.h>
+
 #include "opal/util/proc.h"
 
 #include "pml_fastpath_peer.h"
@@ -17,9 +19,17 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     peer->blocked_pass = 0;
     peer->credit = (int64_t) mca_pml_fastpath.window;
     peer->consumed = 0;
+    peer->links = NULL;
+    peer->num_links = 0;
+    peer->left = false;
 }
 
-OBJ_CLASS_INSTANCE(mca_pml_fastpath_peer_t, opal_object_t, peer_construct, NULL);
+static void peer_destruct(mca_pml_fastpath_peer_t *peer)
+{
+    free(peer->links);
+}
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_peer_t, opal_object_t, peer_construct, peer_destruct);
 
 static inline uint64_t peer_key(const ompi_proc_t *proc)
 {

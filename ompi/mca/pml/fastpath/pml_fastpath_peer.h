@@ -31,6 +31,11 @@ typedef struct {
     /* flow control, pml_fastpath_credit.h; all in bytes */
     opal_atomic_int64_t credit;   /**< that we may still send eagerly */
     opal_atomic_int64_t consumed; /**< of its eager messages, not yet told to it */
+
+    /* pml_fastpath_link.h */
+    struct mca_pml_fastpath_link_t *links; /**< its TCP connections that have been looked at */
+    size_t num_links;
+    bool left; /**< of another job, and has said that it leaves */
 } mca_pml_fastpath_peer_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_peer_t);
 

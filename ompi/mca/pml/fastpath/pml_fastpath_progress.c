@@ -12,6 +12,7 @@
 #include "opal/mca/btl/base/base.h"
 
 #include "pml_fastpath_bml.h"
+#include "pml_fastpath_link.h"
 #include "pml_fastpath_peer.h"
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_retry_t, opal_list_item_t, NULL, NULL);
@@ -97,6 +98,10 @@ int mca_pml_fastpath_progress(void)
     static opal_atomic_int32_t busy = 0;
     int accepted = 0;
 
+    if (OPAL_UNLIKELY(0
+                      > --mca_pml_fastpath.link_countdown)) { /* not atomic: some calls more do not matter */
+        mca_pml_fastpath_links_look();
+    }
     if (OPAL_LIKELY(0 == mca_pml_fastpath.num_retries)) {
         return 0;
     }
@@ -127,11 +132,9 @@ static mca_bml_base_btl_t *control_btl(mca_pml_fastpath_peer_t *peer, mca_btl_ba
 void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                                          mca_btl_base_descriptor_t *descriptor, int status)
 {
-    (void) endpoint;
     (void) descriptor;
     if (OPAL_UNLIKELY(OPAL_SUCCESS != status)) {
-        mca_pml_fastpath_abort("send failed", btl->btl_component->btl_version.mca_component_name,
-                               opal_strerror(status));
+        mca_pml_fastpath_link_failed(btl, endpoint, NULL, opal_strerror(status));
     }
 }
 
@@ -154,8 +157,7 @@ static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl
     descriptor->des_cbdata = NULL;
     rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, any->hdr_type);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
-        mca_pml_fastpath_abort("send failed", bml_btl->btl->btl_component->btl_version.mca_component_name,
-                               opal_strerror(rc));
+        mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &peer->proc->super, opal_strerror(rc));
     }
     return rc;
 }

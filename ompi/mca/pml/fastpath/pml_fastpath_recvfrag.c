@@ -6,6 +6,7 @@
 
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_link.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
@@ -309,6 +310,14 @@ static inline void recv_credit(mca_btl_base_module_t *btl, const mca_btl_base_se
     mca_pml_fastpath_credit_arrived(segments->seg_addr.pval);
 }
 
+static inline void recv_leave(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                              size_t num_segments)
+{
+    (void) btl;
+    (void) num_segments;
+    mca_pml_fastpath_link_left(segments->seg_addr.pval);
+}
+
 FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
 FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
 FASTPATH_BTL_RECV_CALLBACK(callback_ack, recv_ack)
@@ -319,6 +328,7 @@ FASTPATH_BTL_RECV_CALLBACK(callback_get_done, recv_get_done)
 FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel)
 FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancelled)
 FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit)
+FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_leave)
 
 int mca_pml_fastpath_recvfrag_register(void)
 {
@@ -334,6 +344,7 @@ int mca_pml_fastpath_recvfrag_register(void)
         [MCA_PML_FASTPATH_HDR_CANCEL] = callback_cancel,
         [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_cancelled,
         [MCA_PML_FASTPATH_HDR_CREDIT] = callback_credit,
+        [MCA_PML_FASTPATH_HDR_LEAVE] = callback_leave,
     };
 
     for (int type = MCA_PML_FASTPATH_HDR_MATCH; type < MCA_PML_FASTPATH_HDR_MAX; ++type) {

@@ -11,6 +11,7 @@
 
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_link.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -182,8 +183,7 @@ static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t
     descriptor->des_cbdata = req;
     rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_FRAG);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
-        mca_pml_fastpath_abort("send failed", bml_btl->btl->btl_component->btl_version.mca_component_name,
-                               opal_strerror(rc));
+        mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &req->req_peer->proc->super, opal_strerror(rc));
     }
     return rc;
 }

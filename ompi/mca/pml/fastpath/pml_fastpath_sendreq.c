@@ -7,6 +7,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_link.h"
 #include "pml_fastpath_sendreq.h"
 
 static int send_request_free(ompi_request_t **request)
@@ -245,7 +246,7 @@ static int start_checked(mca_pml_fastpath_send_request_t *req)
     int rc = start_once(req);
 
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
-        mca_pml_fastpath_abort("send failed", "a BTL", opal_strerror(rc));
+        mca_pml_fastpath_link_failed(NULL, NULL, &req->req_peer->proc->super, opal_strerror(rc));
     }
     return rc;
 }

@@ -1,0 +1,73 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Links: the TCP connections that btl/tcp has to peers on other hosts.
+ *
+ * When the kernel gives up a connection, btl/tcp drops it and tells nobody: what
+ * was on its way is lost, and all would wait for ever. So once a second, as long
+ * as somebody here is in MPI, progress looks at these connections from the side.
+ * The job ends
+ *   - when the peer's kernel has answered nothing for pml_fastpath_link_timeout
+ *     seconds although something was waiting for its answer (what we sent, an
+ *     attempt to connect, or the keepalive probes that are switched on for idle
+ *     connections), or
+ *   - when a connection that has carried messages is there no longer.
+ * An attempt to connect that failed, which btl/tcp would leave at that, is repeated.
+ *
+ * It is the peer's kernel that answers, not the peer: a process may compute, or be
+ * stopped, for as long as it likes.
+ */
+#ifndef MCA_PML_FASTPATH_LINK_H
+#define MCA_PML_FASTPATH_LINK_H
+
+#include "pml_fastpath_peer.h"
+
+BEGIN_C_DECLS
+
+/** What is wrong with a link. */
+typedef enum {
+    MCA_PML_FASTPATH_LINK_SOUND,   /**< nothing */
+    MCA_PML_FASTPATH_LINK_SILENT,  /**< its other end owes an answer */
+    MCA_PML_FASTPATH_LINK_REFUSED, /**< an attempt to connect has failed, and messages wait for it */
+    MCA_PML_FASTPATH_LINK_LOST,    /**< the connection that carried messages is gone */
+} mca_pml_fastpath_link_trouble_t;
+
+/** One connection to a peer. Read and written by the looking thread only. */
+typedef struct mca_pml_fastpath_link_t {
+    const void *endpoint; /**< btl/tcp's, by which the link is known again */
+    uint64_t inode;       /**< of the socket, 0 when none has been seen */
+    bool carried;         /**< messages have gone over this connection */
+    mca_pml_fastpath_link_trouble_t trouble;
+    int64_t since;    /**< when the trouble began, ms of the monotonic clock */
+    char address[64]; /**< of the other end, for the user */
+} mca_pml_fastpath_link_t;
+
+/** Called from progress every now and then: look at all links if it is time to. */
+void mca_pml_fastpath_links_look(void);
+
+/** Tell a peer of another job that we leave, so that the end of the connection does not surprise it. */
+void mca_pml_fastpath_link_leave(mca_pml_fastpath_peer_t *peer);
+
+/** A LEAVE has come. */
+void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);
+
+/**
+ * A BTL reports that something could not be sent, or that a peer is lost. Waits
+ * some seconds for the runtime, which can say more if the peer has died; then
+ * names the peer and ends the job.
+ *
+ * @param btl       the BTL, or NULL
+ * @param endpoint  the BTL's, or NULL when proc is known
+ * @param proc      the peer, or NULL
+ * @param cause     what the BTL says
+ */
+void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
+                                  const struct mca_btl_base_endpoint_t *endpoint, const opal_proc_t *proc,
+                                  const char *cause) __opal_attribute_noreturn__;
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_LINK_H */
