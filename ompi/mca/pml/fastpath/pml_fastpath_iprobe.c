@@ -70,9 +70,11 @@ int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_sta
 }
 
 /* Wrap a message that was taken out of the queues. handle is allocated before the look, so that
- * nothing can fail once the message has been taken. */
+ * nothing can fail once the message has been taken. It keeps the communicator, which its user may free
+ * before the message is received. */
 static void wrap(ompi_message_t *handle, mca_pml_fastpath_message_t *message, ompi_communicator_t *comm)
 {
+    OBJ_RETAIN(comm);
     handle->comm = comm;
     handle->req_ptr = message;
     handle->peer = message->msg.src;

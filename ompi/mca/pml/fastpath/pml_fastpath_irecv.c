@@ -81,12 +81,14 @@ static int mrecv_request(void *buf, size_t count, ompi_datatype_t *datatype, omp
 {
     mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
     mca_pml_fastpath_message_t *message = (*handle)->req_ptr;
+    ompi_communicator_t *comm = (*handle)->comm;
 
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    mca_pml_fastpath_recv_request_init(req, buf, count, datatype, message->msg.src, message->msg.tag,
-                                       (*handle)->comm, false);
+    mca_pml_fastpath_recv_request_init(req, buf, count, datatype, message->msg.src, message->msg.tag, comm,
+                                       false);
+    OBJ_RELEASE(comm); /* the handle's; from here on the request keeps it */
     mca_pml_fastpath_recv_request_activate(req);
     ompi_message_return(*handle);
     *handle = MPI_MESSAGE_NULL;
