@@ -46,11 +46,15 @@ typedef struct {
     bool use_get;           /**< offer large messages to be read with BTL get */
     bool use_put;           /**< ask for large messages to be written with BTL put */
 
-    /** protects peers, orphans and retries; never held across a call into a BTL */
+    /** protects all up to retries; never held across a call into a BTL */
     opal_mutex_t lock;
-    opal_hash_table_t peers; /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
-    opal_list_t orphans;     /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
-    opal_list_t retries;     /**< mca_pml_fastpath_retry_t in the order they were refused */
+    opal_hash_table_t peers;   /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
+    opal_list_t orphans;       /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
+    opal_hash_table_t formers; /**< id of a communicator that was freed here -> mca_pml_fastpath_former_t */
+    uint32_t incarnations;     /**< communicators that have existed here */
+    int orphans_unanswered;    /**< CANCELs among the orphans whose sender has no answer yet */
+    uint64_t late;             /**< messages that came after their communicator was freed here */
+    opal_list_t retries;       /**< mca_pml_fastpath_retry_t in the order they were refused */
     opal_atomic_int32_t num_retries; /**< length of retries, read without the lock */
     volatile int link_countdown;     /**< calls of progress until the next look at the clock for the links */
 

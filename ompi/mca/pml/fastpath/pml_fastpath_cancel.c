@@ -7,17 +7,21 @@
 #include <stdlib.h>
 
 #include "opal/runtime/opal_progress.h"
+#include "opal/util/proc.h"
 
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
-#include "pml_fastpath_recvfrag.h"
+#include "pml_fastpath_former.h"
+#include "pml_fastpath_orphan.h"
 #include "pml_fastpath_sendreq.h"
 
 /* Make a request wait for the answer, whether it is under way or complete already. A request that is
- * completing on another thread at this moment (todo is 0) is complete in an instant. */
+ * completing on another thread at this moment (todo is 0) is complete in an instant. Somebody may be
+ * waiting for it: req_complete then refers to him, and stays. */
 static void await_answer(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
+    void *completed = REQUEST_COMPLETED;
     int64_t todo = req->req_todo;
 
     while (0 != todo && !OPAL_THREAD_COMPARE_EXCHANGE_STRONG_64(&req->req_todo, &todo, todo + 1)) {
@@ -31,24 +35,55 @@ static void await_answer(mca_pml_fastpath_send_request_t *req)
         base->req_pml_complete = false;
         req->req_todo = 1;
     }
-    base->req_ompi.req_complete = REQUEST_PENDING;
+    (void) OPAL_ATOMIC_COMPARE_EXCHANGE_STRONG_PTR(&base->req_ompi.req_complete, &completed, REQUEST_PENDING);
+}
+
+/* The answer needs the communicator, and so that its id does not come to mean another one, it has to
+ * exist until then. A request that was complete at once does not hold it: it may be gone already. */
+static bool keep_comm(mca_pml_fastpath_send_request_t *req)
+{
+    ompi_communicator_t *comm;
+
+    if (!req->req_bare) {
+        return true;
+    }
+    comm = mca_pml_fastpath_known_comm(req->req_hdr.hdr_ctx);
+    if (NULL == comm || mca_pml_fastpath_comm(comm)->incarnation != req->req_incarnation) {
+        return false;
+    }
+    OBJ_RETAIN(comm);
+    return true;
+}
+
+/* @return whether the receiver has to be asked: once per start. A send that is complete may be one that
+ * cannot be cancelled any more (its message will be received), and so is one whose communicator is gone. */
+static bool cancel_begin(mca_pml_fastpath_send_request_t *req)
+{
+    bool ask;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    ask = !req->req_cancelling && keep_comm(req);
+    req->req_cancelling = req->req_cancelling || ask;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return ask;
 }
 
 int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) request;
     mca_pml_fastpath_cancel_hdr_t hdr = {.hdr_sequence = req->req_sequence,
-                                         .hdr_src_req = (uint64_t) (uintptr_t) req};
+                                         .hdr_src_req = (uint64_t) (uintptr_t) req,
+                                         .hdr_name = opal_proc_local_get()->proc_name};
 
     (void) complete;
-    if (OMPI_REQUEST_ACTIVE != request->req_state || req->req_cancelling) {
+    if (OMPI_REQUEST_ACTIVE != request->req_state || !cancel_begin(req)) {
         return OMPI_SUCCESS;
     }
     await_answer(req);
-    req->req_cancelling = true;
     hdr.hdr_match = req->req_hdr;
     hdr.hdr_match.hdr_type = MCA_PML_FASTPATH_HDR_CANCEL;
-    mca_pml_fastpath_control_send(req->req_peer, NULL, &hdr, sizeof(hdr));
+    hdr.hdr_match.hdr_flags = 0;
+    mca_pml_fastpath_control_send_last(req->req_peer, &hdr, sizeof(hdr));
     return OMPI_SUCCESS;
 }
 
@@ -67,7 +102,22 @@ void mca_pml_fastpath_cancel_answered(const mca_pml_fastpath_done_hdr_t *hdr)
     mca_pml_fastpath_send_request_progressed(req, amount);
 }
 
-static void withdraw(mca_pml_fastpath_member_t *member, uint32_t sequence)
+void mca_pml_fastpath_cancel_answer(opal_process_name_t name, uint64_t src_req, bool dropped)
+{
+    ompi_proc_t *proc = (ompi_proc_t *) ompi_proc_for_name(name);
+    mca_pml_fastpath_peer_t *peer = NULL == proc ? NULL : mca_pml_fastpath_peer_get(proc);
+    mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_CANCELLED,
+                                        .hdr_flags = dropped ? MCA_PML_FASTPATH_HDR_FLAG_DONE : 0,
+                                        .hdr_id = src_req};
+
+    if (NULL == peer || !mca_pml_fastpath_peer_reach(peer)) {
+        mca_pml_fastpath_abort("unreachable", "a process that cancels a send", "no BTL reaches it");
+    }
+    mca_pml_fastpath_control_send(peer, NULL, &done, sizeof(done));
+    OBJ_RELEASE(peer);
+}
+
+static void withdraw(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
     mca_pml_fastpath_withdrawn_t *withdrawn = malloc(sizeof(*withdrawn));
 
@@ -75,11 +125,15 @@ static void withdraw(mca_pml_fastpath_member_t *member, uint32_t sequence)
         mca_pml_fastpath_abort("no memory", "a message that was cancelled", "malloc");
     }
     OBJ_CONSTRUCT(&withdrawn->super, opal_list_item_t);
-    withdrawn->sequence = sequence;
+    withdrawn->sequence = hdr->hdr_sequence;
+    withdrawn->answered = 0 != (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_match.hdr_flags);
+    withdrawn->name = hdr->hdr_name;
+    withdrawn->src_req = hdr->hdr_src_req;
     opal_list_append(&member->withdrawn, &withdrawn->super);
 }
 
-bool mca_pml_fastpath_cancel_withdrawn(mca_pml_fastpath_member_t *member, uint32_t sequence)
+mca_pml_fastpath_withdrawn_t *mca_pml_fastpath_cancel_withdrawn(mca_pml_fastpath_member_t *member,
+                                                                uint32_t sequence)
 {
     mca_pml_fastpath_withdrawn_t *withdrawn;
 
@@ -87,12 +141,19 @@ bool mca_pml_fastpath_cancel_withdrawn(mca_pml_fastpath_member_t *member, uint32
     {
         if (withdrawn->sequence == sequence) {
             opal_list_remove_item(&member->withdrawn, &withdrawn->super);
-            OBJ_DESTRUCT(&withdrawn->super);
-            free(withdrawn);
-            return true;
+            return withdrawn;
         }
     }
-    return false;
+    return NULL;
+}
+
+void mca_pml_fastpath_cancel_withdrawn_done(mca_pml_fastpath_withdrawn_t *withdrawn)
+{
+    if (!withdrawn->answered) {
+        mca_pml_fastpath_cancel_answer(withdrawn->name, withdrawn->src_req, true);
+    }
+    OBJ_DESTRUCT(&withdrawn->super);
+    free(withdrawn);
 }
 
 /* The unexpected message of that number, or NULL. Looks at all of them: cancelling is rare. */
@@ -108,8 +169,22 @@ static mca_pml_fastpath_message_t *find(mca_pml_fastpath_match_link_t *list, int
     return NULL;
 }
 
-/* Drop a message that no receive has matched. @return whether it will not be received */
-static bool drop(ompi_communicator_t *comm, int32_t src, uint32_t sequence)
+static mca_pml_fastpath_message_t *take(mca_pml_fastpath_matcher_t *matcher, int32_t src, uint32_t sequence)
+{
+    mca_pml_fastpath_message_t *message = find(&matcher->all.unexpected, src, sequence);
+
+    if (NULL == message) {
+        message = find(&matcher->internal, src, sequence);
+    }
+    if (NULL != message) {
+        mca_pml_fastpath_match_take(matcher, &message->msg);
+    }
+    return message;
+}
+
+/* Drop a message that no receive has matched, now or when its turn comes.
+ * @return whether the answer is known now; it is in dropped */
+static bool drop(ompi_communicator_t *comm, const mca_pml_fastpath_cancel_hdr_t *hdr, bool *dropped)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_message_t *message = NULL;
@@ -117,57 +192,69 @@ static bool drop(ompi_communicator_t *comm, int32_t src, uint32_t sequence)
     bool to_come;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    member = mca_pml_fastpath_member(pml_comm, src);
+    member = mca_pml_fastpath_member(pml_comm, hdr->hdr_match.hdr_src);
     if (OPAL_UNLIKELY(NULL == member)) {
         mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
     }
-    to_come = 0 <= (int32_t) (sequence - member->expected);
+    to_come = 0 <= (int32_t) (hdr->hdr_sequence - member->expected);
     if (to_come) {
-        withdraw(member, sequence);
+        withdraw(member, hdr);
     } else {
-        message = find(&pml_comm->matcher.all.unexpected, src, sequence);
-        if (NULL == message) {
-            message = find(&pml_comm->matcher.internal, src, sequence);
-        }
-        if (NULL != message) {
-            mca_pml_fastpath_match_take(&pml_comm->matcher, &message->msg);
-        }
+        message = take(&pml_comm->matcher, hdr->hdr_match.hdr_src, hdr->hdr_sequence);
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (NULL != message) {
         mca_pml_fastpath_message_consumed(message, comm);
         mca_pml_fastpath_message_return(message);
     }
-    return to_come || NULL != message;
+    *dropped = NULL != message;
+    return !to_come;
 }
 
-static void answer(ompi_proc_t *proc, const mca_pml_fastpath_cancel_hdr_t *hdr, bool dropped)
+/* Is the communicator that has this id here the one that the sender means? Ids are unique within each
+ * process only, and ours may have been freed and its id used again while the sender's lives on. */
+static bool is_meant(ompi_communicator_t *comm, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
-    mca_pml_fastpath_peer_t *peer = NULL == proc ? NULL : mca_pml_fastpath_peer_get(proc);
-    mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_CANCELLED,
-                                        .hdr_flags = dropped ? MCA_PML_FASTPATH_HDR_FLAG_DONE : 0,
-                                        .hdr_id = hdr->hdr_src_req};
+    int32_t src = hdr->hdr_match.hdr_src;
+    ompi_proc_t *proc = NULL;
 
-    if (NULL == peer || !mca_pml_fastpath_peer_reach(peer)) {
-        mca_pml_fastpath_abort("unreachable", "a process that cancels a send", "no BTL reaches it");
+    if (0 <= src && src < mca_pml_fastpath_comm(comm)->size) {
+        proc = ompi_comm_peer_lookup(comm, src);
     }
-    mca_pml_fastpath_control_send(peer, NULL, &done, sizeof(done));
-    OBJ_RELEASE(peer);
+    return NULL != proc && 0 == opal_compare_proc(proc->super.proc_name, hdr->hdr_name);
+}
+
+/* The communicator is not here, but one that was freed had its id. */
+static bool former_dropped(const mca_pml_fastpath_cancel_hdr_t *hdr)
+{
+    bool dropped;
+
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    dropped = mca_pml_fastpath_former_dropped(hdr);
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    return dropped;
 }
 
 void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
     ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_match.hdr_ctx);
+    bool known = true;
+    bool dropped;
 
     if (OPAL_UNLIKELY(NULL == comm)) {
         mca_btl_base_segment_t segment = {.seg_addr.pval = (void *) (uintptr_t) hdr, .seg_len = sizeof(*hdr)};
 
-        /* its message is parked too, or still on its way: both wait for the communicator */
-        comm = mca_pml_fastpath_orphan(hdr->hdr_match.hdr_ctx, btl, &segment, 1);
+        comm = mca_pml_fastpath_orphan(btl, &segment, 1);
         if (NULL == comm) {
             return;
         }
     }
-    answer(ompi_comm_peer_lookup(comm, hdr->hdr_match.hdr_src), hdr,
-           drop(comm, hdr->hdr_match.hdr_src, hdr->hdr_sequence));
+    if (is_meant(comm, hdr)) {
+        known = drop(comm, hdr, &dropped);
+    } else {
+        dropped = former_dropped(hdr);
+    }
+    if (known && 0 == (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_match.hdr_flags)) {
+        mca_pml_fastpath_cancel_answer(hdr->hdr_name, hdr->hdr_src_req, dropped);
+    }
 }

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-#include "pml_fastpath_comm.h"
+#include "pml_fastpath_cancel.h"
+#include "pml_fastpath_credit.h"
 
 static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
 {
@@ -34,9 +35,6 @@ static void member_free(mca_pml_fastpath_member_t *member)
     while (NULL != (item = opal_list_remove_first(&member->early))) {
         mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
     }
-    while (NULL != (item = opal_list_remove_first(&member->withdrawn))) {
-        free(item);
-    }
     OBJ_DESTRUCT(&member->withdrawn);
     OBJ_DESTRUCT(&member->early);
     if (NULL != member->peer) {
@@ -63,8 +61,56 @@ static void comm_destruct(mca_pml_fastpath_comm_t *pml_comm)
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_comm_t, opal_object_t, comm_construct, comm_destruct);
 
-int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, int size)
+/* What a message cost, without telling the sender now: the job may be ending. */
+static void give_back(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm, int rank, int64_t cost)
 {
+    mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(pml_comm->members[rank], comm, rank);
+
+    if (NULL != peer) {
+        (void) OPAL_THREAD_ADD_FETCH64(&peer->consumed, cost);
+    }
+}
+
+static void give_back_list(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm,
+                           mca_pml_fastpath_match_link_t *list)
+{
+    for (mca_pml_fastpath_match_link_t *link = list->next; link != list; link = link->next) {
+        mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(link, MCA_PML_FASTPATH_MATCH_ALL);
+        const mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_of(msg);
+
+        give_back(pml_comm, comm, msg->src,
+                  mca_pml_fastpath_credit_cost(message->type, mca_pml_fastpath_message_payload(message)));
+    }
+}
+
+void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
+{
+    give_back_list(pml_comm, comm, &pml_comm->matcher.all.unexpected);
+    give_back_list(pml_comm, comm, &pml_comm->matcher.internal);
+    for (int rank = 0; rank < pml_comm->size; ++rank) {
+        mca_pml_fastpath_member_t *member = pml_comm->members[rank];
+        mca_pml_fastpath_parked_t *parked;
+        opal_list_item_t *item;
+
+        if (NULL == member) {
+            continue;
+        }
+        OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t)
+        {
+            give_back(
+                pml_comm, comm, rank,
+                mca_pml_fastpath_credit_cost(parked->hdr->hdr_type, mca_pml_fastpath_parked_payload(parked)));
+        }
+        while (NULL != (item = opal_list_remove_first(&member->withdrawn))) {
+            mca_pml_fastpath_cancel_withdrawn_done((mca_pml_fastpath_withdrawn_t *) item);
+        }
+    }
+}
+
+int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, const ompi_communicator_t *comm)
+{
+    int size = comm->c_remote_group->grp_proc_count;
+
     if (0 != mca_pml_fastpath_matcher_init(&pml_comm->matcher)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -73,6 +119,10 @@ int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, int size)
         mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    pml_comm->ctx = fastpath_comm_cid(comm);
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    pml_comm->incarnation = ++mca_pml_fastpath.incarnations;
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     pml_comm->size = size;
     return OMPI_SUCCESS;
 }

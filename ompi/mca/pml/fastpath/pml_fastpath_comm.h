@@ -19,10 +19,13 @@
 
 BEGIN_C_DECLS
 
-/** A message that its sender took back before it was here. */
+/** A message that its sender took back before its turn had come here. */
 typedef struct {
     opal_list_item_t super;
     uint32_t sequence;
+    bool answered;            /**< the sender knows; else it has to be told when the message is dropped */
+    opal_process_name_t name; /**< the sender */
+    uint64_t src_req;         /**< the sender's request, opaque */
 } mca_pml_fastpath_withdrawn_t;
 
 /** A member of a communicator (of the remote group, for an intercommunicator). */
@@ -40,6 +43,8 @@ typedef struct {
     opal_object_t super;
     opal_mutex_t lock; /**< protects the matcher and the receiving side of the members */
     mca_pml_fastpath_matcher_t matcher;
+    uint32_t ctx;                        /**< the communicator's id, as in headers */
+    uint32_t incarnation;                /**< tells it from others that have, or had, the same id */
     int size;                            /**< members */
     mca_pml_fastpath_member_t **members; /**< by rank; NULL until first used */
 } mca_pml_fastpath_comm_t;
@@ -55,7 +60,13 @@ static inline mca_pml_fastpath_comm_t *mca_pml_fastpath_comm(const ompi_communic
  * Prepare the members' table.
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */
-int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, int size);
+int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, const ompi_communicator_t *comm);
+
+/**
+ * A communicator that nobody can receive on any more: give their senders back
+ * what its messages cost, and answer who has cancelled one.
+ */
+void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
 
 /** Make a member on first use. @return NULL when memory is short */
 mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_t *pml_comm, int rank);

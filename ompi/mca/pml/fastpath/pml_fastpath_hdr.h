@@ -46,7 +46,7 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_FAILED = 0x04,
     /** RNDV: the sender has used up its credit and would like some back */
     MCA_PML_FASTPATH_HDR_FLAG_SHORT = 0x08,
-    /** CANCELLED: the message was taken back */
+    /** CANCELLED: the message was taken back. A CANCEL that is kept: it has been answered so */
     MCA_PML_FASTPATH_HDR_FLAG_DONE = 0x10,
 };
 
@@ -113,12 +113,16 @@ typedef struct {
     uint64_t hdr_length;      /**< bytes */
 } mca_pml_fastpath_put_hdr_t;
 
-/** CANCEL. hdr_match names the message, its type is CANCEL. */
+/**
+ * CANCEL. hdr_match names the message, its type is CANCEL. The process that says so is named because the
+ * receiver need not have the communicator (yet, or any more).
+ */
 typedef struct {
     mca_pml_fastpath_match_hdr_t hdr_match;
     uint32_t hdr_sequence; /**< of the message, all 32 bits */
     uint32_t hdr_padding;
-    uint64_t hdr_src_req; /**< sender's request, given back in CANCELLED */
+    uint64_t hdr_src_req;         /**< sender's request, given back in CANCELLED */
+    opal_process_name_t hdr_name; /**< who has sent the message */
 } mca_pml_fastpath_cancel_hdr_t;
 
 /** CREDIT: the process that says so is named because it need not share the communicator any more. */

@@ -74,6 +74,14 @@ typedef struct {
     mca_pml_fastpath_hdr_t hdr[];
 } mca_pml_fastpath_parked_t;
 
+/** @return bytes of the header of a MATCH, RNDV or RGET */
+static inline size_t mca_pml_fastpath_hdr_size(uint8_t type)
+{
+    return MCA_PML_FASTPATH_HDR_MATCH == type  ? sizeof(mca_pml_fastpath_match_hdr_t)
+           : MCA_PML_FASTPATH_HDR_RNDV == type ? sizeof(mca_pml_fastpath_rndv_hdr_t)
+                                               : sizeof(mca_pml_fastpath_rget_hdr_t);
+}
+
 /** @return bytes in all segments together */
 static inline size_t mca_pml_fastpath_segments_size(const mca_btl_base_segment_t *segments,
                                                     size_t num_segments)
@@ -121,6 +129,12 @@ mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath
  */
 void mca_pml_fastpath_message_arrival(mca_pml_fastpath_message_t *message, mca_btl_base_segment_t *segment,
                                       mca_pml_fastpath_arrival_t *arrival);
+
+/** @return bytes that follow the header of a parked MATCH, RNDV or RGET */
+static inline size_t mca_pml_fastpath_parked_payload(const mca_pml_fastpath_parked_t *parked)
+{
+    return parked->size - mca_pml_fastpath_hdr_size(parked->hdr->hdr_type);
+}
 
 /** Give a kept message's memory back. */
 void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message);

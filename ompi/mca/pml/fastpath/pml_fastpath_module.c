@@ -13,7 +13,9 @@
 
 #include "ompi/mca/rte/rte.h"
 
+#include "pml_fastpath_former.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_orphan.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 
@@ -43,7 +45,7 @@ mca_pml_fastpath_t mca_pml_fastpath = {
             .pml_imrecv = mca_pml_fastpath_imrecv,
             .pml_mrecv = mca_pml_fastpath_mrecv,
             .pml_dump = mca_pml_fastpath_dump,
-            .pml_max_contextid = INT32_MAX - 1, /* 32 bits in the header, a signed index in Open MPI */
+            .pml_max_contextid = INT32_MAX, /* ids are below it: 32 bits in headers, int in Open MPI */
             .pml_max_tag = INT_MAX,
         },
 };
@@ -72,15 +74,20 @@ int mca_pml_fastpath_enable(bool enable)
     OBJ_CONSTRUCT(&pml->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&pml->peers, opal_hash_table_t);
     OBJ_CONSTRUCT(&pml->orphans, opal_list_t);
+    OBJ_CONSTRUCT(&pml->formers, opal_hash_table_t);
     OBJ_CONSTRUCT(&pml->retries, opal_list_t);
     mca_pml_fastpath_messages_init();
     OBJ_CONSTRUCT(&pml->rdmas, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->ranges, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->packets, opal_free_list_t);
+    pml->incarnations = 0;
+    pml->orphans_unanswered = 0;
+    pml->late = 0;
     pml->num_retries = 0;
     pml->enabled = true;
     /* debuggers find the requests on Open MPI's own two lists */
     if (OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
+        || OPAL_SUCCESS != opal_hash_table_init(&pml->formers, 64)
         || OPAL_SUCCESS
                != list_init(&mca_pml_base_send_requests, sizeof(mca_pml_fastpath_send_request_t),
                             OBJ_CLASS(mca_pml_fastpath_send_request_t))
@@ -117,6 +124,8 @@ void mca_pml_fastpath_close(void)
     OBJ_DESTRUCT(&pml->rdmas);
     mca_pml_fastpath_messages_fini();
     OBJ_DESTRUCT(&pml->retries);
+    mca_pml_fastpath_former_fini();
+    OBJ_DESTRUCT(&pml->formers);
     OBJ_DESTRUCT(&pml->orphans);
     OBJ_DESTRUCT(&pml->peers);
     OBJ_DESTRUCT(&pml->lock);
@@ -210,7 +219,7 @@ int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
     if (NULL == pml_comm) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = mca_pml_fastpath_comm_init(pml_comm, comm->c_remote_group->grp_proc_count);
+    rc = mca_pml_fastpath_comm_init(pml_comm, comm);
     if (OMPI_SUCCESS != rc) {
         OBJ_RELEASE(pml_comm);
         return rc;
@@ -226,7 +235,9 @@ int mca_pml_fastpath_del_comm(ompi_communicator_t *comm)
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
 
     if (NULL != pml_comm) {
+        mca_pml_fastpath_former_remember(pml_comm, comm);
         comm->c_pml_comm = NULL;
+        mca_pml_fastpath_comm_abandon(pml_comm, comm);
         OBJ_RELEASE(pml_comm);
     }
     return OMPI_SUCCESS;

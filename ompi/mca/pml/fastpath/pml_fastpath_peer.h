@@ -104,6 +104,9 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_packet_t);
 void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                                    size_t size);
 
+/** The same, behind everything that waits for the peer to have room: by the fastest BTL. */
+void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size);
+
 /**
  * A BTL's word that a descriptor it owns has left. Nothing of ours hangs on it
  * unless it failed, which ends the job: the message is lost.

@@ -174,15 +174,12 @@ static int packet_retry(mca_pml_fastpath_retry_t *retry)
     return rc;
 }
 
-void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
-                                   size_t size)
+static void control_later(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                          size_t size)
 {
-    mca_pml_fastpath_packet_t *packet;
+    mca_pml_fastpath_packet_t *packet =
+        (mca_pml_fastpath_packet_t *) opal_free_list_get(&mca_pml_fastpath.packets);
 
-    if (OPAL_LIKELY(OMPI_SUCCESS == control_try(peer, btl, hdr, size))) {
-        return;
-    }
-    packet = (mca_pml_fastpath_packet_t *) opal_free_list_get(&mca_pml_fastpath.packets);
     if (NULL == packet) {
         mca_pml_fastpath_abort("no memory", "a control message", "malloc");
     }
@@ -190,4 +187,19 @@ void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_m
     packet->size = size;
     memcpy(packet->bytes, hdr, size);
     mca_pml_fastpath_retry_later(&packet->retry, peer, packet_retry);
+}
+
+void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                                   size_t size)
+{
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != control_try(peer, btl, hdr, size))) {
+        control_later(peer, btl, hdr, size);
+    }
+}
+
+void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size)
+{
+    if (0 != peer->queued || OMPI_SUCCESS != control_try(peer, NULL, hdr, size)) {
+        control_later(peer, NULL, hdr, size);
+    }
 }

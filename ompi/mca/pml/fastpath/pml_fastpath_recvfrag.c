@@ -7,6 +7,7 @@
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_orphan.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
@@ -50,7 +51,8 @@ typedef enum { MATCHED, KEPT, DROPPED, EARLY } fate_t;
 
 /* Match a message, keep it, drop it or let it wait its turn. The communicator is locked. */
 static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, uint16_t seq,
-                     const mca_pml_fastpath_arrival_t *arrival, mca_pml_fastpath_recv_request_t **req)
+                     const mca_pml_fastpath_arrival_t *arrival, mca_pml_fastpath_recv_request_t **req,
+                     mca_pml_fastpath_withdrawn_t **withdrawn)
 {
     mca_pml_fastpath_match_post_t *post;
     mca_pml_fastpath_message_t *message;
@@ -60,9 +62,11 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
         return EARLY;
     }
     ++member->expected;
-    if (OPAL_UNLIKELY(!opal_list_is_empty(&member->withdrawn))
-        && mca_pml_fastpath_cancel_withdrawn(member, sequence)) {
-        return DROPPED;
+    if (OPAL_UNLIKELY(!opal_list_is_empty(&member->withdrawn))) {
+        *withdrawn = mca_pml_fastpath_cancel_withdrawn(member, sequence);
+        if (NULL != *withdrawn) {
+            return DROPPED;
+        }
     }
     post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, arrival->src, arrival->tag);
     if (NULL != post) {
@@ -80,12 +84,14 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
 }
 
 /* Deliver one message of a communicator that exists here.
- * @return the member if the next one of its messages may be here already, else NULL */
+ * @return the member if the next one of its messages may be here already (the communicator is retained
+ *         then), else NULL */
 static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
                                                      const mca_pml_fastpath_match_hdr_t *hdr,
                                                      const mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_withdrawn_t *withdrawn = NULL;
     mca_pml_fastpath_recv_request_t *req = NULL;
     mca_pml_fastpath_member_t *member;
     bool more;
@@ -100,11 +106,14 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
     if (OPAL_UNLIKELY(NULL == member)) {
         mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
     }
-    fate = decide(pml_comm, member, hdr->hdr_seq, arrival, &req);
+    fate = decide(pml_comm, member, hdr->hdr_seq, arrival, &req, &withdrawn);
     if (OPAL_UNLIKELY(EARLY == fate)) {
         early_insert(member, mca_pml_fastpath_park(arrival->btl, arrival->segments, arrival->num_segments));
     }
     more = EARLY != fate && !opal_list_is_empty(&member->early);
+    if (OPAL_UNLIKELY(more)) {
+        OBJ_RETAIN(comm); /* the receive may be all that keeps it */
+    }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (MATCHED == fate || DROPPED == fate) {
         mca_pml_fastpath_consumed(member, comm, arrival->src, arrival->type,
@@ -112,6 +121,8 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
     }
     if (OPAL_LIKELY(NULL != req)) {
         mca_pml_fastpath_recv_request_matched(req, arrival);
+    } else if (OPAL_UNLIKELY(NULL != withdrawn)) {
+        mca_pml_fastpath_cancel_withdrawn_done(withdrawn);
     }
     return OPAL_UNLIKELY(more) ? member : NULL;
 }
@@ -155,29 +166,11 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
         mca_pml_fastpath_arrival_t arrival;
 
         arrival_init(&arrival, parked->hdr->hdr_type, parked->btl, &segment, 1);
-        (void) deliver_one(comm, &parked->hdr->hdr_match, &arrival);
+        if (NULL != deliver_one(comm, &parked->hdr->hdr_match, &arrival)) {
+            OBJ_RELEASE(comm); /* the caller holds it, too */
+        }
         mca_pml_fastpath_parked_free(parked);
     }
-}
-
-ompi_communicator_t *mca_pml_fastpath_orphan(uint32_t ctx, mca_btl_base_module_t *btl,
-                                             const mca_btl_base_segment_t *segments, size_t num_segments)
-{
-    mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_park(btl, segments, num_segments);
-    ompi_communicator_t *comm;
-
-    /* asked again under the lock: orphans_adopt looks through the list after the communicator has become
-     * known */
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    comm = mca_pml_fastpath_known_comm(ctx);
-    if (OPAL_LIKELY(NULL == comm)) {
-        opal_list_append(&mca_pml_fastpath.orphans, &parked->super);
-    }
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    if (NULL != comm) {
-        mca_pml_fastpath_parked_free(parked);
-    }
-    return comm;
 }
 
 /* A message, perhaps of a communicator that does not exist here yet. */
@@ -190,7 +183,7 @@ static inline void recv_message(uint8_t type, mca_btl_base_module_t *btl,
     mca_pml_fastpath_member_t *member;
 
     if (OPAL_UNLIKELY(NULL == comm)) {
-        comm = mca_pml_fastpath_orphan(hdr->hdr_ctx, btl, segments, num_segments);
+        comm = mca_pml_fastpath_orphan(btl, segments, num_segments);
         if (NULL == comm) {
             return;
         }
@@ -199,6 +192,7 @@ static inline void recv_message(uint8_t type, mca_btl_base_module_t *btl,
     member = deliver_one(comm, hdr, &arrival);
     if (OPAL_UNLIKELY(NULL != member)) {
         deliver_early(comm, member);
+        OBJ_RELEASE(comm);
     }
 }
 
@@ -223,32 +217,11 @@ static inline void recv_cancel(mca_btl_base_module_t *btl, const mca_btl_base_se
     mca_pml_fastpath_cancel_requested(btl, segments->seg_addr.pval);
 }
 
-void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm)
+void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked)
 {
-    mca_pml_fastpath_parked_t *parked, *next;
-    opal_list_t adopted;
+    mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
 
-    OBJ_CONSTRUCT(&adopted, opal_list_t);
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    OPAL_LIST_FOREACH_SAFE(parked, next, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
-    {
-        if (parked->hdr->hdr_match.hdr_ctx == fastpath_comm_cid(comm)) {
-            opal_list_remove_item(&mca_pml_fastpath.orphans, &parked->super);
-            opal_list_append(&adopted, &parked->super);
-        }
-    }
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    while (NULL != (parked = (mca_pml_fastpath_parked_t *) opal_list_remove_first(&adopted))) {
-        mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
-
-        if (MCA_PML_FASTPATH_HDR_CANCEL == parked->hdr->hdr_type) {
-            mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
-        } else {
-            recv_message(parked->hdr->hdr_type, parked->btl, &segment, 1);
-        }
-        mca_pml_fastpath_parked_free(parked);
-    }
-    OBJ_DESTRUCT(&adopted);
+    recv_message(parked->hdr->hdr_type, parked->btl, &segment, 1);
 }
 
 static inline void recv_ack(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,

@@ -19,23 +19,8 @@ BEGIN_C_DECLS
  */
 int mca_pml_fastpath_recvfrag_register(void);
 
-/** Deliver what came before its communicator, which exists now. */
-void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm);
-
-/**
- * Keep what came for a communicator that is not known here.
- * @return the communicator when it has become known meanwhile (nothing was kept then), else NULL
- */
-ompi_communicator_t *mca_pml_fastpath_orphan(uint32_t ctx, mca_btl_base_module_t *btl,
-                                             const mca_btl_base_segment_t *segments, size_t num_segments);
-
-/** @return the communicator of that index if it is ready to receive, else NULL */
-static inline ompi_communicator_t *mca_pml_fastpath_known_comm(uint32_t ctx)
-{
-    ompi_communicator_t *comm = ompi_comm_lookup(ctx);
-
-    return NULL == comm || NULL == comm->c_pml_comm ? NULL : comm;
-}
+/** Deliver a MATCH, RNDV or RGET that came before its communicator, which is known now. */
+void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked);
 
 END_C_DECLS
 

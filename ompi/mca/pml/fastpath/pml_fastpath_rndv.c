@@ -78,20 +78,13 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_RNDV);
 }
 
-/* From now on the receiver's answer is awaited, which may come before the send returns.
- * @return false when a cancel has been answered: the message is not wanted any more */
-static bool unanswered_begin(mca_pml_fastpath_send_request_t *req)
+/* From now on the receiver's answer is awaited, which may come before the send returns. */
+static void unanswered_begin(mca_pml_fastpath_send_request_t *req)
 {
-    bool wanted;
-
     OPAL_THREAD_LOCK(&req->req_lock);
-    wanted = !req->req_send.req_base.req_ompi.req_status._cancelled;
-    if (OPAL_LIKELY(wanted)) {
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN);
-        req->req_unanswered = true;
-    }
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN);
+    req->req_unanswered = true;
     OPAL_THREAD_UNLOCK(&req->req_lock);
-    return wanted;
 }
 
 bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req, bool cancelled)
@@ -133,9 +126,7 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
 {
     int rc = OMPI_ERR_NOT_AVAILABLE;
 
-    if (OPAL_UNLIKELY(!unanswered_begin(req))) {
-        return OMPI_ERR_REQUEST;
-    }
+    unanswered_begin(req);
     req->req_base = NULL;
     if (0 < req->req_send.req_bytes_packed
         && !opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {

@@ -227,17 +227,13 @@ static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
 static int start_once(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_eager);
-    int rc;
 
     convertor_rewind(req);
     if (MCA_PML_BASE_SEND_SYNCHRONOUS != req->req_send.req_send_mode
         && req->req_send.req_bytes_packed <= mca_pml_fastpath_eager_limit(bml_btl) && eager_pay(req)) {
         return start_eager(req, bml_btl);
     }
-    rc = mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
-    /* The receiver has agreed to drop a message that was cancelled before it left, but waits for its
-     * sequence number. (An eager message may leave as it is.) */
-    return OPAL_LIKELY(OMPI_ERR_REQUEST != rc) ? rc : eager_copy(req, bml_btl, 0);
+    return mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
 }
 
 /* The message has its sequence number: the receiver cannot go on without it. */

@@ -35,13 +35,14 @@ typedef struct {
     mca_pml_base_send_request_t req_send;
     mca_pml_fastpath_match_hdr_t req_hdr; /**< of the message, complete from the start on */
     bool req_bare; /**< left at once: no reference, convertor or argument of the send's is in here */
+    uint32_t req_incarnation;           /**< of the communicator, if bare */
     mca_pml_fastpath_peer_t *req_peer;  /**< the receiver; the communicator holds the reference */
     mca_pml_fastpath_retry_t req_retry; /**< while a BTL refuses it */
     opal_atomic_int32_t req_holds;      /**< who still needs it: its user, and we while it is active */
     uint32_t req_sequence;              /**< taken once, kept over retries */
     opal_atomic_int64_t req_todo;       /**< bytes still to leave, and 1 for each function at work */
     bool req_paid;       /**< the cost of an eager message has been taken from the peer's credit */
-    bool req_cancelling; /**< CANCEL has gone out, CANCELLED has not come */
+    bool req_cancelling; /**< CANCEL has gone out since the start; a bare request holds its communicator */
     bool req_unanswered; /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
 
     /* rendezvous */
@@ -71,6 +72,9 @@ static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_requ
     }
     if (OPAL_LIKELY(req->req_bare)) {
         OMPI_REQUEST_FINI(&req->req_send.req_base.req_ompi);
+        if (OPAL_UNLIKELY(req->req_cancelling)) {
+            OBJ_RELEASE(req->req_send.req_base.req_comm);
+        }
     } else {
         MCA_PML_BASE_SEND_REQUEST_FINI(&req->req_send);
     }
@@ -125,7 +129,7 @@ static inline size_t mca_pml_fastpath_eager_limit(const mca_bml_base_btl_t *bml_
 
 /**
  * Make a request of a message that has left already: complete, and good for a cancel.
- * The communicator is not retained, so nothing may be read from it later.
+ * The communicator is not retained, so nothing may be read from it later; a cancel does so.
  *
  * @param req   its req_hdr is the message's
  * @param size  bytes of the message
@@ -154,6 +158,7 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
     req->req_send.req_bytes_packed = size;
     req->req_peer = peer;
     req->req_bare = true;
+    req->req_incarnation = mca_pml_fastpath_comm(comm)->incarnation;
     req->req_holds = 1;
     req->req_sequence = sequence;
     req->req_todo = 0;
@@ -182,8 +187,7 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
 /**
  * Send the first part of a message whose receive has to be known before the rest.
  * The caller holds the request alive (counts in req_todo) over the call.
- * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE, OMPI_ERR_REQUEST when the message
- *         has been cancelled, or another error of the BTL's
+ * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE or another error of the BTL's
  */
 int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req,
                                              mca_bml_base_btl_t *bml_btl);

@@ -1,0 +1,212 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include <stdlib.h>
+
+#include "pml_fastpath_former.h"
+
+/* A process, and the number of one of its messages: of the one that would have been next, or of one
+ * that came in its turn but was never received. */
+typedef struct {
+    opal_process_name_t name;
+    uint32_t sequence;
+} note_t;
+
+struct mca_pml_fastpath_former_t {
+    size_t num_next;
+    size_t num_dropped;
+    note_t notes[]; /* first those about next ones, in any order */
+};
+typedef mca_pml_fastpath_former_t former_t;
+
+static const former_t none = {.num_next = 0, .num_dropped = 0};
+
+static former_t *former_find(uint32_t ctx)
+{
+    void *former = NULL;
+
+    (void) opal_hash_table_get_value_uint32(&mca_pml_fastpath.formers, ctx, &former);
+    return former;
+}
+
+bool mca_pml_fastpath_former_is(uint32_t ctx)
+{
+    return NULL != former_find(ctx);
+}
+
+/* The note about a process that would have been next. It often has the same place as before. */
+static const note_t *next_find(const note_t *notes, size_t count, opal_process_name_t name, size_t place)
+{
+    if (place < count && 0 == opal_compare_proc(notes[place].name, name)) {
+        return &notes[place];
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (0 == opal_compare_proc(notes[i].name, name)) {
+            return &notes[i];
+        }
+    }
+    return NULL;
+}
+
+bool mca_pml_fastpath_former_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel)
+{
+    const former_t *former = former_find(cancel->hdr_match.hdr_ctx);
+    const note_t *next =
+        NULL == former ? NULL : next_find(former->notes, former->num_next, cancel->hdr_name, 0);
+
+    if (NULL == next || 0 <= (int32_t) (cancel->hdr_sequence - next->sequence)) {
+        return true; /* it did not come before its communicator was freed */
+    }
+    for (size_t i = former->num_next; i < former->num_next + former->num_dropped; ++i) {
+        const note_t *note = &former->notes[i];
+
+        if (note->sequence == cancel->hdr_sequence && 0 == opal_compare_proc(note->name, cancel->hdr_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_sent(const mca_pml_fastpath_comm_t *pml_comm, int rank)
+{
+    return NULL != pml_comm->members[rank] && 1 != pml_comm->members[rank]->expected;
+}
+
+/* All that there may be to note: what has been sent here, and what is inherited. */
+static size_t most_notes(const mca_pml_fastpath_comm_t *pml_comm, const former_t *before)
+{
+    size_t count = pml_comm->matcher.unexpected + before->num_next + before->num_dropped;
+
+    for (int rank = 0; rank < pml_comm->size; ++rank) {
+        count += has_sent(pml_comm, rank);
+    }
+    return count;
+}
+
+static note_t *note_next(note_t *note, const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
+{
+    for (int rank = 0; rank < pml_comm->size; ++rank) {
+        ompi_proc_t *proc = has_sent(pml_comm, rank) ? ompi_comm_peer_lookup(comm, rank) : NULL;
+
+        if (NULL != proc) {
+            note->name = proc->super.proc_name;
+            note->sequence = pml_comm->members[rank]->expected;
+            ++note;
+        }
+    }
+    return note;
+}
+
+static note_t *note_dropped(note_t *note, const mca_pml_fastpath_match_link_t *list,
+                            ompi_communicator_t *comm)
+{
+    for (mca_pml_fastpath_match_link_t *link = list->next; link != list; link = link->next) {
+        mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(link, MCA_PML_FASTPATH_MATCH_ALL);
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, msg->src);
+
+        if (NULL != proc) {
+            note->name = proc->super.proc_name;
+            note->sequence = mca_pml_fastpath_message_of(msg)->sequence;
+            ++note;
+        }
+    }
+    return note;
+}
+
+static bool is_member(ompi_communicator_t *comm, int size, opal_process_name_t name)
+{
+    for (int rank = 0; rank < size; ++rank) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
+
+        if (NULL != proc && 0 == opal_compare_proc(proc->super.proc_name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Notes about earlier communicators that somebody may still have. Members of this one cannot. */
+static note_t *inherit_next(note_t *note, const former_t *before, const former_t *now,
+                            ompi_communicator_t *comm, int size)
+{
+    for (size_t i = 0; i < before->num_next; ++i) {
+        opal_process_name_t name = before->notes[i].name;
+
+        if (NULL == next_find(now->notes, now->num_next, name, i) && !is_member(comm, size, name)) {
+            *note++ = before->notes[i];
+        }
+    }
+    return note;
+}
+
+static note_t *inherit_dropped(note_t *note, const former_t *before, const note_t *inherited, size_t count)
+{
+    for (size_t i = before->num_next; i < before->num_next + before->num_dropped; ++i) {
+        if (NULL != next_find(inherited, count, before->notes[i].name, 0)) {
+            *note++ = before->notes[i];
+        }
+    }
+    return note;
+}
+
+static former_t *former_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm,
+                            const former_t *before)
+{
+    former_t *now = malloc(sizeof(*now) + most_notes(pml_comm, before) * sizeof(now->notes[0]));
+    const note_t *inherited;
+    size_t num_inherited;
+    note_t *note;
+
+    if (NULL != now) {
+        note = note_next(now->notes, pml_comm, comm);
+        now->num_next = (size_t) (note - now->notes);
+        inherited = note;
+        note = inherit_next(note, before, now, comm, pml_comm->size);
+        num_inherited = (size_t) (note - inherited);
+        now->num_next += num_inherited;
+        note = note_dropped(note, &pml_comm->matcher.all.unexpected, comm);
+        note = note_dropped(note, &pml_comm->matcher.internal, comm);
+        note = inherit_dropped(note, before, inherited, num_inherited);
+        now->num_dropped = (size_t) (note - now->notes) - now->num_next;
+    }
+    return now;
+}
+
+/* What was known before is read without the lock: only the one communicator that has the id changes it.
+ * Without memory a cancel of a send on it will be answered as if nobody had received the message. */
+void mca_pml_fastpath_former_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
+{
+    former_t *before;
+    former_t *now;
+
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    before = former_find(pml_comm->ctx);
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    now = former_new(pml_comm, comm, NULL == before ? &none : before);
+    if (NULL == now) {
+        return;
+    }
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    if (OPAL_SUCCESS != opal_hash_table_set_value_uint32(&mca_pml_fastpath.formers, pml_comm->ctx, now)) {
+        before = now;
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    free(before);
+}
+
+void mca_pml_fastpath_former_fini(void)
+{
+    uint32_t ctx;
+    void *former;
+    void *node;
+    int rc = opal_hash_table_get_first_key_uint32(&mca_pml_fastpath.formers, &ctx, &former, &node);
+
+    while (OPAL_SUCCESS == rc) {
+        free(former);
+        rc = opal_hash_table_get_next_key_uint32(&mca_pml_fastpath.formers, &ctx, &former, node, &node);
+    }
+    (void) opal_hash_table_remove_all(&mca_pml_fastpath.formers);
+}

@@ -1,0 +1,43 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What is remembered of communicators that were freed here: which messages had
+ * been matched by then. Their senders may still have them and cancel a send.
+ *
+ * Per id and process that sent something: the number of its next message, and
+ * of those before it the ones that nobody had received. It is forgotten when the
+ * same process has sent something on a later communicator with that id, or was
+ * a member of one, which it could not be while it had the earlier one. So the
+ * memory follows the number of ids and processes, not that of communicators.
+ */
+#ifndef MCA_PML_FASTPATH_FORMER_H
+#define MCA_PML_FASTPATH_FORMER_H
+
+#include "pml_fastpath_comm.h"
+
+BEGIN_C_DECLS
+
+/** All communicators of one id that were freed here. */
+typedef struct mca_pml_fastpath_former_t mca_pml_fastpath_former_t;
+
+/** A communicator is about to be freed. Its members' early messages have not been released. */
+void mca_pml_fastpath_former_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
+
+/** @return whether a communicator of that id was freed here. The PML is locked. */
+bool mca_pml_fastpath_former_is(uint32_t ctx);
+
+/**
+ * The answer to a CANCEL whose communicator was freed here. The PML is locked.
+ * @return whether the message that it names was, or will be, received by nobody
+ */
+bool mca_pml_fastpath_former_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel);
+
+/** Forget everything. */
+void mca_pml_fastpath_former_fini(void);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_FORMER_H */

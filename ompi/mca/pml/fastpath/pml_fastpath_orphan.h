@@ -1,0 +1,53 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What arrives for a communicator that this process does not have.
+ *
+ * A communicator is made known to us (add_comm) before the collective step that
+ * ends its creation, so no member sends on it before all members know it. What
+ * is left are two cases:
+ *
+ * - The communicator has not been made known yet: that of a job's start, which
+ *   others may leave earlier. Its messages wait here, in the order of arrival.
+ * - It has been freed here. Then nobody can receive the message any more, and
+ *   the id may soon mean another communicator: it is dropped at once, and a
+ *   CANCEL is answered from memory (pml_fastpath_former.h). All messages that
+ *   may legally be under way at this moment are those that are cancelled.
+ */
+#ifndef MCA_PML_FASTPATH_ORPHAN_H
+#define MCA_PML_FASTPATH_ORPHAN_H
+
+#include "pml_fastpath_comm.h"
+
+BEGIN_C_DECLS
+
+/**
+ * See to a MATCH, RNDV, RGET or CANCEL of a communicator that is not known here.
+ * Not to be called with a lock held.
+ *
+ * @return the communicator when it has become known meanwhile (then nothing has
+ *         been done), else NULL
+ */
+ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl,
+                                             const mca_btl_base_segment_t *segments, size_t num_segments);
+
+/** A communicator is known from now on: deliver what came before. */
+void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm);
+
+/**
+ * @return the communicator of that id if it is ready to receive, else NULL. While
+ *         an id is being agreed upon Open MPI lets it point to another communicator.
+ */
+static inline ompi_communicator_t *mca_pml_fastpath_known_comm(uint32_t ctx)
+{
+    ompi_communicator_t *comm = ompi_comm_lookup(ctx);
+
+    return NULL == comm || NULL == comm->c_pml_comm || mca_pml_fastpath_comm(comm)->ctx != ctx ? NULL : comm;
+}
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_ORPHAN_H */
