@@ -321,13 +321,13 @@ void mca_pml_fastpath_links_look(void)
     (void) OPAL_THREAD_ADD_FETCH32(&busy, -1);
 }
 
-void mca_pml_fastpath_link_leave(mca_pml_fastpath_peer_t *peer)
+static void leave(mca_pml_fastpath_peer_t *peer)
 {
     const mca_pml_fastpath_leave_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_LEAVE,
                                               .hdr_name = opal_proc_local_get()->proc_name};
 
     if (NULL == peer->endpoint || peer->left || hdr.hdr_name.jobid == peer->proc->super.proc_name.jobid) {
-        return; /* those of our own job end when we do */
+        return; /* the processes of our own job end when we do */
     }
     for (size_t i = 0; i < mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send); ++i) {
         mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&peer->endpoint->btl_send, i);
@@ -340,6 +340,22 @@ void mca_pml_fastpath_link_leave(mca_pml_fastpath_peer_t *peer)
             mca_pml_fastpath_control_send(peer, bml_btl->btl, &hdr, sizeof(hdr));
         }
     }
+}
+
+void mca_pml_fastpath_links_leave(void)
+{
+    mca_pml_fastpath_peer_t **peers;
+    size_t count;
+
+    if (OMPI_MPI_STATE_FINALIZE_STARTED > ompi_mpi_state) {
+        return;
+    }
+    count = peers_get(&peers);
+    for (size_t i = 0; i < count; ++i) {
+        leave(peers[i]);
+        OBJ_RELEASE(peers[i]);
+    }
+    free(peers);
 }
 
 void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr)

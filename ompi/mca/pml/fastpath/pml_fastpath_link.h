@@ -48,8 +48,11 @@ typedef struct mca_pml_fastpath_link_t {
 /** Called from progress every now and then: look at all links if it is time to. */
 void mca_pml_fastpath_links_look(void);
 
-/** Tell a peer of another job that we leave, so that the end of the connection does not surprise it. */
-void mca_pml_fastpath_link_leave(mca_pml_fastpath_peer_t *peer);
+/**
+ * If this process is about to end, tell those of other jobs that it is connected to, so that the end of
+ * the connections does not surprise them.
+ */
+void mca_pml_fastpath_links_leave(void);
 
 /** A LEAVE has come. */
 void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);

@@ -200,12 +200,8 @@ int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
 
 int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs)
 {
+    mca_pml_fastpath_links_leave();
     for (size_t i = 0; i < nprocs; ++i) {
-        mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_peer_find(procs[i]);
-
-        if (NULL != peer) {
-            mca_pml_fastpath_link_leave(peer);
-        }
         mca_pml_fastpath_peer_forget(procs[i]);
     }
     return mca_bml.bml_del_procs(nprocs, procs);
