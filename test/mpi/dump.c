@@ -4,10 +4,12 @@
  */
 
 /* The PML's dump, which a developer calls from a debugger, names the receives
- * that wait for messages and the messages that wait for receives. */
+ * that wait for messages and the messages that wait: for receives, for others before
+ * them, and for their communicator. */
 
 #include "ompi_config.h"
 
+#include "ompi/communicator/communicator.h"
 #include "ompi/mca/pml/pml.h"
 
 #include "support/fp_test.h"
@@ -110,6 +112,59 @@ static void sender(MPI_Comm comm)
     fp_free(buffer);
 }
 
+/* A communicator that the PML has not been told of, and one that has been made known anew, so that
+ * its first message never comes: rank 0 pretends. */
+static void lost_messages(void)
+{
+    static char text[1 << 16];
+    MPI_Comm unknown, behind;
+    char line[200];
+    void *known;
+
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &unknown));
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &behind));
+    if (0 == fp_rank) {
+        known = unknown->c_pml_comm;
+        unknown->c_pml_comm = NULL;
+        fp_recv(10, 1, TAG, 0, behind);
+        CHECK_INT(mca_pml.pml_add_comm(behind), OMPI_SUCCESS);
+        fp_signal(1, MPI_COMM_WORLD);
+        fp_await(1, MPI_COMM_WORLD);
+        dump(behind, text, sizeof(text));
+        has(text, "  rank 1: last sent 0, next expected 1, 2 early, 0 withdrawn\n");
+        has(text, "    early: tag 41 sequence 2, 27 bytes with its header\n");
+        has(text, "    early: tag 42 sequence 3, 28 bytes with its header\n");
+        has(text, "process: 2 orphans, 0 refused, 0 late, unexpected messages take 0 bytes, at most ");
+        snprintf(line, sizeof(line), "  orphan: message communicator %u source 1 tag 43 sequence 1, 29 bytes",
+                 (unsigned) unknown->c_contextid);
+        has(text, line);
+        snprintf(line, sizeof(line), "  orphan: message communicator %u source 1 tag 44 sequence 2, ",
+                 (unsigned) unknown->c_contextid);
+        has(text, line);
+        dump(unknown, text, sizeof(text)); /* says what it can */
+        has(text, "process: 2 orphans");
+        CHECK_INT(mca_pml.pml_add_comm(unknown), OMPI_SUCCESS);
+        OBJ_RELEASE(*(opal_object_t **) &known);
+        fp_recv(13, 1, TAG + 3, 0, unknown);
+        fp_recv(LARGE, 1, TAG + 4, 0, unknown);
+        dump(unknown, text, sizeof(text));
+        has(text, "process: 0 orphans");
+        has(text, " bytes of credit with it, ");
+    } else if (1 == fp_rank) {
+        fp_send(&fp_modes[FP_STANDARD], 10, 0, TAG, 0, behind);
+        fp_await(0, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], 11, 0, TAG + 1, 0, behind);
+        fp_send(&fp_modes[FP_STANDARD], 12, 0, TAG + 2, 0, behind);
+        fp_send(&fp_modes[FP_STANDARD], 13, 0, TAG + 3, 0, unknown);
+        fp_message_t large;
+        fp_isend(&large, &fp_modes[FP_STANDARD], LARGE, 0, TAG + 4, 0, unknown);
+        fp_signal(0, MPI_COMM_WORLD);
+        fp_wait_send(&large);
+    }
+    FP(MPI_Comm_free(&behind));
+    FP(MPI_Comm_free(&unknown));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
@@ -122,6 +177,8 @@ int main(int argc, char **argv)
     } else if (1 == fp_rank) {
         sender(comm);
     }
+    fp_case("messages that wait for others or for their communicator");
+    lost_messages(); /* with ids that were never used: what comes for a freed one does not wait */
     FP(MPI_Comm_free(&comm));
     return fp_finish();
 }

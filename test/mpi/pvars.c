@@ -5,22 +5,36 @@
 
 /* MPI_T performance variables of the queues, read while the queues are known. */
 
+#include "ompi_config.h"
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/mca/pml/pml.h"
+
 #include "support/fp_test.h"
 
-enum { TAG = 71, MESSAGES = 7, LENGTH = 100, RECEIVES = 5 };
+enum {
+    TAG = 71,
+    MESSAGES = 7,
+    LENGTH = 100,
+    RECEIVES = 5,
+    HEADER = 16,         /* bytes of an eager message's */
+    RECORD = 128,        /* bytes that a waiting message takes beside its data */
+    LIMIT = 16 << 20,    /* pml_fastpath_unexpected_limit */
+    COST = 160 + LENGTH, /* of that, for each message */
+};
 
 static MPI_T_pvar_session session;
 
 /* Reads the value for rank SRC of a variable that has one for each rank of COMM. */
-static unsigned long value_of(const char *name, MPI_Comm comm, int src)
+static unsigned long read_value(const char *name, int class, MPI_Comm comm, int src)
 {
     MPI_T_pvar_handle handle;
     MPI_Datatype type;
     unsigned long values[16] = {0};
-    int index, count, verbosity, class, bind, readonly, continuous, atomic;
+    int index, count, verbosity, found, bind, readonly, continuous, atomic;
 
-    FP(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_SIZE, &index));
-    FP(MPI_T_pvar_get_info(index, NULL, NULL, &verbosity, &class, &type, NULL, NULL, NULL, &bind, &readonly,
+    FP(MPI_T_pvar_get_index(name, class, &index));
+    FP(MPI_T_pvar_get_info(index, NULL, NULL, &verbosity, &found, &type, NULL, NULL, NULL, &bind, &readonly,
                            &continuous, &atomic));
     FP(MPI_T_pvar_handle_alloc(session, index, MPI_T_BIND_MPI_COMM == bind ? &comm : NULL, &handle, &count));
     CHECK_INT(count, MPI_T_BIND_MPI_COMM == bind ? fp_size : 1);
@@ -29,12 +43,96 @@ static unsigned long value_of(const char *name, MPI_Comm comm, int src)
     return MPI_UNSIGNED_LONG == type ? values[src] : ((unsigned *) values)[src];
 }
 
+static unsigned long value_of(const char *name, MPI_Comm comm, int src)
+{
+    return read_value(name, MPI_T_PVAR_CLASS_SIZE, comm, src);
+}
+
+static unsigned long credit_with(int dst)
+{
+    return read_value("pml_fastpath_credit", MPI_T_PVAR_CLASS_LEVEL, MPI_COMM_WORLD, dst);
+}
+
+static unsigned long most_kept(void)
+{
+    return read_value("pml_fastpath_kept_bytes_most", MPI_T_PVAR_CLASS_HIGHWATERMARK, MPI_COMM_WORLD, 0);
+}
+
 static void check(int src, unsigned long posted, unsigned long unexpected)
 {
     CHECK_INT(value_of("pml_fastpath_posted_recvq_length", MPI_COMM_WORLD, src), posted);
     CHECK_INT(value_of("pml_fastpath_unexpected_msgq_length", MPI_COMM_WORLD, src), unexpected);
     CHECK_INT(value_of("pml_fastpath_unexpected_msgq_bytes", MPI_COMM_WORLD, src), unexpected * LENGTH);
     CHECK_INT(value_of("pml_fastpath_refused_length", MPI_COMM_WORLD, 0), 0);
+    CHECK_INT(value_of("pml_fastpath_kept_bytes", MPI_COMM_WORLD, 0), unexpected * (RECORD + LENGTH));
+}
+
+/* One message that waits for one before it, and one whose communicator is not known: rank 1 pretends
+ * that its PML has just been told of the one, and not of the other. */
+static void early_and_orphans(void)
+{
+    MPI_Comm early, orphan;
+    opal_object_t *known[2];
+
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &early));
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &orphan));
+    if (0 == fp_rank) {
+        fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, 0, early);
+        fp_await(1, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, 1, early);
+        fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, 0, orphan);
+        fp_signal(1, MPI_COMM_WORLD);
+    } else if (1 == fp_rank) {
+        fp_recv(LENGTH, 0, TAG, 0, early);
+        known[0] = (opal_object_t *) early->c_pml_comm;
+        known[1] = (opal_object_t *) orphan->c_pml_comm;
+        CHECK_INT(mca_pml.pml_add_comm(early), OMPI_SUCCESS);
+        orphan->c_pml_comm = NULL;
+        fp_signal(0, MPI_COMM_WORLD);
+        fp_await(0, MPI_COMM_WORLD);
+        CHECK_INT(value_of("pml_fastpath_early_msgq_length", early, 0), 1);
+        CHECK_INT(value_of("pml_fastpath_early_msgq_bytes", early, 0), HEADER + LENGTH);
+        CHECK_INT(value_of("pml_fastpath_early_msgq_length", MPI_COMM_WORLD, 0), 0);
+        CHECK_INT(value_of("pml_fastpath_orphan_length", MPI_COMM_WORLD, 0), 1);
+        CHECK_INT(value_of("pml_fastpath_orphan_bytes", MPI_COMM_WORLD, 0), HEADER + LENGTH);
+        CHECK_INT(mca_pml.pml_add_comm(orphan), OMPI_SUCCESS);
+        fp_recv(LENGTH, 0, TAG, 0, orphan);
+        CHECK_INT(value_of("pml_fastpath_orphan_length", MPI_COMM_WORLD, 0), 0);
+        OBJ_RELEASE(known[0]);
+        OBJ_RELEASE(known[1]);
+    }
+    FP(MPI_Comm_free(&orphan));
+    FP(MPI_Comm_free(&early));
+}
+
+/* A message that comes after its communicator was freed. Its sender takes it back. */
+static void late(void)
+{
+    unsigned long value[2] = {0};
+    MPI_T_pvar_handle handle;
+    fp_message_t message;
+    MPI_Comm comm;
+    int index, count;
+
+    FP(MPI_T_pvar_get_index("pml_fastpath_late_messages", MPI_T_PVAR_CLASS_COUNTER, &index));
+    FP(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        fp_isend(&message, &fp_modes[FP_STANDARD], LENGTH, 1, TAG, 0, comm);
+        FP(MPI_Cancel(&message.request));
+        FP(MPI_Wait(&message.request, MPI_STATUS_IGNORE));
+        fp_free(message.buffer);
+        fp_signal(1, MPI_COMM_WORLD);
+    }
+    FP(MPI_Comm_free(&comm));
+    if (1 == fp_rank) {
+        fp_signal(0, MPI_COMM_WORLD);
+        fp_await(0, MPI_COMM_WORLD);
+        FP(MPI_T_pvar_read(session, handle, value));
+        CHECK_INT(value[0], 1);
+    }
+    FP(MPI_T_pvar_handle_free(session, &handle));
 }
 
 int main(int argc, char **argv)
@@ -46,9 +144,13 @@ int main(int argc, char **argv)
     FP(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
     FP(MPI_T_pvar_session_create(&session));
     if (0 == fp_rank) {
+        unsigned long credit = credit_with(1);
+
+        CHECK(LIMIT >= credit && LIMIT / 2 < credit);
         for (int i = 0; i < MESSAGES; i++) {
             fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, i, MPI_COMM_WORLD);
         }
+        CHECK_INT(credit_with(1), credit - MESSAGES * COST);
         fp_signal(1, MPI_COMM_WORLD);
         fp_await(1, MPI_COMM_WORLD);
         for (int i = 0; i < RECEIVES; i++) {
@@ -71,7 +173,12 @@ int main(int argc, char **argv)
             fp_recv(LENGTH, 0, TAG, i, MPI_COMM_WORLD);
         }
         check(0, 0, 0);
+        CHECK(most_kept() >= MESSAGES * (RECORD + LENGTH));
     }
+    fp_case("messages that wait for others or for their communicator");
+    early_and_orphans();
+    fp_case("messages that come late");
+    late();
     FP(MPI_T_pvar_session_free(&session));
     FP(MPI_T_finalize());
     return fp_finish();

@@ -22,6 +22,8 @@ static struct {
     opal_mutex_t lock; /* taken last: nothing is called while it is held */
     mca_pml_fastpath_match_link_t *free;
     chunk_t *chunks;
+    size_t kept; /* bytes in use, payloads included */
+    size_t most; /* that kept has been */
 } records;
 
 void mca_pml_fastpath_messages_init(void)
@@ -29,6 +31,8 @@ void mca_pml_fastpath_messages_init(void)
     OBJ_CONSTRUCT(&records.lock, opal_mutex_t);
     records.free = NULL;
     records.chunks = NULL;
+    records.kept = 0;
+    records.most = 0;
 }
 
 void mca_pml_fastpath_messages_fini(void)
@@ -62,7 +66,7 @@ static void records_grow(void)
     }
 }
 
-static mca_pml_fastpath_message_t *record_get(void)
+static mca_pml_fastpath_message_t *record_get(size_t payload)
 {
     mca_pml_fastpath_match_link_t *link;
 
@@ -73,6 +77,8 @@ static mca_pml_fastpath_message_t *record_get(void)
     link = records.free;
     if (OPAL_LIKELY(NULL != link)) {
         records.free = link->next;
+        records.kept += sizeof(mca_pml_fastpath_message_t) + payload;
+        records.most = records.kept > records.most ? records.kept : records.most;
     }
     OPAL_THREAD_UNLOCK(&records.lock);
     if (OPAL_UNLIKELY(NULL == link)) {
@@ -102,8 +108,8 @@ static void payload_copy(uint8_t *to, const mca_pml_fastpath_arrival_t *arrival)
 mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath_arrival_t *arrival,
                                                           uint32_t sequence)
 {
-    mca_pml_fastpath_message_t *message = record_get();
     size_t size = mca_pml_fastpath_arrival_payload(arrival);
+    mca_pml_fastpath_message_t *message = record_get(size);
 
     message->sequence = sequence;
     message->type = arrival->type;
@@ -149,10 +155,26 @@ void mca_pml_fastpath_message_arrival(mca_pml_fastpath_message_t *message, mca_b
     arrival->skip = 0;
 }
 
+size_t mca_pml_fastpath_messages_kept(size_t *most)
+{
+    size_t kept;
+
+    OPAL_THREAD_LOCK(&records.lock);
+    kept = records.kept;
+    if (NULL != most) {
+        *most = records.most;
+    }
+    OPAL_THREAD_UNLOCK(&records.lock);
+    return kept;
+}
+
 void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message)
 {
+    size_t payload = mca_pml_fastpath_message_payload(message);
+
     free(message->payload);
     OPAL_THREAD_LOCK(&records.lock);
+    records.kept -= sizeof(*message) + payload;
     record_push(message);
     OPAL_THREAD_UNLOCK(&records.lock);
 }

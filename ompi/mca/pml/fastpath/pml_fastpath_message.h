@@ -119,6 +119,9 @@ static inline size_t mca_pml_fastpath_message_payload(const mca_pml_fastpath_mes
 void mca_pml_fastpath_messages_init(void);
 void mca_pml_fastpath_messages_fini(void);
 
+/** @return bytes of memory that kept messages take now; in most, if not NULL, the most there have been */
+size_t mca_pml_fastpath_messages_kept(size_t *most);
+
 /** Keep what arrived. Does not return when memory is short: the message would be lost. */
 mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath_arrival_t *arrival,
                                                           uint32_t sequence);

@@ -4,8 +4,8 @@
  */
 /**
  * @file
- * MPI_T performance variables. The queues are walked when somebody asks: nothing
- * is counted for them on the data path.
+ * MPI_T performance variables. The queues are walked when somebody asks: only the
+ * memory of unexpected messages is counted as they come and go.
  */
 #include "ompi_config.h"
 
@@ -66,11 +66,95 @@ static int get_unexpected(const mca_base_pvar_t *pvar, void *value, void *comm)
     return OMPI_SUCCESS;
 }
 
+static int get_early(const mca_base_pvar_t *pvar, void *value, void *comm)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    bool bytes = MCA_BASE_VAR_TYPE_UNSIGNED_LONG == pvar->type;
+
+    memset(value, 0, (size_t) pml_comm->size * (bytes ? sizeof(unsigned long) : sizeof(unsigned)));
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    for (int rank = 0; rank < pml_comm->size; ++rank) {
+        mca_pml_fastpath_parked_t *parked;
+
+        if (NULL == pml_comm->members[rank]) {
+            continue;
+        }
+        OPAL_LIST_FOREACH(parked, &pml_comm->members[rank]->early, mca_pml_fastpath_parked_t)
+        {
+            if (bytes) {
+                ((unsigned long *) value)[rank] += parked->size;
+            } else {
+                ++((unsigned *) value)[rank];
+            }
+        }
+    }
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    return OMPI_SUCCESS;
+}
+
+static int get_credit(const mca_base_pvar_t *pvar, void *value, void *comm)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+
+    (void) pvar;
+    for (int rank = 0; rank < pml_comm->size; ++rank) {
+        const mca_pml_fastpath_member_t *member = pml_comm->members[rank];
+        int64_t credit =
+            NULL == member || NULL == member->peer ? (int64_t) mca_pml_fastpath.window : member->peer->credit;
+
+        credit = 0 == mca_pml_fastpath.window ? INT64_MAX : credit;
+        ((unsigned long *) value)[rank] = 0 < credit ? (unsigned long) credit : 0;
+    }
+    return OMPI_SUCCESS;
+}
+
 static int get_refused(const mca_base_pvar_t *pvar, void *value, void *object)
 {
     (void) pvar;
     (void) object;
     *(unsigned *) value = (unsigned) mca_pml_fastpath.num_retries;
+    return OMPI_SUCCESS;
+}
+
+static int get_kept(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    size_t most = 0;
+    size_t kept = mca_pml_fastpath.enabled ? mca_pml_fastpath_messages_kept(&most) : 0;
+
+    (void) object;
+    *(unsigned long *) value = mca_base_pvar_is_watermark(pvar) ? most : kept;
+    return OMPI_SUCCESS;
+}
+
+static int get_orphans(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    mca_pml_fastpath_parked_t *parked;
+    unsigned long bytes = 0;
+    unsigned length = 0;
+
+    (void) object;
+    if (mca_pml_fastpath.enabled) {
+        OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+        OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+        {
+            ++length;
+            bytes += parked->size;
+        }
+        OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    }
+    if (MCA_BASE_VAR_TYPE_UNSIGNED_LONG == pvar->type) {
+        *(unsigned long *) value = bytes;
+    } else {
+        *(unsigned *) value = length;
+    }
+    return OMPI_SUCCESS;
+}
+
+static int get_late(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    (void) pvar;
+    (void) object;
+    *(unsigned long *) value = mca_pml_fastpath.late;
     return OMPI_SUCCESS;
 }
 
@@ -84,31 +168,52 @@ static int per_rank(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *co
     return OMPI_SUCCESS;
 }
 
+#define UINT  MCA_BASE_VAR_TYPE_UNSIGNED_INT
+#define ULONG MCA_BASE_VAR_TYPE_UNSIGNED_LONG
+
 static const struct {
     const char *name;
     const char *text;
+    int class;
     mca_base_var_type_t type;
     int bind;
     mca_base_get_value_fn_t get;
-    mca_base_notify_fn_t notify;
 } pvars[] = {
     {"posted_recvq_length", "Receives posted for each peer of a communicator and not matched",
-     MCA_BASE_VAR_TYPE_UNSIGNED_INT, MPI_T_BIND_MPI_COMM, get_posted, per_rank},
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, get_posted},
     {"unexpected_msgq_length", "Messages from each peer of a communicator that no receive has matched",
-     MCA_BASE_VAR_TYPE_UNSIGNED_INT, MPI_T_BIND_MPI_COMM, get_unexpected, per_rank},
-    {"unexpected_msgq_bytes", "Bytes of data that these messages keep here", MCA_BASE_VAR_TYPE_UNSIGNED_LONG,
-     MPI_T_BIND_MPI_COMM, get_unexpected, per_rank},
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, get_unexpected},
+    {"unexpected_msgq_bytes", "Bytes of data that these messages keep here", MPI_T_PVAR_CLASS_SIZE, ULONG,
+     MPI_T_BIND_MPI_COMM, get_unexpected},
+    {"early_msgq_length", "Messages from each peer of a communicator that wait for an earlier one",
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, get_early},
+    {"early_msgq_bytes", "Bytes that these messages take, headers included", MPI_T_PVAR_CLASS_SIZE, ULONG,
+     MPI_T_BIND_MPI_COMM, get_early},
+    {"credit", "Bytes that may be sent to each peer of a communicator before it has asked for them",
+     MPI_T_PVAR_CLASS_LEVEL, ULONG, MPI_T_BIND_MPI_COMM, get_credit},
+    {"kept_bytes", "Memory that the unexpected messages of all communicators take, records included",
+     MPI_T_PVAR_CLASS_SIZE, ULONG, MPI_T_BIND_NO_OBJECT, get_kept},
+    {"kept_bytes_most", "The most that kept_bytes has been", MPI_T_PVAR_CLASS_HIGHWATERMARK, ULONG,
+     MPI_T_BIND_NO_OBJECT, get_kept},
+    {"orphan_length", "Messages of communicators that this process does not know yet", MPI_T_PVAR_CLASS_SIZE,
+     UINT, MPI_T_BIND_NO_OBJECT, get_orphans},
+    {"orphan_bytes", "Bytes that these messages take, headers included", MPI_T_PVAR_CLASS_SIZE, ULONG,
+     MPI_T_BIND_NO_OBJECT, get_orphans},
+    {"late_messages", "Messages that were dropped because their communicator had been freed here",
+     MPI_T_PVAR_CLASS_COUNTER, ULONG, MPI_T_BIND_NO_OBJECT, get_late},
     {"refused_length", "Messages of this process that wait until a transport has room for them",
-     MCA_BASE_VAR_TYPE_UNSIGNED_INT, MPI_T_BIND_NO_OBJECT, get_refused, NULL},
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_NO_OBJECT, get_refused},
 };
 _Static_assert(sizeof(unsigned long) == sizeof(size_t), "bytes are counted in size_t");
 
 void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)
 {
     for (size_t i = 0; i < sizeof(pvars) / sizeof(pvars[0]); ++i) {
+        bool bound = MPI_T_BIND_MPI_COMM == pvars[i].bind;
+
         (void) mca_base_component_pvar_register(component, pvars[i].name, pvars[i].text, OPAL_INFO_LVL_4,
-                                                MPI_T_PVAR_CLASS_SIZE, pvars[i].type, NULL, pvars[i].bind,
+                                                pvars[i].class, pvars[i].type, NULL, pvars[i].bind,
                                                 MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-                                                pvars[i].get, NULL, pvars[i].notify, NULL);
+                                                pvars[i].get, NULL, bound ? per_rank : NULL, NULL);
     }
 }
