@@ -108,7 +108,9 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_rndv.hdr_src_req = (uint64_t) (uintptr_t) req;
     hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;
-    memcpy(hdr + 1, req->req_get_handle, handle_size);
+    if (0 < handle_size) {
+        memcpy(hdr + 1, req->req_get_handle, handle_size);
+    }
     descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
     descriptor->des_cbdata = NULL;
     return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_RGET);
