@@ -168,6 +168,171 @@ static void persistent(size_t length)
     }
 }
 
+static bool was_cancelled(const MPI_Status *status)
+{
+    int flag;
+
+    FP(MPI_Test_cancelled(status, &flag));
+    return flag;
+}
+
+/* Cancelling again changes nothing, before the answer and after it. */
+static void again_and_again(const fp_mode_t *mode, size_t length)
+{
+    if (0 == fp_rank) {
+        void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, 8));
+        MPI_Request request;
+        MPI_Status status;
+        int flag = 0;
+
+        FP(mode->isend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+        FP(MPI_Cancel(&request));
+        FP(MPI_Cancel(&request));
+        while (!flag) {
+            FP(MPI_Request_get_status(request, &flag, &status));
+        }
+        CHECK(was_cancelled(&status));
+        FP(MPI_Cancel(&request));
+        FP(MPI_Wait(&request, &status));
+        CHECK(was_cancelled(&status));
+        fp_free(buffer);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* To oneself: the message waits in the same process. */
+static void to_self(const fp_mode_t *mode, size_t length)
+{
+    void *buffer = fp_alloc_filled(length, fp_key(fp_rank, fp_rank, TAG, 9));
+    MPI_Request request;
+    int flag;
+
+    FP(mode->isend(buffer, (int) length, MPI_BYTE, fp_rank, TAG, MPI_COMM_WORLD, &request));
+    CHECK(cancel(&request));
+    FP(MPI_Iprobe(fp_rank, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    fp_free(buffer);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Every third of many is cancelled, and all are waited for by one of the calls for many requests. */
+static void among_others(const fp_mode_t *mode, size_t length, int way)
+{
+    enum { COUNT = 12 };
+    MPI_Request requests[COUNT];
+    MPI_Status statuses[COUNT], some[COUNT];
+    int indices[COUNT], left = COUNT, count, index, flag;
+    void *buffers[COUNT];
+
+    if (1 == fp_rank) {
+        fp_await(0, MPI_COMM_WORLD);
+        for (int i = 0; i < COUNT; i++) {
+            if (1 != i % 3) {
+                fp_recv(length, 0, TAG, i, MPI_COMM_WORLD);
+            }
+        }
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        return;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        buffers[i] = fp_alloc_filled(length, fp_key(0, 1, TAG, i));
+        FP(mode->isend(buffers[i], (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[i]));
+    }
+    for (int i = 1; i < COUNT; i += 3) {
+        FP(MPI_Cancel(&requests[i]));
+    }
+    for (int i = 1; i < COUNT; i += 3) { /* the others may be received from now on */
+        for (flag = 0; !flag;) {
+            FP(MPI_Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE));
+        }
+    }
+    fp_signal(1, MPI_COMM_WORLD);
+    if (0 == way) {
+        FP(MPI_Waitall(COUNT, requests, statuses));
+        left = 0;
+    }
+    while (0 < left) {
+        count = 1;
+        if (1 == way) {
+            FP(MPI_Waitsome(COUNT, requests, &count, indices, some));
+        } else if (2 == way) {
+            FP(MPI_Testsome(COUNT, requests, &count, indices, some));
+        } else if (3 == way) {
+            FP(MPI_Waitany(COUNT, requests, &index, &some[0]));
+            indices[0] = index;
+        } else {
+            FP(MPI_Testany(COUNT, requests, &index, &flag, &some[0]));
+            indices[0] = index;
+            count = flag;
+        }
+        for (int i = 0; i < count; i++) {
+            statuses[indices[i]] = some[i];
+        }
+        left -= count;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_INT(was_cancelled(&statuses[i]), 1 == i % 3);
+        fp_free(buffers[i]);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD)); /* the attached buffer is free again */
+}
+
+/* The attached buffer has room for little more than one message: a cancelled one gives it back. */
+static void buffer_space(size_t length)
+{
+    int size = (int) length + MPI_BSEND_OVERHEAD + 200;
+    void *attached = malloc((size_t) size);
+    MPI_Request request;
+
+    FP(MPI_Buffer_attach(attached, size));
+    if (0 == fp_rank) {
+        void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, 10));
+
+        for (int i = 0; i < ROUNDS; i++) {
+            FP(MPI_Ibsend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+            CHECK(cancel(&request));
+        }
+        FP(MPI_Bsend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD));
+        fp_free(buffer);
+    } else {
+        fp_await(0, MPI_COMM_WORLD);
+        fp_recv(length, 0, TAG, 10, MPI_COMM_WORLD);
+    }
+    if (0 == fp_rank) {
+        fp_signal(1, MPI_COMM_WORLD);
+    }
+    FP(MPI_Buffer_detach(&attached, &size));
+    free(attached);
+}
+
+/* Matched, but the data is still to come: neither side can take it back. */
+static void incomplete(size_t length)
+{
+    MPI_Request request;
+    MPI_Status status;
+
+    if (0 == fp_rank) {
+        void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, 11));
+
+        FP(MPI_Issend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+        fp_await(1, MPI_COMM_WORLD); /* behind the receiver's first answer */
+        CHECK(!cancel(&request));
+        fp_free(buffer);
+    } else {
+        unsigned char *buffer = fp_alloc(length);
+
+        FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        FP(MPI_Irecv(buffer, (int) length, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request));
+        FP(MPI_Cancel(&request));
+        fp_signal(0, MPI_COMM_WORLD);
+        FP(MPI_Wait(&request, &status));
+        CHECK(!was_cancelled(&status));
+        CHECK_STATUS(&status, 0, TAG, length);
+        CHECK_DATA(buffer, length, fp_key(0, 1, TAG, 11));
+        fp_free(buffer);
+    }
+}
+
 static void one_length(size_t length)
 {
     for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
@@ -179,18 +344,28 @@ static void one_length(size_t length)
         unmatched(mode, length, true);
         fp_case("matched %s of %zu bytes", mode->name, length);
         matched(mode, length);
+        fp_case("again and again, %s of %zu bytes", mode->name, length);
+        again_and_again(mode, length);
+        fp_case("%s of %zu bytes to oneself", mode->name, length);
+        to_self(mode, length);
+        for (int way = 0; way < 5; way++) {
+            fp_case("among others, %s of %zu bytes, way %d", mode->name, length, way);
+            among_others(mode, length, way);
+        }
         fp_case("race of %s with %zu bytes", mode->name, length);
         race(mode, length);
     }
     fp_case("from the middle, %zu bytes", length);
     from_the_middle(length);
+    fp_case("incomplete, %zu bytes", length);
+    incomplete(length);
     fp_case("persistent, %zu bytes", length);
     persistent(length);
 }
 
 int main(int argc, char **argv)
 {
-    enum { ATTACHED = 4 << 20 };
+    enum { ATTACHED = 16 << 20 };
     void *attached = malloc(ATTACHED);
     int size;
 
@@ -203,6 +378,10 @@ int main(int argc, char **argv)
             }
         }
         FP(MPI_Buffer_detach(&attached, &size));
+        for (int i = 0; i < fp_few_size_count; i++) {
+            fp_case("space in the attached buffer, %zu bytes", fp_few_sizes[i]);
+            buffer_space(fp_few_sizes[i]);
+        }
     }
     free(attached);
     return fp_finish();
