@@ -54,13 +54,15 @@ static inline void fixture_open(fixture_t *f, uint32_t depth, uint32_t start)
                                                    .eager_count = 16,
                                                    .eager_size = 4096,
                                                    .max_count = 2,
-                                                   .max_size = 8192};
+                                                   .max_size = 8192,
+                                                   .ring_depth = 8,
+                                                   .late_peers = 4};
 
     if (0 != mca_btl_fastsm_layout(&params, &f->layout)) {
         abort();
     }
-    f->segment = (char *) mmap(NULL, f->layout.total, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    f->segment =
+        (char *) mmap(NULL, f->layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (MAP_FAILED == (void *) f->segment) {
         abort();
     }

@@ -35,6 +35,8 @@ static const mca_btl_fastsm_layout_params_t usual = {
     .eager_size = 4096,
     .max_count = 16,
     .max_size = 32768,
+    .ring_depth = 32,
+    .late_peers = 512,
 };
 
 /* The published formula, written down a second time: docs/shared-layout.md. */
@@ -42,7 +44,8 @@ static uint64_t model(const mca_btl_fastsm_layout_params_t *p)
 {
     const uint64_t page = 4096, n = p->n_local;
     uint64_t bells = (n * p->bell_stride + 63) / 64 * 64;
-    uint64_t control = (128 + bells + 64 * n + page - 1) / page * page;
+    uint64_t ring = 192 + 64 * (uint64_t) p->ring_depth + (32 * (uint64_t) p->late_peers + 63) / 64 * 64;
+    uint64_t control = (128 + ring + bells + 64 * n + page - 1) / page * page;
     uint64_t fifos = (64 * n * p->fifo_depth + page - 1) / page * page;
     uint64_t eager = (1024 + (uint64_t) p->eager_count * p->eager_size + page - 1) / page * page;
     uint64_t max = (1024 + (uint64_t) p->max_count * p->max_size + page - 1) / page * page;
@@ -55,6 +58,7 @@ static void test_model(void **state)
     static const uint32_t counts[] = {1, 2, 3, 7, 8, 63, 64, 65, 128, 1000, 1024, 100000};
     static const uint32_t depths[] = {8, 16, 32, 64, 128};
     static const uint32_t strides[] = {1, 2, 8, 64};
+    static const uint32_t late[] = {0, 1, 54, 55, 65535};
 
     (void) state;
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); ++c) {
@@ -68,6 +72,8 @@ static void test_model(void **state)
                 params.bell_stride = strides[s];
                 params.eager_size = 64 * (1 + c);
                 params.max_count = (uint32_t) c;
+                params.ring_depth = 2u << c;
+                params.late_peers = late[(c + d + s) % (sizeof(late) / sizeof(late[0]))];
                 assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
                 assert_int_equal(model(&params), layout.total);
                 assert_memory_equal(&params, &layout.params, sizeof(params));
@@ -82,12 +88,15 @@ static void test_defaults_to_the_byte(void **state)
 
     (void) state;
     assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
-    assert_int_equal(128, layout.bells);
-    assert_int_equal(192, layout.read_pos);
-    assert_int_equal(4096, layout.fifos);
-    assert_int_equal(4096 + 4 * 8192 + 1024, layout.eager_pool);
-    assert_int_equal(4096 + 4 * 8192 + 64 * 4096 + 4096 + 1024, layout.max_pool);
-    assert_int_equal(4096 + 4 * 8192 + 64 * 4096 + 4096 + 16 * 32768 + 4096, layout.total);
+    assert_int_equal(128, layout.ring_ctl);
+    assert_int_equal(320, layout.ring);
+    assert_int_equal(320 + 32 * 64, layout.admissions);
+    assert_int_equal(320 + 32 * 64 + 512 * 32, layout.bells);
+    assert_int_equal(320 + 32 * 64 + 512 * 32 + 64, layout.read_pos);
+    assert_int_equal(20480, layout.fifos);
+    assert_int_equal(20480 + 4 * 8192 + 1024, layout.eager_pool);
+    assert_int_equal(20480 + 4 * 8192 + 64 * 4096 + 4096 + 1024, layout.max_pool);
+    assert_int_equal(20480 + 4 * 8192 + 64 * 4096 + 4096 + 16 * 32768 + 4096, layout.total);
 }
 
 static void test_file_has_the_model_length(void **state)
@@ -110,8 +119,8 @@ static void test_file_has_the_model_length(void **state)
 }
 
 /* Marks [offset, offset + length) as `who`'s; fails when somebody else's byte is among them. */
-static void claim(uint8_t *owner, const mca_btl_fastsm_layout_t *layout, uint64_t offset,
-                  uint64_t length, uint8_t who)
+static void claim(uint8_t *owner, const mca_btl_fastsm_layout_t *layout, uint64_t offset, uint64_t length,
+                  uint8_t who)
 {
     assert_true(offset + length <= layout->total);
     for (uint64_t i = offset; i < offset + length; ++i) {
@@ -120,7 +129,7 @@ static void claim(uint8_t *owner, const mca_btl_fastsm_layout_t *layout, uint64_
     }
 }
 
-static void check_no_overlap(uint32_t n_local, uint32_t stride)
+static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t late_peers)
 {
     mca_btl_fastsm_layout_params_t params = usual;
     mca_btl_fastsm_layout_t layout;
@@ -128,11 +137,22 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride)
 
     params.n_local = n_local;
     params.bell_stride = stride;
+    params.late_peers = late_peers;
     assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
     owner = (uint8_t *) calloc(1, layout.total);
     assert_non_null(owner);
 
     claim(owner, &layout, 0, sizeof(mca_btl_fastsm_segment_hdr_t), 1);
+    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, write_pos), 4, 7);
+    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, read_pos), 4, 8);
+    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, owner), 4, 9);
+    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, admitted), 4, 9);
+    claim(owner, &layout, layout.ring, (uint64_t) params.ring_depth * 64, 10);
+    assert_int_equal(0, layout.ring_ctl % 64);
+    assert_int_equal(0, layout.ring % 64);
+    for (uint32_t i = 0; i < params.late_peers; ++i) {
+        claim(owner, &layout, mca_btl_fastsm_layout_admission(&layout, i), 32, 11);
+    }
     for (uint32_t i = 0; i < n_local; ++i) {
         const uint64_t fifo = mca_btl_fastsm_layout_fifo(&layout, i);
 
@@ -165,13 +185,13 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride)
 static void test_no_overlap(void **state)
 {
     (void) state;
-    check_no_overlap(1, 1);
-    check_no_overlap(2, 1);
-    check_no_overlap(9, 1);
-    check_no_overlap(64, 1);
-    check_no_overlap(65, 1);
-    check_no_overlap(5, 64);
-    check_no_overlap(130, 8);
+    check_no_overlap(1, 1, 512);
+    check_no_overlap(2, 1, 0);
+    check_no_overlap(9, 1, 1);
+    check_no_overlap(64, 1, 512);
+    check_no_overlap(65, 1, 511);
+    check_no_overlap(5, 64, 3);
+    check_no_overlap(130, 8, 512);
 }
 
 static void refused(mca_btl_fastsm_layout_params_t params)
@@ -184,11 +204,11 @@ static void refused(mca_btl_fastsm_layout_params_t params)
     assert_memory_equal(&before, &layout, sizeof(layout));
 }
 
-#define REFUSED(member, bad_value)                  \
-    do {                                            \
-        mca_btl_fastsm_layout_params_t bad = usual; \
-        bad.member = (bad_value);                   \
-        refused(bad);                               \
+#define REFUSED(member, bad_value)                                                                           \
+    do {                                                                                                     \
+        mca_btl_fastsm_layout_params_t bad = usual;                                                          \
+        bad.member = (bad_value);                                                                            \
+        refused(bad);                                                                                        \
     } while (0)
 
 static void test_bad_parameters(void **state)
@@ -207,6 +227,11 @@ static void test_bad_parameters(void **state)
     REFUSED(bell_stride, 8192);
     REFUSED(eager_size, 100);
     REFUSED(max_size, 1);
+    REFUSED(ring_depth, 0);
+    REFUSED(ring_depth, 1);
+    REFUSED(ring_depth, 33);
+    REFUSED(ring_depth, 8192);
+    REFUSED(late_peers, 65536);
 
     huge.max_count = UINT32_MAX;
     huge.max_size = UINT32_MAX & ~UINT32_C(63);
@@ -241,6 +266,9 @@ static void test_sizes_of_shared_structs(void **state)
     assert_int_equal(64, sizeof(mca_btl_fastsm_read_pos_t));
     assert_int_equal(128, sizeof(mca_btl_fastsm_segment_hdr_t));
     assert_int_equal(16, sizeof(mca_btl_fastsm_pool_ref_t));
+    assert_int_equal(192, sizeof(mca_btl_fastsm_ring_ctl_t));
+    assert_int_equal(32, sizeof(mca_btl_fastsm_admission_t));
+    assert_int_equal(16, offsetof(mca_btl_fastsm_slot_t, u.ring.data));
     assert_int_equal(8, offsetof(mca_btl_fastsm_slot_t, u.head.data));
     assert_int_equal(4, offsetof(mca_btl_fastsm_slot_t, u.cont.data));
 }

@@ -31,6 +31,7 @@
 #include "btl_fastsm_ext.h"
 #include "btl_fastsm_fifo.h"
 #include "btl_fastsm_layout.h"
+#include "btl_fastsm_ring.h"
 
 BEGIN_C_DECLS
 
@@ -75,6 +76,7 @@ typedef struct mca_btl_fastsm_frag_t {
     void *buffer;                               /**< begin of its buffer */
     uint64_t offset;                            /**< of the buffer in our segment; not for SMALL */
     uint32_t position;                          /**< in flight: the slot that refers to it */
+    uint32_t sent;                              /**< pending: bytes that have left already, in pieces */
     mca_btl_fastsm_frag_class_t frag_class;
     mca_btl_base_tag_t tag; /**< pending: to be sent with this tag */
 } mca_btl_fastsm_frag_t;
@@ -137,12 +139,52 @@ struct mca_btl_base_endpoint_t {
     mca_btl_fastsm_layout_t layout; /**< of its segment */
     char *base;                     /**< its segment in our address space */
     size_t size;                    /**< bytes mapped */
+    ino_t inode;                    /**< of its segment */
+    int fd;                         /**< of its segment, in that process */
     pid_t pid;
     uint64_t nonce_address; /**< of its nonce in its private memory */
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
     mca_btl_fastsm_get_state_t get_state;
     opal_proc_t *proc;
+
+    struct mca_btl_fastsm_late_t *late; /**< the rest of a late peer; NULL for a local one */
 };
+
+/**
+ * A late peer: a process of another job on this node.  It has no FIFO: its
+ * messages come through our ring, and ours go through its ring.  `out` of its
+ * endpoint has no slots, so that the short ways of sending find no room there
+ * and need no test of their own.  All late peers are on component.late_list.
+ */
+typedef struct mca_btl_fastsm_late_t {
+    opal_list_item_t super;
+    mca_btl_base_endpoint_t endpoint;
+    uint32_t users; /**< times that add_procs has given it out */
+
+    /* how we receive from it: protected by component.late_lock */
+    uint32_t admission; /**< the id that we gave it; 0: none any more */
+    bool gone;          /**< its process has ended; what it sent before is still there */
+    uint32_t gone_pos;  /**< then: what it sent is before this position of our ring */
+
+    /* a message that comes in pieces: touched only by the thread that consumes our ring */
+    _Alignas(16) char pieces[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
+    size_t pieces_length; /**< bytes so far */
+
+    /* how we send to it: protected by the endpoint's lock */
+    fastsm_ring_sender_t ring;             /**< its ring */
+    mca_btl_fastsm_admission_t *our_entry; /**< where it admitted us; NULL: not found yet */
+    uint32_t our_admission;                /**< the id that it gave us */
+    uint32_t pieces_admission;             /**< the id under which we began to send a message in pieces */
+    bool parted;                           /**< its segment is unmapped, what we send is dropped */
+} mca_btl_fastsm_late_t;
+
+OBJ_CLASS_DECLARATION(mca_btl_fastsm_late_t);
+
+/** an admission as its owner sees it */
+typedef struct {
+    _Atomic(mca_btl_fastsm_late_t *) peer; /**< NULL: free */
+    uint32_t generation;                   /**< uses so far, 1 to 65535 and then 1 again */
+} mca_btl_fastsm_admitted_t;
 
 /**
  * What each process tells its peers.  Fixed-size fields only.
@@ -153,6 +195,8 @@ typedef struct {
     uint32_t local_index; /**< local rank */
     int32_t pid;          /**< in the PID namespace below */
     int32_t fd;           /**< of the segment, in that process */
+    uint32_t uid;         /**< effective user id */
+    uint32_t late_peers;  /**< how many it admits; 0: it talks to its own job only */
     uint32_t reserved;
     uint64_t total;         /**< length of the segment's file in bytes */
     uint64_t nonce_address; /**< of `nonce` in the process's private memory */
@@ -173,10 +217,12 @@ typedef struct {
     unsigned eager_buffers;
     unsigned max_buffers;
     unsigned poll_max;
+    unsigned ring_depth;
+    unsigned late_peers;
     bool single_copy;
 
     /* hot: receiving */
-    uint32_t n_local;     /**< processes of the job on this node */
+    uint32_t n_local;     /**< processes of our job on this node */
     uint32_t n_connected; /**< of them, peers that add_procs accepted */
     uint32_t n_recent;    /**< valid entries of `recent` */
     /** last senders, latest first; all peers, in any order, when they are that few */
@@ -185,11 +231,20 @@ typedef struct {
     _Atomic uint64_t *bell_expected;  /**< low bits of each read position, a byte per peer */
     uint32_t bells_skipped;           /**< calls of progress since the bells were looked at */
 
-    /* deferred work */
+    /* what progress does only when there is something to do */
     opal_mutex_t lock;         /**< protects the two lists and the counters */
     opal_list_t active;        /**< endpoints with pending or callback-wanting frags */
     opal_list_t done;          /**< frags that are sent and want their callback */
-    volatile int32_t deferred; /**< length of both: 0 means progress need not look */
+    volatile int32_t deferred; /**< length of both, and 1 for each late peer: 0 means nothing to do */
+
+    /* late peers */
+    fastsm_fifo_receiver_t ring;         /**< our ring; touched only by the thread that holds the next */
+    _Atomic int ring_consuming;          /**< as an endpoint's `consuming` */
+    opal_mutex_t late_lock;              /**< taken before any other lock of ours */
+    opal_list_t late_list;               /**< all late peers, also those that are gone */
+    mca_btl_fastsm_admitted_t *admitted; /**< late_peers of them */
+    uint32_t n_late;                     /**< late peers that are admitted */
+    uint32_t late_refused;               /**< late peers that could not be admitted */
 
     /* own segment */
     mca_mpool_fastsm_module_t *segment;
@@ -236,10 +291,14 @@ void mca_btl_fastsm_segment_release(void);
  * Opens a peer's segment, checks that it is what the peer announced, and maps it.
  *
  * @param modex     the peer's announcement
- * @param endpoint  base, size and layout are set on success only
+ * @param endpoint  base, size, inode and layout are set on success only; index is that of the peer
+ * @param why       on failure what was wrong, in words
  * @return          OPAL_SUCCESS or OPAL_ERR_UNREACH
  */
-int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint);
+int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint,
+                                  const char **why);
+/** Is the process that made a peer's segment still there? */
+bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint);
 
 /** Unmaps a peer's segment; does nothing when it is not mapped. */
 void mca_btl_fastsm_segment_detach(mca_btl_fastsm_endpoint_t *endpoint);
@@ -260,6 +319,59 @@ void mca_btl_fastsm_endpoints_fini(void);
  */
 int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
 void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
+
+/** Fetches what a process has published.  Returns OPAL_SUCCESS or OPAL_ERR_UNREACH. */
+int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex);
+/**
+ * Would both sides find each other under /proc and may they open what they
+ * find?  Symmetric in its arguments, so both come to the same answer.
+ */
+bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b);
+/** Makes an empty endpoint for the local or late peer with this index in its job. */
+void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint32_t index);
+void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint);
+/** Notes what its announcement says about a peer whose segment has been attached. */
+void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
+                                      const mca_btl_fastsm_modex_t *modex);
+/** Takes the endpoint off component.active.  Its frags are nobody's then. */
+void mca_btl_fastsm_deactivate(mca_btl_fastsm_endpoint_t *endpoint);
+
+/* ---- btl_fastsm_late.c ---- */
+
+/** Starts with no late peer.  Returns an OPAL error code. */
+int mca_btl_fastsm_late_init(void);
+/**
+ * Sends what is pending to late peers, for as long as they are there to take
+ * it, tells them that we leave, and frees what is known of them.  Open MPI
+ * 4.1 never calls del_procs for them.
+ */
+void mca_btl_fastsm_late_fini(void);
+/**
+ * Decides whether `proc`, a process of another job, is reachable, and admits it
+ * to our ring if so.
+ *
+ * @param endpoint  NULL when it is not reachable; the other side then finds so too
+ * @return          OPAL_SUCCESS in both cases; OPAL_ERR_OUT_OF_RESOURCE when the peer counts on
+ *                  us and we cannot admit it, which has been said then
+ */
+int mca_btl_fastsm_late_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
+/** Forgets the peer and frees its endpoint, when all who got it have said so. */
+void mca_btl_fastsm_late_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
+/** The late peer with this id, or NULL when it is not, or no longer, admitted. */
+mca_btl_fastsm_late_t *mca_btl_fastsm_late_find(uint32_t admission);
+/** mca_btl_fastsm_reclaim for all late peers. */
+void mca_btl_fastsm_late_reclaim(void);
+
+/* ---- btl_fastsm_late_send.c ---- */
+
+/** mca_btl_fastsm_post for a late peer.  When it returns false a part may have left: only the same frag
+ *  may be posted next. */
+bool mca_btl_fastsm_late_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                              mca_btl_base_tag_t tag, bool *in_flight);
+/** Could a message be posted now?  The endpoint's lock is held. */
+bool mca_btl_fastsm_late_room(mca_btl_fastsm_endpoint_t *endpoint);
+/** Has a late peer read the slot that refers to this frag, or will it never?  The lock is held. */
+bool mca_btl_fastsm_late_was_read(mca_btl_fastsm_late_t *late, const mca_btl_fastsm_frag_t *frag);
 
 /* ---- btl_fastsm_error.c ---- */
 
@@ -301,6 +413,9 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
 bool mca_btl_fastsm_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
                          mca_btl_base_tag_t tag, bool *in_flight);
 
+/** Keeps a posted frag until the peer is through with its buffer.  The endpoint's lock is held. */
+void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag);
+
 /**
  * Takes the frags that the peer is through with off endpoint->in_flight.
  * Those nobody waits for become free, the others go to component.done.
@@ -310,6 +425,12 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint);
 
 /** Has the callback of a frag that is sent called from progress. */
 void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag);
+
+/** Sends what is pending, in order, as far as there is room.  The endpoint's lock is held. */
+void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint);
+
+/** Appends a frag to those that wait for room.  The endpoint's lock is held. */
+void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag);
 
 /** Makes progress look after `endpoint` while something is deferred there.  Its lock is held. */
 void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint);

@@ -104,6 +104,25 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .value = 32,
      .min = 1,
      .max = 1u << 20},
+    {.name = "ring_depth",
+     .text = "Slots of the ring through which processes of other jobs on the node (MPI_Comm_spawn, "
+             "MPI_Comm_connect) send to a process; a slot takes a message of up to 48 bytes with its header",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_btl_fastsm_component.ring_depth,
+     .value = 32,
+     .min = MCA_BTL_FASTSM_RING_DEPTH_MIN,
+     .max = MCA_BTL_FASTSM_RING_DEPTH_MAX,
+     .power_of_two = true},
+    {.name = "late_peers",
+     .text = "Processes of other jobs on the node that a process may be connected with at a time.  With 0 "
+             "another BTL carries the messages between jobs",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_btl_fastsm_component.late_peers,
+     .value = 512,
+     .min = 0,
+     .max = MCA_BTL_FASTSM_LATE_PEERS_MAX},
     {.name = "single_copy",
      .text = "Whether large messages are read directly from the sender's memory where the "
              "kernel permits it.  Otherwise they are copied through the shared segment",
@@ -227,6 +246,8 @@ static int fastsm_open(void)
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->active, opal_list_t);
     OBJ_CONSTRUCT(&component->done, opal_list_t);
+    OBJ_CONSTRUCT(&component->late_lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&component->late_list, opal_list_t);
     return OPAL_SUCCESS;
 }
 
@@ -234,6 +255,8 @@ static int fastsm_close(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
+    OBJ_DESTRUCT(&component->late_list);
+    OBJ_DESTRUCT(&component->late_lock);
     OBJ_DESTRUCT(&component->done);
     OBJ_DESTRUCT(&component->active);
     OBJ_DESTRUCT(&component->lock);
@@ -254,6 +277,9 @@ static int start(void)
     }
     if (OPAL_SUCCESS == rc) {
         rc = mca_btl_fastsm_endpoints_init();
+    }
+    if (OPAL_SUCCESS == rc) {
+        rc = mca_btl_fastsm_late_init();
     }
     return rc;
 }
@@ -279,7 +305,7 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
     if (!component->named && !mca_btl_fastsm_pml_wanted()) {
         return NULL;
     }
-    if (0 >= opal_process_info.num_local_peers || 0 > opal_process_info.my_local_rank) {
+    if (0 > opal_process_info.num_local_peers || 0 > opal_process_info.my_local_rank) {
         return NULL;
     }
 

@@ -70,6 +70,8 @@ int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
     me->local_index = (uint32_t) opal_process_info.my_local_rank;
     me->pid = (int32_t) getpid();
     me->fd = -1;
+    me->uid = (uint32_t) geteuid();
+    me->late_peers = mca_btl_fastsm_component.late_peers;
     me->pid_ns = namespace_id("/proc/self/ns/pid");
     me->user_ns = namespace_id("/proc/self/ns/user");
     me->mnt_ns = namespace_id("/proc/self/ns/mnt");
@@ -80,29 +82,30 @@ int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
     return read_boot_id(me->boot_id);
 }
 
-/**
- * Would both sides find each other under /proc and may they open what they
- * find?  Symmetric in its arguments, so both come to the same answer.
- */
-static bool same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
+bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
 {
     return a->version == b->version && 0 != a->usable && 0 != b->usable && a->pid_ns == b->pid_ns
-           && a->user_ns == b->user_ns && a->mnt_ns == b->mnt_ns
+           && a->user_ns == b->user_ns && a->mnt_ns == b->mnt_ns && a->uid == b->uid
            && 0 == memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
 }
 
-static int construct_endpoint(mca_btl_fastsm_endpoint_t *endpoint, uint32_t index)
+void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint32_t index)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
+    memset(endpoint, 0, sizeof(*endpoint));
     endpoint->index = index;
     OBJ_CONSTRUCT(&endpoint->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&endpoint->pending, opal_list_t);
     OBJ_CONSTRUCT(&endpoint->in_flight, opal_list_t);
     OBJ_CONSTRUCT(&endpoint->active, mca_btl_fastsm_active_t);
     endpoint->active.endpoint = endpoint;
-    fastsm_fifo_receiver_init(&endpoint->in, component->base, &component->layout, index);
-    return OPAL_SUCCESS;
+}
+
+void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    OBJ_DESTRUCT(&endpoint->active);
+    OBJ_DESTRUCT(&endpoint->in_flight);
+    OBJ_DESTRUCT(&endpoint->pending);
+    OBJ_DESTRUCT(&endpoint->lock);
 }
 
 int mca_btl_fastsm_endpoints_init(void)
@@ -119,10 +122,10 @@ int mca_btl_fastsm_endpoints_init(void)
                                  component->n_local * sizeof(*component->peers))) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    memset(memory, 0, component->n_local * sizeof(*component->peers));
     component->peers = (mca_btl_fastsm_endpoint_t *) memory;
     for (uint32_t i = 0; i < component->n_local; ++i) {
-        construct_endpoint(&component->peers[i], i);
+        mca_btl_fastsm_endpoint_construct(&component->peers[i], i);
+        fastsm_fifo_receiver_init(&component->peers[i].in, component->base, &component->layout, i);
     }
     return OPAL_SUCCESS;
 }
@@ -135,10 +138,7 @@ void mca_btl_fastsm_endpoints_fini(void)
         mca_btl_fastsm_endpoint_t *endpoint = &component->peers[i];
 
         mca_btl_fastsm_endpoint_disconnect(endpoint);
-        OBJ_DESTRUCT(&endpoint->active);
-        OBJ_DESTRUCT(&endpoint->in_flight);
-        OBJ_DESTRUCT(&endpoint->pending);
-        OBJ_DESTRUCT(&endpoint->lock);
+        mca_btl_fastsm_endpoint_destruct(endpoint);
     }
     free(component->peers);
     component->peers = NULL;
@@ -146,7 +146,7 @@ void mca_btl_fastsm_endpoints_fini(void)
     component->bell_expected = NULL;
 }
 
-static int fetch_modex(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
+int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
 {
     void *data = NULL;
     size_t size = 0;
@@ -192,15 +192,28 @@ static void unlist_peer(const mca_btl_fastsm_endpoint_t *endpoint)
     }
 }
 
+void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
+                                      const mca_btl_fastsm_modex_t *modex)
+{
+    endpoint->proc = proc;
+    endpoint->pid = (pid_t) modex->pid;
+    endpoint->fd = modex->fd;
+    endpoint->nonce_address = modex->nonce_address;
+    memcpy(endpoint->nonce, modex->nonce, sizeof(endpoint->nonce));
+    endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
+}
+
 int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **result)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_fastsm_endpoint_t *endpoint;
     mca_btl_fastsm_modex_t modex;
+    const char *why;
     uint32_t write_pos;
 
     *result = NULL;
-    if (OPAL_SUCCESS != fetch_modex(proc, &modex) || !same_surroundings(&component->me, &modex)
+    if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(proc, &modex)
+        || !mca_btl_fastsm_same_surroundings(&component->me, &modex)
         || modex.local_index >= component->n_local || modex.local_index == component->me.local_index) {
         return OPAL_SUCCESS;
     }
@@ -210,15 +223,11 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
         *result = endpoint;
         return OPAL_SUCCESS;
     }
-    if (OPAL_SUCCESS != mca_btl_fastsm_segment_attach(&modex, endpoint)) {
+    if (OPAL_SUCCESS != mca_btl_fastsm_segment_attach(&modex, endpoint, &why)) {
         return OPAL_SUCCESS;
     }
 
-    endpoint->proc = proc;
-    endpoint->pid = (pid_t) modex.pid;
-    endpoint->nonce_address = modex.nonce_address;
-    memcpy(endpoint->nonce, modex.nonce, sizeof(endpoint->nonce));
-    endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
+    mca_btl_fastsm_endpoint_describe(endpoint, proc, &modex);
 
     /* a peer that was removed and comes back goes on where its FIFO stopped */
     write_pos = endpoint->out.write_pos;
@@ -241,13 +250,9 @@ static void drop_frags(opal_list_t *list)
     }
 }
 
-void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
+void mca_btl_fastsm_deactivate(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    if (!endpoint->connected) {
-        return;
-    }
 
     OPAL_THREAD_LOCK(&component->lock);
     if (endpoint->on_active) {
@@ -256,6 +261,14 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
         --component->deferred;
     }
     OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (!endpoint->connected) {
+        return;
+    }
+    mca_btl_fastsm_deactivate(endpoint);
 
     OPAL_THREAD_LOCK(&endpoint->lock);
     endpoint->connected = false;

@@ -31,7 +31,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 2u
+#define MCA_BTL_FASTSM_EXT_VERSION 3u
 
 /**
  * The extension: constant after the component's init, owned by the module.
@@ -44,7 +44,8 @@ typedef struct {
     /**
      * Says that a caller that knows fastsm is going to use it, so that it
      * accepts peers although the btl list does not name it.  To be called
-     * before the first btl_add_procs; calling it again does nothing.
+     * before the first btl_add_procs; calling it again does nothing.  Whoever
+     * does so asks refused() after adding processes of other jobs.
      */
     void (*confirm)(mca_btl_base_module_t *btl);
 
@@ -61,6 +62,13 @@ typedef struct {
      */
     int (*sendi)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, const void *header,
                  size_t header_size, const void *payload, size_t payload_size, mca_btl_base_tag_t tag);
+
+    /**
+     * How many processes of other jobs, since the start, fastsm should have
+     * served and could not.  A help text has then said why.  They believe
+     * that they are served, so talking to them another way is no remedy.
+     */
+    uint32_t (*refused)(mca_btl_base_module_t *btl);
 } mca_btl_fastsm_ext_t;
 
 /**

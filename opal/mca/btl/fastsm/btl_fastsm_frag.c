@@ -165,6 +165,7 @@ void mca_btl_fastsm_reclaim_all(void)
             OPAL_THREAD_UNLOCK(&endpoint->lock);
         }
     }
+    mca_btl_fastsm_late_reclaim();
 }
 
 static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,

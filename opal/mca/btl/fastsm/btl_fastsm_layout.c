@@ -25,7 +25,10 @@ static bool params_ok(const mca_btl_fastsm_layout_params_t *params)
     return 0 < params->n_local && is_power_of_two(params->fifo_depth)
            && MCA_BTL_FASTSM_DEPTH_MIN <= params->fifo_depth && params->fifo_depth <= MCA_BTL_FASTSM_DEPTH_MAX
            && is_power_of_two(params->bell_stride) && params->bell_stride <= MCA_BTL_FASTSM_PAGE
-           && 0 == params->eager_size % MCA_BTL_FASTSM_LINE && 0 == params->max_size % MCA_BTL_FASTSM_LINE;
+           && 0 == params->eager_size % MCA_BTL_FASTSM_LINE && 0 == params->max_size % MCA_BTL_FASTSM_LINE
+           && is_power_of_two(params->ring_depth) && MCA_BTL_FASTSM_RING_DEPTH_MIN <= params->ring_depth
+           && params->ring_depth <= MCA_BTL_FASTSM_RING_DEPTH_MAX
+           && params->late_peers <= MCA_BTL_FASTSM_LATE_PEERS_MAX;
 }
 
 int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_fastsm_layout_t *layout)
@@ -45,6 +48,15 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
     }
 
     offset = sizeof(mca_btl_fastsm_segment_hdr_t);
+
+    result.ring_ctl = offset;
+    offset += sizeof(mca_btl_fastsm_ring_ctl_t);
+
+    result.ring = offset;
+    offset += params->ring_depth * sizeof(mca_btl_fastsm_slot_t);
+
+    result.admissions = offset;
+    offset += round_up(params->late_peers * sizeof(mca_btl_fastsm_admission_t), MCA_BTL_FASTSM_LINE);
 
     /* whole lines of bells, so that they can be compared a line at a time */
     result.bells = offset;

@@ -13,11 +13,16 @@
  * and the pool from which the owner sends:
  *
  *     segment header
+ *     ring            positions and slots         written by late peers
+ *     admissions      one entry per late peer     written by the owner
  *     doorbells       one byte per local process  written by that process
  *     read positions  one word per local process  written by the owner
  *     FIFOs           one per local process       written by that process
  *     eager pool      buffers of one size         written by the owner
  *     max pool        buffers of a larger size    written by the owner
+ *
+ * A local process has a FIFO of its own.  A late peer, that is a process of
+ * another job, shares the ring with all other late peers.
  *
  * There are no pointers in here, only offsets from the segment's start.  The
  * allocator, the attach check, the tests and the documentation all use
@@ -49,16 +54,23 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 1u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 2u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** a doorbell holds 8 bits of a position, so a ring must be shorter than 256 slots */
 #define MCA_BTL_FASTSM_DEPTH_MIN 8u
 #define MCA_BTL_FASTSM_DEPTH_MAX 128u
 
+/** the ring's depth and the number of its senders are free within these */
+#define MCA_BTL_FASTSM_RING_DEPTH_MIN 2u
+#define MCA_BTL_FASTSM_RING_DEPTH_MAX 4096u
+#define MCA_BTL_FASTSM_LATE_PEERS_MAX 65535u
+
 /** user-visible bytes in the first and in each further slot of a message */
 #define MCA_BTL_FASTSM_HEAD_DATA 56u
 #define MCA_BTL_FASTSM_CONT_DATA 60u
+/** user-visible bytes in a slot of the ring */
+#define MCA_BTL_FASTSM_RING_DATA 48u
 
 /** what determines a segment's layout; all processes that talk agree on it */
 typedef struct {
@@ -69,6 +81,8 @@ typedef struct {
     uint32_t eager_size;  /**< bytes of an eager buffer, a multiple of a line */
     uint32_t max_count;   /**< buffers in the max pool */
     uint32_t max_size;    /**< bytes of a max buffer, a multiple of a line */
+    uint32_t ring_depth;  /**< slots of the ring, a power of two */
+    uint32_t late_peers;  /**< late peers that may be connected at a time, at most 65535 */
 } mca_btl_fastsm_layout_params_t;
 
 /** the first bytes of a segment; constant once the owner has published it */
@@ -81,10 +95,10 @@ typedef struct {
     uint32_t reserved;
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE]; /**< random, repeated in the modex */
     mca_btl_fastsm_layout_params_t params;
-    uint8_t padding[52];
+    uint8_t padding[44];
 } mca_btl_fastsm_segment_hdr_t;
 
-_Static_assert(sizeof(mca_btl_fastsm_layout_params_t) == 28, "layout parameters changed size");
+_Static_assert(sizeof(mca_btl_fastsm_layout_params_t) == 36, "layout parameters changed size");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, total) == 16, "segment header changed");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, nonce) == 32, "segment header changed");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, params) == 48, "segment header changed");
@@ -95,8 +109,9 @@ _Static_assert(sizeof(mca_btl_fastsm_segment_hdr_t) == 2 * MCA_BTL_FASTSM_LINE,
  * A slot: one line, first word always and only a sequence word.
  *
  * In the first slot of a message (head) the BTL's header and up to 56 bytes
- * follow, in each further one (cont) 60 bytes.  The word of the slot for
- * position p is p + 1 once the slot is filled.
+ * follow, in each further one (cont) 60 bytes.  In the ring each slot
+ * has a header, and 48 bytes follow it.  The word of the slot for position p
+ * is p + 1 once the slot is filled.
  */
 typedef struct {
     _Atomic uint32_t sequence;
@@ -110,6 +125,14 @@ typedef struct {
         struct {
             uint8_t data[MCA_BTL_FASTSM_CONT_DATA];
         } cont;
+        struct {
+            uint16_t length;    /**< bytes of the message in this slot */
+            uint8_t tag;        /**< active message tag */
+            uint8_t flags;      /**< 0, MCA_BTL_FASTSM_SLOT_POOL or MCA_BTL_FASTSM_SLOT_MORE */
+            uint32_t admission; /**< the sender's, which says who it is */
+            uint32_t reserved;
+            uint8_t data[MCA_BTL_FASTSM_RING_DATA];
+        } ring;
     } u;
 } mca_btl_fastsm_slot_t;
 
@@ -124,13 +147,18 @@ _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.tag) == 6, "slot header ch
 _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.flags) == 7, "slot header changed");
 _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.data) == 8, "slot header changed");
 _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.cont.data) == 4, "slot header changed");
+_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.admission) == 8, "slot header changed");
+_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.data) == 16, "slot header changed");
 
 /** the data is in the sender's pool, the slot holds a reference */
 #define MCA_BTL_FASTSM_SLOT_POOL 0x01u
 /** no message: skip `length` slots */
 #define MCA_BTL_FASTSM_SLOT_PAD 0x02u
 
-/** data of a head slot with MCA_BTL_FASTSM_SLOT_POOL: where the message is */
+/** in the ring: the message goes on in the sender's next slot */
+#define MCA_BTL_FASTSM_SLOT_MORE 0x04u
+
+/** data of a slot with MCA_BTL_FASTSM_SLOT_POOL: where the message is */
 typedef struct {
     uint64_t offset; /**< from the start of the sender's segment */
     uint32_t length; /**< bytes */
@@ -147,9 +175,45 @@ typedef struct {
 
 _Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == MCA_BTL_FASTSM_LINE, "a read position is one line");
 
+/** is the owner of a segment there? */
+enum {
+    MCA_BTL_FASTSM_OWNER_HERE = 0, /**< it reads its ring */
+    MCA_BTL_FASTSM_OWNER_LEFT = 1  /**< it has ended: it neither reads nor sends any more */
+};
+
+/** what goes before the slots of the ring: three lines, each with writers of its own */
+typedef struct {
+    _Atomic uint32_t write_pos; /**< slots claimed so far; senders, by compare-and-swap */
+    uint8_t padding1[MCA_BTL_FASTSM_LINE - sizeof(uint32_t)];
+    _Atomic uint32_t read_pos; /**< slots that the owner is through with; owner */
+    uint8_t padding2[MCA_BTL_FASTSM_LINE - sizeof(uint32_t)];
+    _Atomic uint32_t owner;    /**< MCA_BTL_FASTSM_OWNER_*; owner */
+    _Atomic uint32_t admitted; /**< admissions from this one on have never been used; owner */
+    uint8_t padding3[MCA_BTL_FASTSM_LINE - 2 * sizeof(uint32_t)];
+} mca_btl_fastsm_ring_ctl_t;
+
+_Static_assert(sizeof(mca_btl_fastsm_ring_ctl_t) == 3 * MCA_BTL_FASTSM_LINE,
+               "the ring's control is three lines");
+
+/**
+ * The admission of a late peer: where it learns that its owner knows it and
+ * by which id.  An id is never given twice within 65535 uses of an entry.
+ */
+typedef struct {
+    _Atomic uint32_t id; /**< generation << 16 | index of the entry; generation > 0.  0: nobody */
+    uint32_t reserved[3];
+    _Atomic uint64_t nonce[MCA_BTL_FASTSM_NONCE_SIZE / 8]; /**< whose it is */
+} mca_btl_fastsm_admission_t;
+
+_Static_assert(sizeof(mca_btl_fastsm_admission_t) == 32, "an admission is half a line");
+_Static_assert(2 == ATOMIC_LLONG_LOCK_FREE, "atomics between processes have to be lock-free");
+
 /** offsets of the regions of a segment, in bytes from its start */
 typedef struct {
     mca_btl_fastsm_layout_params_t params;
+    uint64_t ring_ctl;
+    uint64_t ring;
+    uint64_t admissions;
     uint64_t bells;
     uint64_t read_pos;
     uint64_t fifos;
@@ -167,6 +231,12 @@ typedef struct {
  *                would be longer than a file can be
  */
 int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_fastsm_layout_t *layout);
+
+/** offset of the admission with this index */
+static inline uint64_t mca_btl_fastsm_layout_admission(const mca_btl_fastsm_layout_t *layout, uint32_t index)
+{
+    return layout->admissions + (uint64_t) index * sizeof(mca_btl_fastsm_admission_t);
+}
 
 /** offset of the doorbell that local process `index` rings */
 static inline uint64_t mca_btl_fastsm_layout_bell(const mca_btl_fastsm_layout_t *layout, uint32_t index)

@@ -25,6 +25,7 @@ static int fastsm_finalize(mca_btl_base_module_t *btl);
 static int fastsm_register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t cbfunc);
 static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, int verbose);
 static void fastsm_confirm(mca_btl_base_module_t *btl);
+static uint32_t fastsm_refused(mca_btl_base_module_t *btl);
 
 mca_btl_fastsm_module_t mca_btl_fastsm_module = {
     .super =
@@ -49,6 +50,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .size = sizeof(mca_btl_fastsm_ext_t),
             .confirm = fastsm_confirm,
             .sendi = mca_btl_fastsm_sendi_plain,
+            .refused = fastsm_refused,
         },
 };
 
@@ -59,6 +61,12 @@ static void fastsm_confirm(mca_btl_base_module_t *btl)
 {
     (void) btl;
     mca_btl_fastsm_component.confirmed = true;
+}
+
+static uint32_t fastsm_refused(mca_btl_base_module_t *btl)
+{
+    (void) btl;
+    return mca_btl_fastsm_component.late_refused;
 }
 
 /**
@@ -79,12 +87,17 @@ static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
         if (!component->named && !component->confirmed) {
             continue;
         }
-        /* ourselves is btl/self's business; another job's processes have no FIFO here */
-        if (me == procs[i] || procs[i]->proc_name.jobid != me->proc_name.jobid
-            || !OPAL_PROC_ON_LOCAL_NODE(procs[i]->proc_flags)) {
+        if (me == procs[i]) {
+            continue; /* btl/self's business */
+        }
+        if (procs[i]->proc_name.jobid != me->proc_name.jobid) {
+            /* Open MPI's word on who is local is wrong between jobs */
+            rc = mca_btl_fastsm_late_connect(procs[i], &endpoints[i]);
+        } else if (OPAL_PROC_ON_LOCAL_NODE(procs[i]->proc_flags)) {
+            rc = mca_btl_fastsm_endpoint_connect(procs[i], &endpoints[i]);
+        } else {
             continue;
         }
-        rc = mca_btl_fastsm_endpoint_connect(procs[i], &endpoints[i]);
         if (OPAL_SUCCESS == rc && NULL != endpoints[i] && NULL != reachable) {
             rc = opal_bitmap_set_bit(reachable, (int) i);
         }
@@ -101,10 +114,15 @@ static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
     (void) btl;
     (void) procs;
     for (size_t i = 0; i < nprocs; ++i) {
-        if (NULL != endpoints[i]) {
-            mca_btl_fastsm_endpoint_disconnect(endpoints[i]);
-            endpoints[i] = NULL;
+        if (NULL == endpoints[i]) {
+            continue;
         }
+        if (NULL != endpoints[i]->late) {
+            mca_btl_fastsm_late_disconnect(endpoints[i]);
+        } else {
+            mca_btl_fastsm_endpoint_disconnect(endpoints[i]);
+        }
+        endpoints[i] = NULL;
     }
     return OPAL_SUCCESS;
 }
@@ -113,6 +131,7 @@ static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
 static int fastsm_finalize(mca_btl_base_module_t *btl)
 {
     (void) btl;
+    mca_btl_fastsm_late_fini();
     mca_btl_fastsm_endpoints_fini();
     mca_btl_fastsm_frags_fini();
     mca_btl_fastsm_segment_release();
@@ -125,8 +144,20 @@ static int fastsm_register_error(mca_btl_base_module_t *btl, mca_btl_base_module
     return OPAL_SUCCESS;
 }
 
+static void dump_late(const mca_btl_fastsm_late_t *late)
+{
+    opal_output(
+        0, "fastsm late peer pid %d: admission %x, ours %x%s%s; %u sends pending, %u buffers in flight",
+        (int) late->endpoint.pid, late->admission, late->our_admission, late->gone ? ", has ended" : "",
+        late->parted ? ", forgotten" : "", late->endpoint.n_pending, late->endpoint.n_in_flight);
+}
+
 static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
 {
+    if (NULL != ep->late) {
+        dump_late(ep->late);
+        return;
+    }
     opal_output(0,
                 "fastsm peer %u pid %d: sent %u slots, of them seen read %u; read %u slots; "
                 "%u sends pending, %u buffers in flight",
@@ -137,10 +168,11 @@ static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
 static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, int verbose)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const mca_btl_fastsm_late_t *late;
 
     (void) btl;
-    opal_output(0, "fastsm: local index %u of %u, %u peers connected, segment of %lu bytes",
-                component->me.local_index, component->n_local, component->n_connected,
+    opal_output(0, "fastsm: local index %u of %u, %u peers connected, %u late ones, segment of %lu bytes",
+                component->me.local_index, component->n_local, component->n_connected, component->n_late,
                 (unsigned long) component->layout.total);
     if (NULL != endpoint) {
         dump_endpoint(endpoint);
@@ -149,6 +181,12 @@ static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     for (uint32_t i = 0; 0 != verbose && NULL != component->peers && i < component->n_local; ++i) {
         if (component->peers[i].connected) {
             dump_endpoint(&component->peers[i]);
+        }
+    }
+    if (0 != verbose) {
+        OPAL_LIST_FOREACH(late, &component->late_list, mca_btl_fastsm_late_t)
+        {
+            dump_late(late);
         }
     }
 }

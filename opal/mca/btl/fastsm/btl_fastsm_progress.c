@@ -19,23 +19,23 @@
 
 /* One thread at a time takes messages from a FIFO.  Without threads this guards against
  * recursion: a callback may call opal_progress, and its own slot is not released yet. */
-static inline bool begin_consuming(mca_btl_fastsm_endpoint_t *endpoint)
+static inline bool begin_consuming(_Atomic int *consuming)
 {
     if (OPAL_UNLIKELY(opal_using_threads())) {
         /* C1.  Partner: C2.  Sees the read position that the last consumer left. */
-        return 0 == atomic_exchange_explicit(&endpoint->consuming, 1, memory_order_acquire);
+        return 0 == atomic_exchange_explicit(consuming, 1, memory_order_acquire);
     }
-    if (OPAL_UNLIKELY(0 != atomic_load_explicit(&endpoint->consuming, memory_order_relaxed))) {
+    if (OPAL_UNLIKELY(0 != atomic_load_explicit(consuming, memory_order_relaxed))) {
         return false;
     }
-    atomic_store_explicit(&endpoint->consuming, 1, memory_order_relaxed);
+    atomic_store_explicit(consuming, 1, memory_order_relaxed);
     return true;
 }
 
-static inline void end_consuming(mca_btl_fastsm_endpoint_t *endpoint)
+static inline void end_consuming(_Atomic int *consuming)
 {
     /* C2.  Partner: C1. */
-    atomic_store_explicit(&endpoint->consuming, 0, memory_order_release);
+    atomic_store_explicit(consuming, 0, memory_order_release);
 }
 
 /* A message may come before the layer above has registered its callbacks, because add_procs of
@@ -78,20 +78,19 @@ static __opal_attribute_noinline__ uint32_t deliver_slots(mca_btl_fastsm_endpoin
     return slots;
 }
 
-static __opal_attribute_noinline__ uint32_t deliver_reference(mca_btl_fastsm_endpoint_t *endpoint,
-                                                              mca_btl_fastsm_slot_t *head)
+static __opal_attribute_noinline__ void deliver_reference(mca_btl_fastsm_endpoint_t *endpoint,
+                                                          mca_btl_base_tag_t tag, const void *data)
 {
     mca_btl_fastsm_pool_ref_t reference;
 
     /* copied before it is checked, so that a peer cannot change it in between */
-    memcpy(&reference, head->u.head.data, sizeof(reference));
+    memcpy(&reference, data, sizeof(reference));
     if (OPAL_UNLIKELY(
             !mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference.offset, reference.length))) {
         mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) reference.offset);
-        return 1;
+        return;
     }
-    deliver(endpoint, head->u.head.tag, endpoint->base + reference.offset, reference.length);
-    return 1;
+    deliver(endpoint, tag, endpoint->base + reference.offset, reference.length);
 }
 
 static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpoint_t *endpoint,
@@ -100,7 +99,8 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
     const uint8_t flags = head->u.head.flags;
 
     if (MCA_BTL_FASTSM_SLOT_POOL == flags) {
-        return deliver_reference(endpoint, head);
+        deliver_reference(endpoint, head->u.head.tag, head->u.head.data);
+        return 1;
     }
     if (MCA_BTL_FASTSM_SLOT_PAD == flags) {
         const uint32_t slots = head->u.head.length;
@@ -128,7 +128,7 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_slot_t *head;
     int count = 0;
 
-    if (OPAL_UNLIKELY(!endpoint->connected || !begin_consuming(endpoint))) {
+    if (OPAL_UNLIKELY(!endpoint->connected || !begin_consuming(&endpoint->consuming))) {
         return 0;
     }
     while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
@@ -149,7 +149,71 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         set_bell_expected(endpoint->index, (uint8_t) endpoint->in.read_pos);
         ++count;
     }
-    end_consuming(endpoint);
+    end_consuming(&endpoint->consuming);
+    return count;
+}
+
+/* Puts a message together that comes in pieces; other senders' slots may lie between them. */
+static __opal_attribute_noinline__ void deliver_piece(mca_btl_fastsm_late_t *late,
+                                                      mca_btl_fastsm_slot_t *slot)
+{
+    const size_t length = slot->u.ring.length, before = late->pieces_length;
+
+    if (OPAL_UNLIKELY(length > sizeof(late->pieces) - before)) {
+        mca_btl_fastsm_corrupt(&late->endpoint, "length", before + length);
+        return;
+    }
+    memcpy(late->pieces + before, slot->u.ring.data, length);
+    late->pieces_length = before + length;
+    if (0 == slot->u.ring.flags) {
+        late->pieces_length = 0;
+        deliver(&late->endpoint, slot->u.ring.tag, late->pieces, before + length);
+    }
+}
+
+static void deliver_late(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slot)
+{
+    const size_t length = slot->u.ring.length;
+    const uint8_t flags = slot->u.ring.flags;
+
+    if (MCA_BTL_FASTSM_SLOT_POOL == flags) {
+        deliver_reference(&late->endpoint, slot->u.ring.tag, slot->u.ring.data);
+    } else if (OPAL_UNLIKELY(0 != flags && MCA_BTL_FASTSM_SLOT_MORE != flags)) {
+        mca_btl_fastsm_corrupt(&late->endpoint, "flags", flags);
+    } else if (OPAL_UNLIKELY(length > MCA_BTL_FASTSM_RING_DATA)) {
+        mca_btl_fastsm_corrupt(&late->endpoint, "length", length);
+    } else if (0 != flags || 0 != late->pieces_length) {
+        deliver_piece(late, slot);
+    } else {
+        deliver(&late->endpoint, slot->u.ring.tag, slot->u.ring.data, length);
+    }
+}
+
+/* Takes up to poll_max slots from the ring. */
+static __opal_attribute_noinline__ int consume_ring(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const int most = (int) component->poll_max;
+    mca_btl_fastsm_slot_t *slot;
+    int count = 0;
+
+    if (!begin_consuming(&component->ring_consuming)) {
+        return 0;
+    }
+    while (count < most && NULL != (slot = fastsm_fifo_peek(&component->ring))) {
+        mca_btl_fastsm_late_t *late = mca_btl_fastsm_late_find(slot->u.ring.admission);
+
+        /* a peer that was forgotten while it sent is not worth a word */
+        if (OPAL_LIKELY(NULL != late)) {
+            if (OPAL_UNLIKELY(!tag_known(&late->endpoint, slot->u.ring.tag))) {
+                break;
+            }
+            deliver_late(late, slot);
+        }
+        fastsm_fifo_release(&component->ring, 1);
+        ++count;
+    }
+    end_consuming(&component->ring_consuming);
     return count;
 }
 
@@ -238,8 +302,7 @@ static int run_callbacks(void)
     }
 }
 
-/* Sends what is pending, in order, as far as there is room. */
-static void send_pending(mca_btl_fastsm_endpoint_t *endpoint)
+void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
 {
     while (0 != endpoint->n_pending) {
         mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
@@ -250,8 +313,13 @@ static void send_pending(mca_btl_fastsm_endpoint_t *endpoint)
             return;
         }
         --endpoint->n_pending;
-        if (!in_flight) {
+        if (in_flight) {
+            continue;
+        }
+        if (OPAL_LIKELY(MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
             mca_btl_fastsm_complete_later(frag);
+        } else {
+            mca_btl_fastsm_frag_return(frag);
         }
     }
 }
@@ -260,7 +328,11 @@ static __opal_attribute_noinline__ int progress_deferred(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     size_t rounds = opal_list_get_size(&component->active);
+    int count = 0;
 
+    if (0 != component->n_late) {
+        count = consume_ring();
+    }
     while (0 < rounds--) {
         mca_btl_fastsm_active_t *item;
 
@@ -277,13 +349,13 @@ static __opal_attribute_noinline__ int progress_deferred(void)
 
         OPAL_THREAD_LOCK(&item->endpoint->lock);
         mca_btl_fastsm_reclaim(item->endpoint);
-        send_pending(item->endpoint);
+        mca_btl_fastsm_send_pending(item->endpoint);
         if (0 != item->endpoint->n_pending || 0 != item->endpoint->n_waiting) {
             mca_btl_fastsm_activate(item->endpoint);
         }
         OPAL_THREAD_UNLOCK(&item->endpoint->lock);
     }
-    return run_callbacks();
+    return count + run_callbacks();
 }
 
 /**

@@ -43,6 +43,8 @@ static void own_params(mca_btl_fastsm_layout_params_t *params)
     params->eager_size = whole_lines(btl->btl_eager_limit);
     params->max_count = component->max_buffers;
     params->max_size = whole_lines(btl->btl_max_send_size);
+    params->ring_depth = component->ring_depth;
+    params->late_peers = component->late_peers;
 }
 
 /* The demand travels in the hints, so that the pool makes exactly what the layout needs. */
@@ -111,7 +113,7 @@ void mca_btl_fastsm_segment_release(void)
 
 /* What we map has to be the very segment that was announced: another process may have got the
  * same process id or descriptor number since. */
-static const char *check_segment(const mca_btl_fastsm_modex_t *modex, const char *base,
+static const char *check_segment(const mca_btl_fastsm_modex_t *modex, const char *base, bool same_job,
                                  mca_btl_fastsm_layout_t *layout)
 {
     mca_btl_fastsm_segment_hdr_t hdr;
@@ -123,7 +125,8 @@ static const char *check_segment(const mca_btl_fastsm_modex_t *modex, const char
     if (0 != memcmp(hdr.nonce, modex->nonce, sizeof(hdr.nonce))) {
         return "another nonce";
     }
-    if (hdr.local_index != modex->local_index || hdr.params.n_local != mca_btl_fastsm_component.n_local) {
+    if (hdr.local_index != modex->local_index
+        || (same_job && hdr.params.n_local != mca_btl_fastsm_component.n_local)) {
         return "another numbering of the local processes";
     }
     if (0 != mca_btl_fastsm_layout(&hdr.params, layout) || layout->total != hdr.total
@@ -133,14 +136,21 @@ static const char *check_segment(const mca_btl_fastsm_modex_t *modex, const char
     return NULL;
 }
 
-static int open_segment(const mca_btl_fastsm_modex_t *modex, const char **why)
-{
-    struct stat status;
-    char path[64];
-    int fd;
+enum { FASTSM_PATH_MAX = 64 };
 
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) modex->pid, (int) modex->fd);
-    fd = open(path, O_RDWR | O_CLOEXEC);
+/* Segments have no names; a process is asked for the one behind its descriptor. */
+static const char *segment_path(char path[FASTSM_PATH_MAX], int pid, int fd)
+{
+    snprintf(path, FASTSM_PATH_MAX, "/proc/%d/fd/%d", pid, fd);
+    return path;
+}
+
+static int open_segment(const mca_btl_fastsm_modex_t *modex, ino_t *inode, const char **why)
+{
+    char path[FASTSM_PATH_MAX];
+    struct stat status;
+    int fd = open(segment_path(path, modex->pid, modex->fd), O_RDWR | O_CLOEXEC);
+
     if (-1 == fd) {
         *why = strerror(errno);
         return -1;
@@ -151,31 +161,45 @@ static int open_segment(const mca_btl_fastsm_modex_t *modex, const char **why)
         close(fd);
         return -1;
     }
+    *inode = status.st_ino;
     return fd;
 }
 
-int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint)
+bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    char path[FASTSM_PATH_MAX];
+    struct stat status;
+
+    if (0 == stat(segment_path(path, (int) endpoint->pid, endpoint->fd), &status)) {
+        return status.st_ino == endpoint->inode;
+    }
+    /* a process that may not be looked at any more has not ended */
+    return ENOENT != errno && ESRCH != errno;
+}
+
+int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint,
+                                  const char **why)
 {
     mca_btl_fastsm_layout_t layout;
-    const char *why = NULL;
     char *base;
     int fd;
 
-    fd = open_segment(modex, &why);
+    *why = NULL;
+    fd = open_segment(modex, &endpoint->inode, why);
     if (-1 == fd) {
         goto err_say;
     }
     base = (char *) mmap(NULL, modex->total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (MAP_FAILED == (void *) base) {
-        why = strerror(errno);
+        *why = strerror(errno);
     }
     close(fd);
-    if (NULL != why) {
+    if (NULL != *why) {
         goto err_say;
     }
 
-    why = check_segment(modex, base, &layout);
-    if (NULL != why) {
+    *why = check_segment(modex, base, NULL == endpoint->late, &layout);
+    if (NULL != *why) {
         munmap(base, modex->total);
         goto err_say;
     }
@@ -188,7 +212,7 @@ int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_f
 err_say:
     opal_output_verbose(1, opal_btl_base_framework.framework_output,
                         "btl:fastsm: segment of local process %u (pid %d, descriptor %d): %s",
-                        modex->local_index, (int) modex->pid, (int) modex->fd, why);
+                        modex->local_index, (int) modex->pid, (int) modex->fd, *why);
     return OPAL_ERR_UNREACH;
 }
 

@@ -27,6 +27,13 @@ void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint)
     OPAL_THREAD_UNLOCK(&component->lock);
 }
 
+void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
+{
+    opal_list_append(&endpoint->pending, &frag->base.super.super);
+    ++endpoint->n_pending;
+    mca_btl_fastsm_activate(endpoint);
+}
+
 /* Callbacks are never called from send, because its caller may hold locks or be in the middle
  * of counting what it sends; progress does it. */
 void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag)
@@ -57,6 +64,16 @@ static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
     return true;
 }
 
+void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
+{
+    opal_list_append(&endpoint->in_flight, &frag->base.super.super);
+    ++endpoint->n_in_flight;
+    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags) {
+        ++endpoint->n_waiting;
+        mca_btl_fastsm_activate(endpoint);
+    }
+}
+
 static bool post_reference(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
                            mca_btl_base_tag_t tag)
 {
@@ -77,29 +94,55 @@ static bool post_reference(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_f
 
     frag->position = endpoint->out.write_pos;
     fastsm_fifo_commit(&endpoint->out, head, 1);
-
-    opal_list_append(&endpoint->in_flight, &frag->base.super.super);
-    ++endpoint->n_in_flight;
-    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags) {
-        ++endpoint->n_waiting;
-        mca_btl_fastsm_activate(endpoint);
-    }
+    mca_btl_fastsm_keep(endpoint, frag);
     return true;
 }
 
 bool mca_btl_fastsm_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
                          mca_btl_base_tag_t tag, bool *in_flight)
 {
+    bool posted;
+
     *in_flight = frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes;
-    return *in_flight ? post_reference(endpoint, frag, tag) : post_inline(endpoint, frag, tag);
+    posted = *in_flight ? post_reference(endpoint, frag, tag) : post_inline(endpoint, frag, tag);
+    if (OPAL_UNLIKELY(!posted && NULL != endpoint->late)) {
+        return mca_btl_fastsm_late_post(endpoint, frag, tag, in_flight);
+    }
+    return posted;
+}
+
+/* Takes the first frag in flight off the list. */
+static void landed(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->in_flight);
+
+    --endpoint->n_in_flight;
+    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags) {
+        --endpoint->n_waiting;
+        mca_btl_fastsm_complete_later(frag);
+    } else {
+        mca_btl_fastsm_frag_return(frag);
+    }
+}
+
+static void reclaim_late(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    while (!opal_list_is_empty(&endpoint->in_flight)
+           && mca_btl_fastsm_late_was_read(
+               endpoint->late, (mca_btl_fastsm_frag_t *) opal_list_get_first(&endpoint->in_flight))) {
+        landed(endpoint);
+    }
 }
 
 void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const uint32_t read_pos = fastsm_load_read_pos(endpoint->out.shared_read_pos);
 
-    /* a position that we have not written yet says nothing */
-    if (endpoint->out.write_pos - read_pos > endpoint->out.depth) {
+    /* a position that we have not written yet says nothing, except that a late peer has no FIFO */
+    if (OPAL_UNLIKELY(endpoint->out.write_pos - read_pos > endpoint->out.depth)) {
+        if (NULL != endpoint->late) {
+            reclaim_late(endpoint);
+        }
         return;
     }
     endpoint->out.read_pos = read_pos;
@@ -110,14 +153,7 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
         if (0 >= (int32_t) (read_pos - frag->position)) {
             break;
         }
-        opal_list_remove_first(&endpoint->in_flight);
-        --endpoint->n_in_flight;
-        if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags) {
-            --endpoint->n_waiting;
-            mca_btl_fastsm_complete_later(frag);
-        } else {
-            mca_btl_fastsm_frag_return(frag);
-        }
+        landed(endpoint);
     }
 }
 
@@ -153,9 +189,7 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     }
     if (OPAL_UNLIKELY(!posted)) {
         des->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-        opal_list_append(&endpoint->pending, &des->super.super);
-        ++endpoint->n_pending;
-        mca_btl_fastsm_activate(endpoint);
+        mca_btl_fastsm_pend(endpoint, frag);
     }
     OPAL_THREAD_UNLOCK(&endpoint->lock);
 

@@ -47,7 +47,9 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
     struct iovec iov;
 
     /* twice: what is left of the ring may have to be padded over */
-    if (0 != endpoint->n_pending || !fastsm_fifo_room(&endpoint->out, 2 * slots)) {
+    if (0 != endpoint->n_pending
+        || (!fastsm_fifo_room(&endpoint->out, 2 * slots)
+            && (NULL == endpoint->late || !mca_btl_fastsm_late_room(endpoint)))) {
         return false;
     }
     memcpy(data, header, header_size);
@@ -60,7 +62,13 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
             return false;
         }
     }
-    return mca_btl_fastsm_post(endpoint, frag, tag, in_flight);
+    if (OPAL_UNLIKELY(!mca_btl_fastsm_post(endpoint, frag, tag, in_flight))) {
+        /* another process was faster in the ring; the message is in our memory, so it waits there */
+        frag->tag = tag;
+        mca_btl_fastsm_pend(endpoint, frag);
+        *in_flight = true;
+    }
+    return true;
 }
 
 /* Through a frag: what is too long for the slots, or has to be packed. */
@@ -103,7 +111,13 @@ static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_
         sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
     }
     OPAL_THREAD_UNLOCK(&endpoint->lock);
-    return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+    if (OPAL_LIKELY(sent)) {
+        return OPAL_SUCCESS;
+    }
+    if (OPAL_UNLIKELY(NULL != endpoint->late)) {
+        return sendi_other(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
+    }
+    return OPAL_ERR_OUT_OF_RESOURCE;
 }
 
 int mca_btl_fastsm_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

@@ -1,0 +1,402 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Late peers, that is processes of other jobs on this node: who is reachable,
+ * who is admitted to our ring, and when one is forgotten.
+ *
+ * Open MPI keeps what it knows of a process until MPI_Finalize, also after
+ * MPI_Comm_disconnect and when the process has ended long ago.  So we look
+ * ourselves, whenever a new late peer comes, whose processes have ended, and
+ * give back what they occupied.
+ */
+
+#include "opal_config.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/util/proc.h"
+
+#include "btl_fastsm.h"
+
+/** rounds of progress without success before a peer that takes nothing is suspected to have ended */
+#define FASTSM_FLUSH_ROUNDS 100u
+
+OBJ_CLASS_INSTANCE(mca_btl_fastsm_late_t, opal_list_item_t, NULL, NULL);
+
+/** The read position of a FIFO without slots: one that leaves no room. */
+static _Atomic uint32_t no_room = UINT32_C(0x80000000);
+
+int mca_btl_fastsm_late_init(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    fastsm_ring_receiver_init(&component->ring, component->base, &component->layout);
+    component->n_late = component->late_refused = 0;
+    component->admitted =
+        (mca_btl_fastsm_admitted_t *) calloc(component->late_peers + 1, sizeof(*component->admitted));
+    return NULL == component->admitted ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
+}
+
+static mca_btl_fastsm_admission_t *our_admission(uint32_t index)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    return (mca_btl_fastsm_admission_t *) (component->base
+                                           + mca_btl_fastsm_layout_admission(&component->layout, index));
+}
+
+static mca_btl_fastsm_ring_ctl_t *our_ctl(void)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    return (mca_btl_fastsm_ring_ctl_t *) (component->base + component->layout.ring_ctl);
+}
+
+mca_btl_fastsm_late_t *mca_btl_fastsm_late_find(uint32_t admission)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t index = fastsm_admission_index(admission);
+    mca_btl_fastsm_late_t *late;
+
+    if (OPAL_UNLIKELY(index >= component->late_peers)) {
+        return NULL;
+    }
+    late = atomic_load_explicit(&component->admitted[index].peer, memory_order_acquire);
+    return OPAL_LIKELY(NULL != late && late->admission == admission) ? late : NULL;
+}
+
+/* ---- admission ---- */
+
+/* The lowest free index, so that a peer finds its admission soon; late_peers when there is none. */
+static uint32_t free_index(void)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    uint32_t index = 0;
+
+    while (index < component->late_peers
+           && NULL != atomic_load_explicit(&component->admitted[index].peer, memory_order_relaxed)) {
+        ++index;
+    }
+    return index;
+}
+
+static void count_late(int32_t by)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    component->n_late += (uint32_t) by;
+    component->deferred += by;
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+static void admit(mca_btl_fastsm_late_t *late, uint32_t index)
+{
+    mca_btl_fastsm_admitted_t *entry = &mca_btl_fastsm_component.admitted[index];
+    mca_btl_fastsm_ring_ctl_t *ctl = our_ctl();
+
+    entry->generation = 65535 == entry->generation ? 1 : entry->generation + 1;
+    late->admission = fastsm_admission_id(index, entry->generation);
+    atomic_store_explicit(&entry->peer, late, memory_order_release);
+    if (index >= atomic_load_explicit(&ctl->admitted, memory_order_relaxed)) {
+        atomic_store_explicit(&ctl->admitted, index + 1, memory_order_relaxed);
+    }
+    count_late(1);
+    fastsm_admission_grant(our_admission(index), late->endpoint.nonce, late->admission);
+}
+
+/* ---- the end of a late peer ---- */
+
+/* What we have for a peer that will take nothing any more counts as sent. */
+static void abandon(opal_list_t *list, bool call_back)
+{
+    opal_list_item_t *item;
+
+    while (NULL != (item = opal_list_remove_first(list))) {
+        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) item;
+
+        frag->sent = 0;
+        if (call_back && 0 != (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
+            mca_btl_fastsm_complete_later(frag);
+        } else {
+            mca_btl_fastsm_frag_return(frag);
+        }
+    }
+}
+
+/* Gives back all that a late peer occupies, except for what Open MPI points to. */
+static void part(mca_btl_fastsm_late_t *late, bool call_back)
+{
+    mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
+    const uint32_t index = fastsm_admission_index(late->admission);
+
+    OPAL_THREAD_LOCK(&endpoint->lock);
+    late->parted = true;
+    endpoint->connected = false;
+    abandon(&endpoint->pending, call_back);
+    abandon(&endpoint->in_flight, call_back);
+    endpoint->n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
+    mca_btl_fastsm_segment_detach(endpoint);
+    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    mca_btl_fastsm_deactivate(endpoint);
+
+    fastsm_admission_revoke(our_admission(index));
+    atomic_store_explicit(&mca_btl_fastsm_component.admitted[index].peer, NULL, memory_order_release);
+    count_late(-1);
+}
+
+static bool has_ended(const mca_btl_fastsm_late_t *late)
+{
+    return MCA_BTL_FASTSM_OWNER_LEFT == fastsm_load_owner(&late->ring.ctl->owner)
+           || !mca_btl_fastsm_segment_alive(&late->endpoint);
+}
+
+/* Its last messages may refer to its segment, which therefore stays until our ring has been read
+ * beyond them. */
+static void sweep(void)
+{
+    const uint32_t read_pos = fastsm_load_read_pos(&our_ctl()->read_pos);
+    mca_btl_fastsm_late_t *late;
+
+    OPAL_LIST_FOREACH(late, &mca_btl_fastsm_component.late_list, mca_btl_fastsm_late_t)
+    {
+        if (late->parted) {
+            continue;
+        }
+        if (!late->gone && has_ended(late)) {
+            late->gone = true;
+            late->gone_pos = atomic_load_explicit(&our_ctl()->write_pos, memory_order_relaxed);
+        }
+        if (late->gone && 0 <= (int32_t) (read_pos - late->gone_pos)) {
+            part(late, true);
+        }
+    }
+}
+
+/* What arrives while we leave is for nobody: all communicators are gone. */
+static void discard(void)
+{
+    fastsm_fifo_receiver_t *ring = &mca_btl_fastsm_component.ring;
+
+    while (NULL != fastsm_fifo_peek(ring)) {
+        fastsm_fifo_release(ring, 1);
+    }
+}
+
+/* Messages that MPI considers sent may still wait for room in the peer's ring.  It takes them
+ * when its process calls MPI next, so we stay as long as that. */
+static void flush(mca_btl_fastsm_late_t *late)
+{
+    const struct timespec pause = {.tv_nsec = 50000};
+    mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
+    unsigned idle = 0;
+
+    while (0 != endpoint->n_pending && NULL != late->our_entry) {
+        const uint32_t before = endpoint->n_pending;
+
+        OPAL_THREAD_LOCK(&endpoint->lock);
+        mca_btl_fastsm_send_pending(endpoint);
+        OPAL_THREAD_UNLOCK(&endpoint->lock);
+        discard(); /* the peer may be doing the same */
+        if (before != endpoint->n_pending) {
+            idle = 0;
+        } else if (0 != ++idle % FASTSM_FLUSH_ROUNDS) {
+            sched_yield();
+        } else if (has_ended(late)) {
+            return;
+        } else {
+            nanosleep(&pause, NULL);
+        }
+    }
+}
+
+static void destroy(mca_btl_fastsm_late_t *late)
+{
+    if (!late->parted) {
+        part(late, false);
+    }
+    opal_list_remove_item(&mca_btl_fastsm_component.late_list, &late->super);
+    mca_btl_fastsm_endpoint_destruct(&late->endpoint);
+    OBJ_RELEASE(late);
+}
+
+void mca_btl_fastsm_late_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->late_lock);
+    if (0 == --endpoint->late->users) {
+        destroy(endpoint->late);
+    }
+    OPAL_THREAD_UNLOCK(&component->late_lock);
+}
+
+void mca_btl_fastsm_late_fini(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_late_t *late;
+    opal_list_item_t *item;
+
+    if (NULL == component->admitted) {
+        return; /* init did not come that far */
+    }
+
+    OPAL_LIST_FOREACH(late, &component->late_list, mca_btl_fastsm_late_t)
+    {
+        if (!late->parted) {
+            flush(late);
+        }
+    }
+    fastsm_store_owner(&our_ctl()->owner, MCA_BTL_FASTSM_OWNER_LEFT);
+    while (opal_list_get_end(&component->late_list) != (item = opal_list_get_first(&component->late_list))) {
+        destroy((mca_btl_fastsm_late_t *) item);
+    }
+    free(component->admitted);
+    component->admitted = NULL;
+}
+
+/* ---- the begin of a late peer ---- */
+
+/* The peer does not know that we cannot serve it, and would wait for its admission for ever. */
+static int refuse(const opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, const char *why)
+{
+    static char info[] = "btl/fastsm cannot serve a process of another job";
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
+
+    ++component->late_refused;
+    if (NULL == why) {
+        mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "too many late peers", opal_process_info.nodename,
+                                      component->n_late, (int) modex->pid, component->late_peers);
+    } else {
+        mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "late peer", opal_process_info.nodename,
+                                      (int) modex->pid, why);
+    }
+
+    /* the BML would take another BTL without a word; who uses the extension asks us, for all
+     * others the only way is to end the job */
+    if (!component->confirmed && NULL != module->error_cb) {
+        module->error_cb(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, (opal_proc_t *) proc, info);
+    }
+    return OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+static mca_btl_fastsm_late_t *make(const mca_btl_fastsm_modex_t *modex, const char **why)
+{
+    mca_btl_fastsm_late_t *late = OBJ_NEW(mca_btl_fastsm_late_t);
+    mca_btl_fastsm_endpoint_t *endpoint;
+
+    if (NULL == late) {
+        *why = "out of memory";
+        return NULL;
+    }
+    endpoint = &late->endpoint;
+    mca_btl_fastsm_endpoint_construct(endpoint, modex->local_index);
+    endpoint->late = late;
+    if (OPAL_SUCCESS != mca_btl_fastsm_segment_attach(modex, endpoint, why)) {
+        mca_btl_fastsm_endpoint_destruct(endpoint);
+        OBJ_RELEASE(late);
+        return NULL;
+    }
+
+    late->users = 1;
+    late->admission = 0;
+    late->gone = late->parted = false;
+    late->our_entry = NULL;
+    late->our_admission = late->pieces_admission = 0;
+    late->pieces_length = 0;
+    fastsm_ring_sender_init(&late->ring, endpoint->base, &endpoint->layout);
+    endpoint->out.shared_read_pos = &no_room;
+    endpoint->out.read_pos = no_room;
+    return late;
+}
+
+/* A process that we know already, although Open MPI asks as if for a new one. */
+static mca_btl_fastsm_late_t *known(const mca_btl_fastsm_modex_t *modex)
+{
+    mca_btl_fastsm_late_t *late;
+
+    OPAL_LIST_FOREACH(late, &mca_btl_fastsm_component.late_list, mca_btl_fastsm_late_t)
+    {
+        if (!late->parted && 0 == memcmp(late->endpoint.nonce, modex->nonce, sizeof(late->endpoint.nonce))) {
+            ++late->users;
+            return late;
+        }
+    }
+    return NULL;
+}
+
+static int connect_new(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_late_t **result)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const char *why = NULL;
+    mca_btl_fastsm_late_t *late;
+    uint32_t index;
+
+    sweep();
+    index = free_index();
+    if (index == component->late_peers) {
+        return refuse(proc, modex, NULL);
+    }
+    late = make(modex, &why);
+    if (NULL == late) {
+        return refuse(proc, modex, why);
+    }
+
+    mca_btl_fastsm_endpoint_describe(&late->endpoint, proc, modex);
+    late->endpoint.connected = true;
+    opal_list_append(&component->late_list, &late->super);
+    admit(late, index);
+    *result = late;
+    return OPAL_SUCCESS;
+}
+
+int mca_btl_fastsm_late_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_late_t *late;
+    mca_btl_fastsm_modex_t modex;
+    int rc = OPAL_SUCCESS;
+
+    *endpoint = NULL;
+    if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(proc, &modex)
+        || !mca_btl_fastsm_same_surroundings(&component->me, &modex) || 0 == modex.late_peers
+        || 0 == component->late_peers) {
+        return OPAL_SUCCESS;
+    }
+
+    OPAL_THREAD_LOCK(&component->late_lock);
+    late = known(&modex);
+    if (NULL == late) {
+        rc = connect_new(proc, &modex, &late);
+    }
+    OPAL_THREAD_UNLOCK(&component->late_lock);
+
+    *endpoint = OPAL_SUCCESS == rc ? &late->endpoint : NULL;
+    return rc;
+}
+
+void mca_btl_fastsm_late_reclaim(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    for (uint32_t i = 0; 0 != component->n_late && i < component->late_peers; ++i) {
+        mca_btl_fastsm_late_t *late =
+            atomic_load_explicit(&component->admitted[i].peer, memory_order_acquire);
+
+        if (NULL != late && 0 != late->endpoint.n_in_flight) {
+            OPAL_THREAD_LOCK(&late->endpoint.lock);
+            mca_btl_fastsm_reclaim(&late->endpoint);
+            OPAL_THREAD_UNLOCK(&late->endpoint.lock);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* respawn [CYCLES]: spawn a job, talk, part, again and again.  What a child occupied is given
+ * back: descriptors, and places in the address space.  A second child, there all the time, is
+ * not forgotten. */
+
+#include <dirent.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "support/fp_test.h"
+
+enum { TAG = 171, WARM = 5, SLACK = 6 };
+
+static int count_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (NULL != dir && NULL != readdir(dir)) {
+        count++;
+    }
+    if (NULL != dir) {
+        closedir(dir);
+    }
+    return count;
+}
+
+/* Our own segment and those of others.  Open MPI's runtime maps files for each job too, and keeps them. */
+static int count_segments(void)
+{
+    FILE *file = fopen("/proc/self/maps", "r");
+    char line[4096];
+    int count = 0;
+
+    while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
+        count += NULL != strstr(line, "memfd:fastsm");
+    }
+    if (NULL != file) {
+        fclose(file);
+    }
+    return count;
+}
+
+static void exchange(MPI_Comm comm, bool first)
+{
+    static const size_t sizes[] = {0, 40, 400, 4000, 30000, 200000};
+
+    for (int i = 0; i < 6; i++) {
+        for (int side = 0; side < 2; side++) {
+            if (first == (0 == side)) {
+                fp_send(&fp_modes[FP_STANDARD], sizes[i], 0, TAG, i, comm);
+            } else {
+                fp_recv(sizes[i], 0, TAG, i, comm);
+            }
+        }
+    }
+}
+
+static MPI_Comm spawn(char *program, char *role)
+{
+    char *arguments[] = {role, NULL};
+    MPI_Comm inter;
+
+    FP(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
+    return inter;
+}
+
+/* Open MPI 4.1.4's mpirun loses a job that starts while another one ends: the new process then waits in
+ * MPI_Init for ever.  So the next one is started only when mpirun has had time to bury the last. */
+static void wait_for_end(int pid)
+{
+    while (0 == kill(pid, 0)) {
+        fp_sleep_ms(10);
+    }
+    fp_sleep_ms(200);
+}
+
+static void parent(char *program, int cycles)
+{
+    MPI_Comm lasting = spawn(program, "lasting"), inter;
+    int descriptors = 0, segments = 0, go_on, pid = 0;
+
+    for (int i = 0; i < cycles; i++) {
+        fp_case("cycle %d", i);
+        inter = spawn(program, "passing");
+        FP(MPI_Recv(&pid, 1, MPI_INT, 0, TAG, inter, MPI_STATUS_IGNORE));
+        exchange(inter, true);
+        FP(MPI_Comm_disconnect(&inter));
+        wait_for_end(pid);
+        go_on = i + 1 < cycles;
+        FP(MPI_Send(&go_on, 1, MPI_INT, 0, TAG, lasting));
+        exchange(lasting, true);
+        if (WARM == i) {
+            descriptors = count_descriptors();
+            segments = count_segments();
+        }
+    }
+    fp_case("what is left after %d cycles", cycles);
+    if (WARM < cycles) {
+        /* a child that is about to end may still be there */
+        CHECK(count_descriptors() <= descriptors + SLACK);
+        CHECK(count_segments() <= segments + SLACK);
+        printf("# descriptors %d, later %d; segments %d, later %d\n", descriptors, count_descriptors(),
+               segments, count_segments());
+    }
+    FP(MPI_Comm_disconnect(&lasting));
+}
+
+static void lasting(MPI_Comm inter)
+{
+    int go_on = 1;
+
+    while (go_on) {
+        FP(MPI_Recv(&go_on, 1, MPI_INT, 0, TAG, inter, MPI_STATUS_IGNORE));
+        exchange(inter, false);
+    }
+    FP(MPI_Comm_disconnect(&inter));
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm inter;
+
+    fp_init(&argc, &argv, 1);
+    FP(MPI_Comm_get_parent(&inter));
+    if (MPI_COMM_NULL == inter) {
+        parent(argv[0], 1 < argc ? atoi(argv[1]) : 12);
+        return fp_finish();
+    }
+    if (0 == strcmp(argv[1], "lasting")) {
+        lasting(inter);
+    } else {
+        const int pid = (int) getpid();
+
+        FP(MPI_Send(&pid, 1, MPI_INT, 0, TAG, inter));
+        exchange(inter, false);
+        FP(MPI_Comm_disconnect(&inter));
+    }
+    fclose(stdout); /* only the parent speaks; a child that failed has said so */
+    return fp_finish();
+}
