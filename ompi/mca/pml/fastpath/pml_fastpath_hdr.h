@@ -40,7 +40,7 @@ enum {
 enum {
     /** RNDV: the sender's data is one piece of memory, so a PUT is possible */
     MCA_PML_FASTPATH_HDR_FLAG_CONTIG = 0x01,
-    /** ACK: the first answer to this message; hdr_wanted is valid */
+    /** ACK, PUT: says how much of the message is wanted; hdr_wanted is valid */
     MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
     /** PUT_DONE: the write failed; the range arrives in FRAGs instead */
     MCA_PML_FASTPATH_HDR_FLAG_FAILED = 0x04,
@@ -111,6 +111,7 @@ typedef struct {
     uint64_t hdr_address;     /**< where to write in the receiver's memory */
     uint64_t hdr_offset;      /**< of the range within the message, bytes */
     uint64_t hdr_length;      /**< bytes */
+    uint64_t hdr_wanted;      /**< FLAG_FIRST: as in an ACK */
 } mca_pml_fastpath_put_hdr_t;
 
 /**

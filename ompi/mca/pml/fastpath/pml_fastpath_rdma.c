@@ -7,6 +7,9 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_rdma.h"
 
+/* Bytes that a link is given at least when a message is divided among several. */
+#define LEAST_SHARE (64 * 1024)
+
 static void rdma_construct(mca_pml_fastpath_rdma_t *rdma)
 {
     OBJ_CONSTRUCT(&rdma->retry, mca_pml_fastpath_retry_t);
@@ -65,6 +68,13 @@ static mca_bml_base_btl_t *rdma_btl(const mca_pml_fastpath_peer_t *peer, uint32_
         }
     }
     return NULL;
+}
+
+bool mca_pml_fastpath_put_is_free(const mca_pml_fastpath_peer_t *peer)
+{
+    const mca_bml_base_btl_t *bml_btl = mca_pml_fastpath.use_put ? rdma_btl(peer, MCA_BTL_FLAGS_PUT) : NULL;
+
+    return NULL != bml_btl && NULL == bml_btl->btl->btl_register_mem;
 }
 
 /* Register memory where the BTL wants that. @return false when it should have but did not */
@@ -281,7 +291,8 @@ void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req,
 
 size_t mca_pml_fastpath_put_share(const mca_pml_fastpath_recv_request_t *req, size_t left)
 {
-    size_t stream = req->req_peer->endpoint->btl_pipeline_send_length;
+    size_t stream =
+        mca_pml_fastpath_put_is_free(req->req_peer) ? 0 : req->req_peer->endpoint->btl_pipeline_send_length;
 
     if (!mca_pml_fastpath.use_put || stream >= left || NULL == rdma_btl(req->req_peer, MCA_BTL_FLAGS_PUT)) {
         return left;
@@ -291,8 +302,8 @@ size_t mca_pml_fastpath_put_share(const mca_pml_fastpath_recv_request_t *req, si
 
 /* Ask for one range to be written; where that cannot be, for it to be streamed. The PUT counts in
  * req_todo beside its bytes: should it fail, the bytes may come before its PUT_DONE. */
-static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bml_btl, size_t offset,
-                    size_t size)
+static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bml_btl, uint8_t flags,
+                    size_t offset, size_t size)
 {
     mca_pml_fastpath_rdma_t *rdma = rdma_alloc(req, bml_btl, offset, offset + size);
     char *to = (char *) req->req_base + offset;
@@ -300,12 +311,14 @@ static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bm
         mca_pml_fastpath_put_hdr_t hdr;
         uint8_t handle[MCA_BTL_REG_HANDLE_MAX_SIZE];
     } put = {.hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_PUT,
+                     .hdr_flags = flags,
                      .hdr_src_req = req->req_src_req,
                      .hdr_dst_req = (uint64_t) (uintptr_t) req,
                      .hdr_rdma = (uint64_t) (uintptr_t) rdma,
                      .hdr_address = (uint64_t) (uintptr_t) to,
                      .hdr_offset = offset,
-                     .hdr_length = size}};
+                     .hdr_length = size,
+                     .hdr_wanted = req->req_accepted - req->req_put_begin}};
 
     if (!rdma_register(bml_btl, to, size, MCA_BTL_REG_FLAG_LOCAL_WRITE | MCA_BTL_REG_FLAG_REMOTE_WRITE,
                        &rdma->local_handle)) {
@@ -313,7 +326,7 @@ static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bm
         OPAL_THREAD_LOCK(&req->req_lock);
         --req->req_puts;
         OPAL_THREAD_UNLOCK(&req->req_lock);
-        mca_pml_fastpath_recv_request_ack(req, 0, offset, size, 0);
+        mca_pml_fastpath_recv_request_ack(req, flags, offset, size, put.hdr.hdr_wanted);
         return;
     }
     if (NULL != rdma->local_handle) {
@@ -323,6 +336,23 @@ static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bm
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
     mca_pml_fastpath_control_send(req->req_peer, bml_btl->btl, &put,
                                   sizeof(put.hdr) + put.hdr.hdr_handle_size);
+}
+
+/* How much of what is left goes by that BTL at once: its share if there are several, as much as one put may
+ * move. Shares are not so small that more connections would cost more than they gain. */
+static size_t put_size(const mca_pml_fastpath_recv_request_t *req, const mca_bml_base_btl_t *bml_btl)
+{
+    size_t left = req->req_accepted - req->req_put_next;
+    size_t limit = bml_btl->btl->btl_rdma_pipeline_frag_size;
+    size_t share = req->req_accepted - req->req_put_begin;
+
+    if (1 < mca_bml_base_btl_array_get_size(&req->req_peer->endpoint->btl_rdma)) {
+        share = (size_t) ((double) share * bml_btl->btl_weight);
+        share = share < LEAST_SHARE ? LEAST_SHARE : (share + 4095) / 4096 * 4096;
+    }
+    limit = limit < bml_btl->btl->btl_put_limit ? limit : bml_btl->btl->btl_put_limit;
+    limit = limit < share ? limit : share;
+    return left < limit ? left : limit;
 }
 
 /* Ask for ranges to be written until enough are in flight or nothing is left. The caller holds the
@@ -338,23 +368,24 @@ static void put_continue(mca_pml_fastpath_recv_request_t *req)
     while (req->req_puts < mca_pml_fastpath.put_depth && req->req_put_next < req->req_accepted) {
         mca_bml_base_btl_t *bml_btl = rdma_btl(req->req_peer, MCA_BTL_FLAGS_PUT);
         size_t offset = req->req_put_next;
-        size_t size = req->req_accepted - offset;
-        size_t limit = bml_btl->btl->btl_rdma_pipeline_frag_size;
+        size_t size = put_size(req, bml_btl);
+        uint8_t flags = req->req_put_flags;
 
-        limit = limit < bml_btl->btl->btl_put_limit ? limit : bml_btl->btl->btl_put_limit;
-        size = size < limit ? size : limit;
+        req->req_put_flags = 0;
         req->req_put_next += size;
         ++req->req_puts;
         OPAL_THREAD_UNLOCK(&req->req_lock);
-        put_ask(req, bml_btl, offset, size);
+        put_ask(req, bml_btl, flags, offset, size);
         OPAL_THREAD_LOCK(&req->req_lock);
     }
     req->req_put_busy = false;
     OPAL_THREAD_UNLOCK(&req->req_lock);
 }
 
-void mca_pml_fastpath_put_start(mca_pml_fastpath_recv_request_t *req, size_t offset)
+void mca_pml_fastpath_put_start(mca_pml_fastpath_recv_request_t *req, size_t offset, bool first)
 {
+    req->req_put_begin = offset;
+    req->req_put_flags = first ? MCA_PML_FASTPATH_HDR_FLAG_FIRST : 0;
     req->req_put_next = offset;
     req->req_puts = 0;
     req->req_put_busy = false;
@@ -463,6 +494,9 @@ void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_pml_fa
     rdma->remote_rdma = hdr->hdr_rdma;
     rdma->remote_req = hdr->hdr_dst_req;
     memcpy(rdma->remote_handle, hdr + 1, hdr->hdr_handle_size);
+    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags)) {
+        mca_pml_fastpath_send_request_wanted(req, hdr->hdr_wanted); /* this PUT's bytes are still to move */
+    }
     if (OMPI_SUCCESS != put_try(rdma)) {
         mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, put_retry);
     }

@@ -46,11 +46,21 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req);
 void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req,
                                 const mca_pml_fastpath_arrival_t *arrival);
 
+/**
+ * @return whether a BTL can write to that peer, or it to us, without memory being registered: then a large
+ *         message goes that way from its first byte on, and nobody has to copy it
+ */
+bool mca_pml_fastpath_put_is_free(const mca_pml_fastpath_peer_t *peer);
+
 /** Receiver: @return how many of the bytes left shall be streamed; the rest is to be put */
 size_t mca_pml_fastpath_put_share(const mca_pml_fastpath_recv_request_t *req, size_t left);
 
-/** Receiver: ask for everything from offset on to be written into the user's buffer. */
-void mca_pml_fastpath_put_start(mca_pml_fastpath_recv_request_t *req, size_t offset);
+/**
+ * Receiver: ask for everything from offset on to be written into the user's buffer.
+ *
+ * @param first  there has been no ACK: the first PUT says how much is wanted
+ */
+void mca_pml_fastpath_put_start(mca_pml_fastpath_recv_request_t *req, size_t offset, bool first);
 
 /** Sender: a PUT has come by a BTL. */
 void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_pml_fastpath_put_hdr_t *hdr);

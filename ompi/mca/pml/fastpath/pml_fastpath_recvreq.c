@@ -206,9 +206,11 @@ static void matched_rndv(mca_pml_fastpath_recv_request_t *req, const mca_pml_fas
     if (0 != (MCA_PML_FASTPATH_HDR_FLAG_CONTIG & arrival->flags) && NULL != req->req_base) {
         stream = mca_pml_fastpath_put_share(req, left);
     }
-    mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, eager, stream, left);
+    if (0 < stream || 0 == left) {
+        mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, eager, stream, left);
+    }
     if (stream < left) {
-        mca_pml_fastpath_put_start(req, eager + stream);
+        mca_pml_fastpath_put_start(req, eager + stream, 0 == stream);
     }
     mca_pml_fastpath_recv_request_progressed(req, 1);
 }

@@ -29,7 +29,9 @@ typedef struct {
 
     void *req_base; /**< the user's buffer where it is one piece of memory, else NULL: see the convertor */
     opal_mutex_t req_lock; /**< protects the convertor against concurrent FRAGs, and the fields below */
+    size_t req_put_begin;  /**< first byte that is written by PUTs */
     size_t req_put_next;   /**< first byte that no PUT has asked for */
+    uint8_t req_put_flags; /**< of the next PUT: FLAG_FIRST if there has been no ACK */
     unsigned req_puts;     /**< PUTs in flight */
     bool req_put_busy;     /**< somebody is sending PUTs */
 } mca_pml_fastpath_recv_request_t;

@@ -37,10 +37,17 @@ static void rndv_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endp
     mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
-/* Bytes of data that go with the header: as many as the BTL takes in one piece, none without credit. */
+/* Bytes of data that go with the header: as many as the BTL takes in one piece, none without credit. None
+ * either where all can be written to its place as soon as that is known: the receiver would have to copy
+ * them. */
 static size_t rndv_share(const mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl)
 {
     size_t limit = bml_btl->btl->btl_eager_limit;
+
+    if (NULL != req->req_base && req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)
+        && mca_pml_fastpath_put_is_free(req->req_peer)) {
+        return 0;
+    }
 
     if (limit > bml_btl->btl->btl_rndv_eager_limit) {
         limit = bml_btl->btl->btl_rndv_eager_limit;
@@ -283,6 +290,12 @@ void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, 
     stream_start(req);
 }
 
+void mca_pml_fastpath_send_request_wanted(mca_pml_fastpath_send_request_t *req, size_t wanted)
+{
+    (void) mca_pml_fastpath_send_request_answered(req, false);
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, (int64_t) wanted - MCA_PML_FASTPATH_TODO_UNKNOWN);
+}
+
 void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_src_req;
@@ -290,9 +303,8 @@ void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr)
 
     req->req_dst_req = hdr->hdr_dst_req;
     if (first) {
-        (void) mca_pml_fastpath_send_request_answered(req, false);
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo,
-                                       (int64_t) hdr->hdr_wanted - MCA_PML_FASTPATH_TODO_UNKNOWN + 1);
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+        mca_pml_fastpath_send_request_wanted(req, hdr->hdr_wanted);
     }
     if (0 < hdr->hdr_length) {
         mca_pml_fastpath_send_request_stream(req, hdr->hdr_offset, hdr->hdr_length);

@@ -216,6 +216,9 @@ static inline void mca_pml_fastpath_send_request_progressed(mca_pml_fastpath_sen
     }
 }
 
+/** The receiver has said how many bytes it wants. The caller holds the request alive over the call. */
+void mca_pml_fastpath_send_request_wanted(mca_pml_fastpath_send_request_t *req, size_t wanted);
+
 /** An ACK has come: stream what it asks for. */
 void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr);
 
