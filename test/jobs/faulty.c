@@ -26,14 +26,15 @@ int main(int argc, char **argv)
 {
     const char *what = (1 < argc) ? argv[1] : "";
     volatile int one = 1, largest = INT_MAX;
-    char *block;
+    char *block, *volatile hidden;
 
     fp_init(&argc, &argv, 1);
     fp_case("fault: %s", what);
     block = malloc(sizeof(MPI_Status) + 1);
     probe_into(block);
     if (0 == strcmp(what, "program-address")) {
-        ((volatile char *) block)[(int) sizeof(MPI_Status) + one] = 0;
+        hidden = block; /* its size must not be known to the compiler */
+        hidden[(int) sizeof(MPI_Status) + one] = 0;
     }
     if (0 == strcmp(what, "program-undefined")) {
         largest += one;
