@@ -108,69 +108,83 @@ static bool matches(int32_t want_src, int32_t want_tag, int32_t src, int32_t tag
     return (ANY_S == want_src || want_src == src) && (ANY_T == want_tag ? tag >= 0 : want_tag == tag);
 }
 
+/* What a receive asks for, what a message is, and whether they match. */
+typedef struct {
+    int32_t want_src, want_tag, src, tag;
+    bool match;
+} pair_t;
+
+static const pair_t pairs[] = {
+    {3, 7, 3, 7, true},
+    {3, 7, 3, 8, false},
+    {3, 7, 4, 7, false},
+    {ANY_S, 7, 3, 7, true},
+    {ANY_S, 7, 0, 7, true},
+    {ANY_S, 7, 3, 8, false},
+    {3, ANY_T, 3, 7, true},
+    {3, ANY_T, 3, 0, true},
+    {3, ANY_T, 4, 7, false},
+    {ANY_S, ANY_T, 3, 7, true},
+    {ANY_S, ANY_T, 0, 0, true},
+    {3, ANY_T, 3, -10, false},
+    {ANY_S, ANY_T, 3, -10, false},
+    {3, -10, 3, -10, true},
+    {ANY_S, -10, 3, -10, true},
+    {ANY_S, -10, 3, -11, false},
+    {3, -10, 3, -11, false},
+    {0, 0, 0, 0, true},
+    {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, true},
+    {7, 3, 3, 7, false},
+    {ANY_S, INT32_MAX, 9, INT32_MAX, true},
+    {3, INT32_MIN, 3, INT32_MIN, true},
+    {3, ANY_T, 3, INT32_MIN, false},
+};
+
+/* The receive is there first: the message finds it, or leaves it to be cancelled. */
+static void receive_first(const pair_t *pair)
+{
+    mca_pml_fastpath_match_post_t post = {.queued = false};
+    mca_pml_fastpath_match_post_t *want = pair->match ? &post : NULL;
+
+    assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &post, pair->want_src, pair->want_tag));
+    assert_true(post.queued);
+    if (pair->match) {
+        assert_true(mca_pml_fastpath_match_posted_for(&matcher, pair->src));
+    }
+    assert_ptr_equal(want, mca_pml_fastpath_match_peek(&matcher, pair->src, pair->tag));
+    assert_ptr_equal(want, mca_pml_fastpath_match_arrive(&matcher, pair->src, pair->tag));
+    if (!pair->match) {
+        mca_pml_fastpath_match_cancel(&matcher, &post);
+    }
+    assert_false(post.queued);
+    assert_int_equal(0, matcher.posted);
+    assert_false(mca_pml_fastpath_match_posted_for(&matcher, pair->src));
+}
+
+/* The message is there first: the receive finds it, any number of times until it is taken. */
+static void message_first(const pair_t *pair)
+{
+    mca_pml_fastpath_match_msg_t msg;
+    mca_pml_fastpath_match_msg_t *want = pair->match ? &msg : NULL;
+
+    assert_int_equal(0, mca_pml_fastpath_match_store(&matcher, &msg, pair->src, pair->tag));
+    assert_ptr_equal(want, mca_pml_fastpath_match_find(&matcher, pair->want_src, pair->want_tag));
+    assert_ptr_equal(want, mca_pml_fastpath_match_find(&matcher, pair->want_src, pair->want_tag));
+    mca_pml_fastpath_match_take(&matcher, &msg);
+    assert_int_equal(0, matcher.unexpected);
+    assert_null(mca_pml_fastpath_match_find(&matcher, pair->want_src, pair->want_tag));
+}
+
 /* One receive, one message: does the pair match, in both directions of looking? */
 static void test_pairs(void **state)
 {
-    static const struct {
-        int32_t want_src, want_tag, src, tag;
-        bool match;
-    } cases[] = {
-        {3, 7, 3, 7, true},
-        {3, 7, 3, 8, false},
-        {3, 7, 4, 7, false},
-        {ANY_S, 7, 3, 7, true},
-        {ANY_S, 7, 0, 7, true},
-        {ANY_S, 7, 3, 8, false},
-        {3, ANY_T, 3, 7, true},
-        {3, ANY_T, 3, 0, true},
-        {3, ANY_T, 4, 7, false},
-        {ANY_S, ANY_T, 3, 7, true},
-        {ANY_S, ANY_T, 0, 0, true},
-        {3, ANY_T, 3, -10, false},
-        {ANY_S, ANY_T, 3, -10, false},
-        {3, -10, 3, -10, true},
-        {ANY_S, -10, 3, -10, true},
-        {ANY_S, -10, 3, -11, false},
-        {3, -10, 3, -11, false},
-        {0, 0, 0, 0, true},
-        {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, true},
-        {7, 3, 3, 7, false},
-        {ANY_S, INT32_MAX, 9, INT32_MAX, true},
-        {3, INT32_MIN, 3, INT32_MIN, true},
-        {3, ANY_T, 3, INT32_MIN, false},
-    };
-
     (void) state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        mca_pml_fastpath_match_post_t post = {.queued = false};
-        mca_pml_fastpath_match_msg_t msg;
-        mca_pml_fastpath_match_post_t *got;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); ++i) {
+        const pair_t *pair = &pairs[i];
 
-        assert_int_equal(cases[i].match,
-                         matches(cases[i].want_src, cases[i].want_tag, cases[i].src, cases[i].tag));
-        assert_int_equal(0,
-                         mca_pml_fastpath_match_post(&matcher, &post, cases[i].want_src, cases[i].want_tag));
-        assert_true(post.queued);
-        if (cases[i].match) {
-            assert_true(mca_pml_fastpath_match_posted_for(&matcher, cases[i].src));
-        }
-        assert_ptr_equal(cases[i].match ? &post : NULL,
-                         mca_pml_fastpath_match_peek(&matcher, cases[i].src, cases[i].tag));
-        got = mca_pml_fastpath_match_arrive(&matcher, cases[i].src, cases[i].tag);
-        assert_ptr_equal(cases[i].match ? &post : NULL, got);
-        if (NULL == got) {
-            mca_pml_fastpath_match_cancel(&matcher, &post);
-        }
-        assert_false(post.queued);
-        assert_int_equal(0, matcher.posted);
-        assert_false(mca_pml_fastpath_match_posted_for(&matcher, cases[i].src));
-
-        assert_int_equal(0, mca_pml_fastpath_match_store(&matcher, &msg, cases[i].src, cases[i].tag));
-        assert_ptr_equal(cases[i].match ? &msg : NULL,
-                         mca_pml_fastpath_match_find(&matcher, cases[i].want_src, cases[i].want_tag));
-        mca_pml_fastpath_match_take(&matcher, &msg);
-        assert_int_equal(0, matcher.unexpected);
-        assert_null(mca_pml_fastpath_match_find(&matcher, cases[i].want_src, cases[i].want_tag));
+        assert_int_equal(pair->match, matches(pair->want_src, pair->want_tag, pair->src, pair->tag));
+        receive_first(pair);
+        message_first(pair);
     }
 }
 
@@ -569,7 +583,8 @@ static void step_store(void)
     naive.stored[naive.stored_count++] = i;
 }
 
-/* Looks for a message as probe and receive do; takes it, or one from the middle, or leaves it. */
+/* Looks for a message as probe and receive do. Takes it as a receive does, or one from the middle as a
+ * sender's cancel does, or leaves it as a probe does. */
 static void step_find(bool take)
 {
     int32_t src = random_source(true);
@@ -598,39 +613,50 @@ static void step_find(bool take)
     }
 }
 
+/* Cancels and takes all there is, and goes on with a new matcher, so that indices start over. */
+static void start_over(void)
+{
+    while (0 != naive.posted_count) {
+        step_cancel();
+    }
+    while (0 != naive.stored_count) {
+        step_find(true);
+    }
+    mca_pml_fastpath_matcher_fini(&matcher);
+    assert_int_equal(0, live);
+    while (0 != mca_pml_fastpath_matcher_init(&matcher)) {
+        assert_int_not_equal(0, fail_one_in);
+    }
+}
+
+static void step_add(void)
+{
+    0 == random_u32() % 2 ? step_post() : step_store();
+}
+
+static void step_remove(void)
+{
+    uint32_t choice = random_u32() % 8;
+
+    choice < 3   ? step_arrive()
+    : choice < 6 ? step_find(true)  /* a receive, a matched probe, or the sender's cancel of any message */
+    : choice < 7 ? step_find(false) /* a probe */
+                 : step_cancel();
+}
+
 static void random_operations(long count)
 {
+    static const uint32_t phases[] = {50, 65, 35, 80, 10};
     uint32_t fill = 50; /* percent of operations that add; changes so that the matcher fills and drains */
 
     for (long i = 0; i < count; ++i) {
         if (0 == i % 1000) {
-            static const uint32_t phases[] = {50, 65, 35, 80, 10};
-
             fill = phases[random_u32() % 5];
-            if (0 == random_u32() % 50) { /* a new matcher, so that indices start over full and empty lists */
-                while (0 != naive.posted_count) {
-                    step_cancel();
-                }
-                while (0 != naive.stored_count) {
-                    step_find(true);
-                }
-                mca_pml_fastpath_matcher_fini(&matcher);
-                assert_int_equal(0, live);
-                while (0 != mca_pml_fastpath_matcher_init(&matcher)) {
-                    assert_int_not_equal(0, fail_one_in);
-                }
+            if (0 == random_u32() % 50) {
+                start_over();
             }
         }
-        if (random_u32() % 100 < fill) {
-            0 == random_u32() % 2 ? step_post() : step_store();
-        } else {
-            uint32_t choice = random_u32() % 8;
-
-            choice < 3   ? step_arrive()
-            : choice < 6 ? step_find(true)
-            : choice < 7 ? step_find(false)
-                         : step_cancel();
-        }
+        random_u32() % 100 < fill ? step_add() : step_remove();
         assert_int_equal(naive.posted_count, matcher.posted);
         assert_int_equal(naive.stored_count, matcher.unexpected);
     }
