@@ -89,10 +89,18 @@ static bool rdma_register(mca_bml_base_btl_t *bml_btl, void *base, size_t size, 
     return NULL != *handle;
 }
 
+/* The BTL to offer a message by. One that was refused before has been registered with its BTL. */
+static mca_bml_base_btl_t *offer_btl(const mca_pml_fastpath_send_request_t *req)
+{
+    if (NULL != req->req_get_handle) {
+        return req->req_get_btl;
+    }
+    return mca_pml_fastpath.use_get ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
+}
+
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
 {
-    mca_bml_base_btl_t *bml_btl =
-        mca_pml_fastpath.use_get ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
+    mca_bml_base_btl_t *bml_btl = offer_btl(req);
     mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rget_hdr_t *hdr;
