@@ -234,11 +234,27 @@ static mca_pml_fastpath_link_t *link_find(mca_pml_fastpath_peer_t *peer, const v
     return links;
 }
 
+static bool is_of_our_job(const mca_pml_fastpath_peer_t *peer)
+{
+    return opal_proc_local_get()->proc_name.jobid == peer->proc->super.proc_name.jobid;
+}
+
+/* Are we still connected to it, as MPI understands it? After MPI_Comm_disconnect no communicator holds it:
+ * only the table of peers does, and the caller. */
+static bool is_connected(const mca_pml_fastpath_peer_t *peer)
+{
+    return is_of_our_job(peer) || 2 < peer->super.obj_reference_count;
+}
+
 /* @return whether there is trouble with a peer of lower rank than ours */
 static bool look_at_peer(mca_pml_fastpath_peer_t *peer, int64_t now)
 {
     bool trouble = false;
 
+    if (!is_connected(peer)) {
+        peer->num_links = 0; /* what becomes of them is no concern of ours, also if we meet again */
+        return false;
+    }
     /* one that has only sent to us so far has a link nevertheless */
     if (peer->left || !mca_pml_fastpath_peer_reach(peer)) {
         return false;
@@ -326,7 +342,7 @@ static void leave(mca_pml_fastpath_peer_t *peer)
     const mca_pml_fastpath_leave_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_LEAVE,
                                               .hdr_name = opal_proc_local_get()->proc_name};
 
-    if (NULL == peer->endpoint || peer->left || hdr.hdr_name.jobid == peer->proc->super.proc_name.jobid) {
+    if (NULL == peer->endpoint || peer->left || is_of_our_job(peer)) {
         return; /* the processes of our own job end when we do */
     }
     for (size_t i = 0; i < mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send); ++i) {
