@@ -9,12 +9,14 @@
  * The FIFO between two processes: millions of messages of mixed sizes,
  * inline and by reference to pool buffers that are reused as soon as the
  * read position allows; each byte is checked.  The receiver waits for the
- * slot in one test and for the doorbell in the other.
+ * slot in one test and for the doorbell in the other.  In a further one the sender
+ * is a thread, so that a build with -fsanitize=thread can see what both do.
  *
  * FASTPATH_MESSAGES sets the number of messages, FASTPATH_SECONDS after how long to
  * be content with fewer.
  */
 
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -108,8 +110,7 @@ static bool send_reference(fixture_t *f, sender_t *s, const uint8_t *data, size_
         return false;
     }
     reference = (mca_btl_fastsm_pool_ref_t){
-        .offset = mca_btl_fastsm_layout_eager(&f->layout, (uint32_t) buffer),
-        .length = (uint32_t) length};
+        .offset = mca_btl_fastsm_layout_eager(&f->layout, (uint32_t) buffer), .length = (uint32_t) length};
     memcpy(f->segment + reference.offset, data, length);
     head->u.head.length = sizeof(reference);
     head->u.head.tag = 1;
@@ -193,49 +194,90 @@ static unsigned long from_environment(const char *name, unsigned long otherwise)
     return NULL == value ? otherwise : strtoul(value, NULL, 10);
 }
 
-static void stress(uint32_t depth, bool by_bell)
+static void send_as_told(fixture_t *f)
 {
-    const unsigned long messages = from_environment("FASTPATH_MESSAGES", 2000000);
-    const unsigned seconds = (unsigned) from_environment("FASTPATH_SECONDS", 4);
-    fixture_t f;
-    long received;
-    int status = -1;
-    pid_t child;
+    send_all(f, (uint32_t) from_environment("FASTPATH_MESSAGES", 2000000),
+             (unsigned) from_environment("FASTPATH_SECONDS", 4));
+}
 
-    /* near the end of the positions, so that they wrap around on the way */
-    fixture_open(&f, depth, 0u - 100000u);
-    child = fork();
+static void *thread_main(void *fixture)
+{
+    send_as_told(fixture);
+    return NULL;
+}
+
+static long receive_from_process(fixture_t *f, bool by_bell)
+{
+    int status = -1;
+    pid_t child = fork();
+    long received;
+
     assert_true(0 <= child);
     if (0 == child) {
         alarm(120);
-        send_all(&f, (uint32_t) messages, seconds);
+        send_as_told(f);
         _exit(0);
     }
-    received = receive_all(&f, by_bell);
-    print_message("depth %u, waiting for the %s: %ld messages\n", depth,
-                  by_bell ? "doorbell" : "slot", received);
-    assert_true(0 < received);
+    received = receive_all(f, by_bell);
     assert_int_equal(child, waitpid(child, &status, 0));
     assert_int_equal(0, status);
+    return received;
+}
+
+/* The sender's half of the fixture is the thread's, the receiver's half is ours. */
+static long receive_from_thread(fixture_t *f, bool by_bell)
+{
+    pthread_t thread;
+    long received;
+
+    assert_int_equal(0, pthread_create(&thread, NULL, thread_main, f));
+    received = receive_all(f, by_bell);
+    assert_int_equal(0, pthread_join(thread, NULL));
+    return received;
+}
+
+static void stress(uint32_t depth, bool by_bell, bool by_thread)
+{
+    fixture_t f;
+    long received;
+
+    /* near the end of the positions, so that they wrap around on the way */
+    fixture_open(&f, depth, 0u - 100000u);
+    received = by_thread ? receive_from_thread(&f, by_bell) : receive_from_process(&f, by_bell);
+    print_message("depth %u, waiting for the %s: %ld messages\n", depth, by_bell ? "doorbell" : "slot",
+                  received);
+    assert_true(0 < received);
     fixture_close(&f);
 }
 
 static void test_slots(void **state)
 {
     (void) state;
-    stress(128, false);
+    stress(128, false, false);
 }
 
 static void test_bells(void **state)
 {
     (void) state;
-    stress(128, true);
+    stress(128, true, false);
 }
 
 static void test_short_fifo(void **state)
 {
     (void) state;
-    stress(32, false);
+    stress(32, false, false);
+}
+
+static void test_thread(void **state)
+{
+    (void) state;
+    stress(32, false, true);
+}
+
+static void test_thread_and_bells(void **state)
+{
+    (void) state;
+    stress(32, true, true);
 }
 
 int main(void)
@@ -244,6 +286,8 @@ int main(void)
         cmocka_unit_test(test_slots),
         cmocka_unit_test(test_bells),
         cmocka_unit_test(test_short_fifo),
+        cmocka_unit_test(test_thread),
+        cmocka_unit_test(test_thread_and_bells),
     };
 
     alarm(300);

@@ -1,0 +1,242 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* Flow control neither blocks a legal program nor loses credit.  The limit is
+ * set low on the command line (testlist).  After each way to get rid of a
+ * message, many times over the limit, a short message still leaves at once:
+ * without credit it would wait for its receive, which waits for it. */
+
+#include "support/fp_test.h"
+
+enum { TAG = 95, LENGTH = 1000, MANY = 400, SPREAD = 20 };
+
+static void start_many(fp_message_t *messages, int count, int dst, MPI_Comm comm)
+{
+    for (int i = 0; i < count; i++) {
+        fp_isend(&messages[i], &fp_modes[FP_STANDARD], LENGTH, dst, TAG, i, comm);
+    }
+}
+
+static void finish_many(fp_message_t *messages, int count)
+{
+    for (int i = 0; i < count; i++) {
+        fp_wait_send(&messages[i]);
+    }
+}
+
+static void receive_many(int count, int src, MPI_Comm comm)
+{
+    for (int i = 0; i < count; i++) {
+        fp_recv(LENGTH, src, TAG, i, comm);
+    }
+}
+
+/* ------------------------------------------------------ nobody waits for ever */
+
+/* Everybody sends to everybody, far over the limit, before anybody receives; then in the opposite order. */
+static void all_pairs(void)
+{
+    fp_message_t *messages = malloc((size_t) fp_size * MANY * sizeof(*messages));
+
+    for (int peer = 0; peer < fp_size; peer++) {
+        start_many(messages + (size_t) peer * MANY, MANY, peer, MPI_COMM_WORLD);
+    }
+    for (int peer = fp_size - 1; peer >= 0; peer--) {
+        receive_many(MANY, peer, MPI_COMM_WORLD);
+    }
+    finish_many(messages, fp_size * MANY);
+    free(messages);
+}
+
+/* What waits on one communicator does not keep blocking sends from getting through on another one, whose
+ * receives have wildcards. */
+static void other_communicator(MPI_Comm other)
+{
+    fp_message_t messages[MANY];
+    MPI_Status status;
+    int word = 0;
+
+    if (0 == fp_rank) {
+        start_many(messages, MANY, 1, other);
+        for (int i = 0; i < MANY; i++) {
+            FP(MPI_Send(&i, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
+        }
+        finish_many(messages, MANY);
+    } else if (1 == fp_rank) {
+        for (int i = 0; i < MANY; i++) {
+            FP(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+            CHECK_INT(word, i);
+        }
+        receive_many(MANY, 0, other);
+    }
+}
+
+/* Matched probes have taken all that came, and more is sent, before the first of them is received. */
+static void held_messages(MPI_Comm comm)
+{
+    fp_message_t messages[2 * MANY];
+    MPI_Message held[MANY];
+
+    if (0 == fp_rank) {
+        start_many(messages, 2 * MANY, 1, comm);
+        finish_many(messages, 2 * MANY);
+    } else if (1 == fp_rank) {
+        for (int i = 0; i < MANY; i++) {
+            FP(MPI_Mprobe(0, TAG, comm, &held[i], MPI_STATUS_IGNORE));
+        }
+        for (int i = MANY; i < 2 * MANY; i++) {
+            fp_recv(LENGTH, 0, TAG, i, comm);
+        }
+        for (int i = MANY - 1; i >= 0; i--) {
+            void *buffer = fp_alloc(LENGTH);
+
+            FP(MPI_Mrecv(buffer, LENGTH, MPI_BYTE, &held[i], MPI_STATUS_IGNORE));
+            CHECK_DATA(buffer, LENGTH, fp_key(0, 1, TAG, i));
+            fp_free(buffer);
+        }
+    }
+}
+
+/* ------------------------------------------- ways to get rid of some messages */
+
+static void received(MPI_Comm comm)
+{
+    fp_message_t messages[SPREAD];
+
+    if (0 == fp_rank) {
+        start_many(messages, SPREAD, 1, comm);
+        finish_many(messages, SPREAD);
+    } else if (1 == fp_rank) {
+        receive_many(SPREAD, 0, comm);
+    }
+}
+
+/* On a communicator that lives no longer than they. */
+static void on_freed(MPI_Comm comm)
+{
+    MPI_Comm mine;
+
+    FP(MPI_Comm_dup(comm, &mine));
+    received(mine);
+    FP(MPI_Comm_free(&mine));
+}
+
+static void cancelled(MPI_Comm comm)
+{
+    fp_message_t messages[SPREAD];
+    int flag;
+
+    if (0 == fp_rank) {
+        start_many(messages, SPREAD, 1, comm);
+        for (int i = 0; i < SPREAD; i++) {
+            MPI_Status status;
+
+            FP(MPI_Cancel(&messages[i].request));
+            FP(MPI_Wait(&messages[i].request, &status));
+            FP(MPI_Test_cancelled(&status, &flag));
+            CHECK(flag);
+            fp_free(messages[i].buffer);
+        }
+        fp_signal(1, comm);
+    } else if (1 == fp_rank) {
+        fp_await(0, comm);
+    }
+}
+
+static void truncated(MPI_Comm comm)
+{
+    fp_message_t messages[SPREAD];
+
+    if (0 == fp_rank) {
+        start_many(messages, SPREAD, 1, comm);
+        finish_many(messages, SPREAD);
+    } else if (1 == fp_rank) {
+        for (int i = 0; i < SPREAD; i++) {
+            void *buffer = fp_alloc(LENGTH / 2);
+
+            FP_ERROR(MPI_ERR_TRUNCATE,
+                     MPI_Recv(buffer, LENGTH / 2, MPI_BYTE, 0, TAG, comm, MPI_STATUS_IGNORE));
+            fp_free(buffer);
+        }
+    }
+}
+
+static void probed(MPI_Comm comm)
+{
+    fp_message_t messages[SPREAD];
+
+    if (0 == fp_rank) {
+        start_many(messages, SPREAD, 1, comm);
+        finish_many(messages, SPREAD);
+    } else if (1 == fp_rank) {
+        for (int i = 0; i < SPREAD; i++) {
+            void *buffer = fp_alloc(LENGTH);
+            MPI_Request request;
+            MPI_Message message;
+
+            FP(MPI_Mprobe(MPI_ANY_SOURCE, TAG, comm, &message, MPI_STATUS_IGNORE));
+            FP(MPI_Imrecv(buffer, LENGTH, MPI_BYTE, &message, &request));
+            FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            CHECK_DATA(buffer, LENGTH, fp_key(0, 1, TAG, i));
+            fp_free(buffer);
+        }
+    }
+}
+
+/* In both directions; the credit of either comes back on its own. */
+static void crossing(MPI_Comm comm)
+{
+    fp_message_t messages[SPREAD];
+
+    if (1 >= fp_rank) {
+        start_many(messages, SPREAD, 1 - fp_rank, comm);
+        receive_many(SPREAD, 1 - fp_rank, comm);
+        finish_many(messages, SPREAD);
+    }
+}
+
+/* A short message leaves though nobody receives it: its sender says so before its receiver looks. */
+static void check_credit(MPI_Comm comm)
+{
+    char byte = 'a';
+
+    if (0 == fp_rank) {
+        FP(MPI_Send(&byte, 1, MPI_BYTE, 1, TAG, comm));
+        fp_signal(1, MPI_COMM_WORLD);
+    } else if (1 == fp_rank) {
+        fp_await(0, MPI_COMM_WORLD);
+        FP(MPI_Recv(&byte, 1, MPI_BYTE, 0, TAG, comm, MPI_STATUS_IGNORE));
+        CHECK('a' == byte);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*some)(MPI_Comm comm);
+    } ways[] = {{"received", received},   {"on a freed communicator", on_freed}, {"cancelled", cancelled},
+                {"truncated", truncated}, {"matched by probes", probed},         {"crossing", crossing}};
+    MPI_Comm other;
+
+    fp_init(&argc, &argv, 2);
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &other));
+    fp_case("all pairs");
+    all_pairs();
+    fp_case("other communicator");
+    other_communicator(other);
+    fp_case("held messages");
+    held_messages(other);
+    for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+        for (int i = 0; i < MANY / SPREAD; i++) {
+            fp_case("%s, round %d", ways[w].name, i);
+            ways[w].some(other);
+        }
+        fp_case("credit after %s", ways[w].name);
+        check_credit(other);
+    }
+    FP(MPI_Comm_free(&other));
+    return fp_finish();
+}
