@@ -81,6 +81,21 @@ static inline int fastpath_modex_recv(const mca_base_component_t *component, con
     return rc;
 }
 
+/** The same for what `proc` published under a key that is not one of our components'. */
+static inline int fastpath_modex_recv_key(const char *key, const opal_process_name_t *proc, void **data,
+                                          size_t *size)
+{
+    int rc = OPAL_ERROR;
+
+    *data = NULL;
+    *size = 0;
+    OPAL_MODEX_RECV_STRING(rc, key, proc, data, size);
+    if (OPAL_SUCCESS == rc && NULL == *data) {
+        rc = OPAL_ERR_NOT_FOUND;
+    }
+    return rc;
+}
+
 /**
  * Ask the local daemon to remove `path` when this process is gone, however it ends.
  *

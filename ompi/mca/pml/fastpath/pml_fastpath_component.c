@@ -15,6 +15,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
 #include "pml_fastpath.h"
+#include "pml_fastpath_jobs.h"
 
 static int component_register(void);
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads);
@@ -149,6 +150,9 @@ static void confirm_fastsm(void)
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads)
 {
     if (OMPI_SUCCESS != mca_bml_base_init(progress_threads, mpi_threads)) {
+        return NULL;
+    }
+    if (OMPI_SUCCESS != mca_pml_fastpath_jobs_publish()) {
         return NULL;
     }
     confirm_fastsm();

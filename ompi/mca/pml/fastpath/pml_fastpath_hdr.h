@@ -18,6 +18,12 @@
 
 #include "opal/util/proc.h"
 
+/** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
+ *  A test build overrides it. */
+#if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
+#    define MCA_PML_FASTPATH_WIRE_VERSION 1u
+#endif
+
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
 enum {
     MCA_PML_FASTPATH_HDR_MATCH = 1,    /**< a whole message, sent eagerly */

@@ -14,6 +14,7 @@
 #include "ompi/mca/rte/rte.h"
 
 #include "pml_fastpath_former.h"
+#include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_rdma.h"
@@ -170,13 +171,17 @@ static void btl_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *er
 
 int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
 {
+    const uint32_t refused = mca_pml_fastpath_jobs_refused();
     opal_bitmap_t reachable;
     int rc;
 
     if (0 == nprocs) {
         return OMPI_SUCCESS;
     }
-    rc = mca_pml_base_pml_check_selected("fastpath", procs, nprocs);
+    rc = mca_pml_fastpath_jobs_check(procs, nprocs);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_pml_base_pml_check_selected("fastpath", procs, nprocs);
+    }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -186,6 +191,9 @@ int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
         rc = mca_bml.bml_add_procs(nprocs, procs, &reachable);
     }
     OBJ_DESTRUCT(&reachable);
+    if (OMPI_SUCCESS == rc && refused != mca_pml_fastpath_jobs_refused()) {
+        rc = OMPI_ERR_OUT_OF_RESOURCE; /* the BML would take another BTL, which they do not expect */
+    }
     if (OMPI_SUCCESS == rc) {
         rc = check_btls();
     }

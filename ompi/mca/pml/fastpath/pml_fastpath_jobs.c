@@ -1,0 +1,127 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/util/show_help.h"
+
+#include "ompi/runtime/mpiruntime.h"
+
+#include "pml_fastpath_hdr.h"
+#include "pml_fastpath_jobs.h"
+
+/* Under this key rank 0 of every job publishes its PML's name (ompi/mca/pml/base/pml_base_select.c). */
+#define PML_KEY "pml.base.2.0"
+
+static const mca_base_component_t *our_key(void)
+{
+    return &mca_pml_fastpath_component.pmlm_version;
+}
+
+int mca_pml_fastpath_jobs_publish(void)
+{
+    const uint32_t version = MCA_PML_FASTPATH_WIRE_VERSION;
+
+    return fastpath_modex_send(our_key(), &version, sizeof(version));
+}
+
+/* 0 when the process has no pml/fastpath */
+static uint32_t wire_version(const opal_process_name_t *name)
+{
+    uint32_t version = 0;
+    size_t size;
+    void *data;
+
+    if (OPAL_SUCCESS == fastpath_modex_recv(our_key(), name, &data, &size)) {
+        if (sizeof(version) == size) {
+            memcpy(&version, data, sizeof(version));
+        }
+        free(data);
+    }
+    return version;
+}
+
+static void pml_name(const opal_process_name_t *name, char *text, size_t room)
+{
+    const opal_process_name_t first = {.jobid = name->jobid, .vpid = 0};
+    size_t size;
+    void *data;
+
+    snprintf(text, room, "unknown");
+    if (OPAL_SUCCESS == fastpath_modex_recv_key(PML_KEY, &first, &data, &size)) {
+        snprintf(text, room, "%.*s", (int) size, (const char *) data);
+        free(data);
+    }
+}
+
+/* In MPI_Init all processes of a job have the same to say, and mpirun loses help texts. Later mpirun
+ * makes one of those that come together, and only some processes of the job may be concerned. */
+static void say(const char *topic, const char *ours, const char *theirs)
+{
+    if (OMPI_MPI_STATE_INIT_COMPLETED <= ompi_mpi_state) {
+        opal_show_help("help-mpi-pml-fastpath.txt", topic, true, opal_process_info.nodename, ours, theirs);
+    } else if (mca_common_fastpath_speaker()) {
+        mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, ours,
+                                      theirs);
+    }
+}
+
+static int check_job(const opal_process_name_t *name)
+{
+    const uint32_t version = wire_version(name);
+    char ours[32], theirs[64];
+
+    if (MCA_PML_FASTPATH_WIRE_VERSION == version) {
+        return OMPI_SUCCESS;
+    }
+    if (0 == version) {
+        pml_name(name, theirs, sizeof(theirs));
+        say("other pml", "fastpath", theirs);
+    } else {
+        snprintf(ours, sizeof(ours), "%u", MCA_PML_FASTPATH_WIRE_VERSION);
+        snprintf(theirs, sizeof(theirs), "%u", version);
+        say("other version", ours, theirs);
+    }
+    return OMPI_ERR_NOT_SUPPORTED;
+}
+
+int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs)
+{
+    opal_jobid_t known = opal_proc_local_get()->proc_name.jobid;
+    const opal_jobid_t own = known;
+    int rc = OMPI_SUCCESS;
+
+    /* processes come job by job */
+    for (size_t i = 0; i < nprocs && OMPI_SUCCESS == rc; ++i) {
+        const opal_process_name_t *name = &procs[i]->super.proc_name;
+
+        if (name->jobid != own && name->jobid != known) {
+            rc = check_job(name);
+            known = name->jobid;
+        }
+    }
+    return rc;
+}
+
+uint32_t mca_pml_fastpath_jobs_refused(void)
+{
+    mca_btl_base_selected_module_t *selected;
+    uint32_t count = 0;
+
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
+    {
+        const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(selected->btl_module);
+
+        if (NULL != ext) {
+            count += ext->refused(selected->btl_module);
+        }
+    }
+    return count;
+}

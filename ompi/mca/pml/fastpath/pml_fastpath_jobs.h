@@ -1,0 +1,33 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_connect): do they speak our
+ * language? Open MPI compares PMLs within a job only.
+ */
+#ifndef MCA_PML_FASTPATH_JOBS_H
+#define MCA_PML_FASTPATH_JOBS_H
+
+#include "pml_fastpath.h"
+
+BEGIN_C_DECLS
+
+/** Tell whoever will meet us which wire headers we use. To be called before the modex. */
+int mca_pml_fastpath_jobs_publish(void);
+
+/**
+ * Check processes that are to be added. Those of our own job pass.
+ *
+ * @return OMPI_SUCCESS, or OMPI_ERR_NOT_SUPPORTED when one belongs to a job with another PML or other wire
+ *         headers; a help text has then said so
+ */
+int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs);
+
+/** @return how many processes btl/fastsm could not serve although they count on it; it has said why */
+uint32_t mca_pml_fastpath_jobs_refused(void);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_JOBS_H */
