@@ -11,6 +11,8 @@
 #ifndef MCA_PML_FASTPATH_BML_H
 #define MCA_PML_FASTPATH_BML_H
 
+#include "opal/mca/common/fastpath/common_fastpath_dice.h"
+
 #include "pml_fastpath.h"
 #include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
 
@@ -18,13 +20,10 @@
 
 BEGIN_C_DECLS
 
-/** Throw the dice. @return whether this call shall be refused */
-bool mca_pml_fastpath_refuse_roll(void);
-
 /** @return whether a call shall be refused for the sake of a test */
 static inline bool mca_pml_fastpath_refuse(void)
 {
-    return OPAL_UNLIKELY(0 != mca_pml_fastpath.refuse) && mca_pml_fastpath_refuse_roll();
+    return OPAL_UNLIKELY(0 != mca_pml_fastpath.refuse) && mca_common_fastpath_dice(mca_pml_fastpath.refuse);
 }
 
 /** btl_alloc. @return NULL when the BTL has no room */

@@ -219,6 +219,7 @@ typedef struct {
     unsigned poll_max;
     unsigned ring_depth;
     unsigned late_peers;
+    unsigned refuse;
     bool single_copy;
 
     /* hot: receiving */
@@ -372,6 +373,13 @@ bool mca_btl_fastsm_late_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fasts
 bool mca_btl_fastsm_late_room(mca_btl_fastsm_endpoint_t *endpoint);
 /** Has a late peer read the slot that refers to this frag, or will it never?  The lock is held. */
 bool mca_btl_fastsm_late_was_read(mca_btl_fastsm_late_t *late, const mca_btl_fastsm_frag_t *frag);
+
+/* ---- btl_fastsm_refuse.c ---- */
+
+/** Shall this be refused for the sake of a test?  Not for the fast path. */
+bool mca_btl_fastsm_refuse(void);
+/** Has the module refuse at random if a parameter says so. */
+void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module);
 
 /* ---- btl_fastsm_error.c ---- */
 

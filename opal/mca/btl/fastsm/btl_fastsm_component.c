@@ -123,6 +123,15 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .value = 512,
      .min = 0,
      .max = MCA_BTL_FASTSM_LATE_PEERS_MAX},
+    {.name = "debug_refuse",
+     .text = "Percentage of the sends and allocations that are refused at random, as if there were no room; "
+             "for tests",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_9,
+     .storage = &mca_btl_fastsm_component.refuse,
+     .value = 0,
+     .min = 0,
+     .max = 90},
     {.name = "single_copy",
      .text = "Whether large messages are read directly from the sender's memory where the "
              "kernel permits it.  Otherwise they are copied through the shared segment",
@@ -328,6 +337,8 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
         module->super.btl_flags &= ~MCA_BTL_FLAGS_GET;
         module->super.btl_get = NULL;
     }
+
+    mca_btl_fastsm_refuse_install(module);
 
     modules[0] = &module->super;
     *num_btls = 1;

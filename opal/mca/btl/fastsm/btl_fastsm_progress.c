@@ -304,7 +304,7 @@ static int run_callbacks(void)
 
 void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    while (0 != endpoint->n_pending) {
+    while (0 != endpoint->n_pending && !mca_btl_fastsm_refuse()) {
         mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
         bool in_flight;
 

@@ -2,21 +2,23 @@
  * Copyright (c) 2026 The fastpath authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "ompi_config.h"
+#include "opal_config.h"
 
+#include <stdint.h>
 #include <unistd.h>
 
-#include "pml_fastpath_bml.h"
+#include "common_fastpath_dice.h"
 
-bool mca_pml_fastpath_refuse_roll(void)
+bool mca_common_fastpath_dice(unsigned percent)
 {
     static _Thread_local uint32_t state = 0;
 
     if (0 == state) {
-        state = (uint32_t) getpid() * 2654435761u | 1u; /* any number but 0, different in each process */
+        /* any number but 0, different in each process, thread and component */
+        state = ((uint32_t) getpid() ^ (uint32_t) (uintptr_t) &state) * 2654435761u | 1u;
     }
     state ^= state << 13; /* Marsaglia's xorshift, period 2^32 - 1 */
     state ^= state >> 17;
     state ^= state << 5;
-    return state % 100 < mca_pml_fastpath.refuse;
+    return state % 100 < percent;
 }

@@ -1,0 +1,102 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Refusing at random, for tests: with btl_fastsm_debug_refuse these stand before the functions that
+ * may refuse.  Without it they are nowhere, so they cost nothing.
+ */
+
+#include "opal_config.h"
+
+#include "opal/mca/common/fastpath/common_fastpath_dice.h"
+
+#include "btl_fastsm.h"
+
+bool mca_btl_fastsm_refuse(void)
+{
+    return mca_common_fastpath_dice(mca_btl_fastsm_component.refuse);
+}
+
+/* ob1 4.1 tries refused data again from progress, but a refused control message only when something
+ * completes, which may be never.  So it gets what control messages need. */
+static mca_btl_base_descriptor_t *refuse_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                                               uint8_t order, size_t size, uint32_t flags)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    if ((component->confirmed || size > component->inline_bytes) && mca_btl_fastsm_refuse()) {
+        return NULL;
+    }
+    return mca_btl_fastsm_alloc(btl, endpoint, order, size, flags);
+}
+
+static mca_btl_base_descriptor_t *refuse_prepare_src(mca_btl_base_module_t *btl,
+                                                     mca_btl_base_endpoint_t *endpoint,
+                                                     opal_convertor_t *convertor, uint8_t order,
+                                                     size_t reserve, size_t *size, uint32_t flags)
+{
+    if (mca_btl_fastsm_refuse()) {
+        return NULL;
+    }
+    return mca_btl_fastsm_prepare_src(btl, endpoint, convertor, order, reserve, size, flags);
+}
+
+/* As if the FIFO were full. */
+static int refuse_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                       mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag)
+{
+    mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) des;
+
+    if (!mca_btl_fastsm_refuse()) {
+        return mca_btl_fastsm_send(btl, endpoint, des, tag);
+    }
+    frag->endpoint = endpoint;
+    frag->tag = tag;
+    des->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    OPAL_THREAD_LOCK(&endpoint->lock);
+    mca_btl_fastsm_pend(endpoint, frag);
+    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    return OPAL_SUCCESS;
+}
+
+static int refuse_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                        opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+                        uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                        mca_btl_base_descriptor_t **descriptor)
+{
+    if (!mca_btl_fastsm_refuse()) {
+        return mca_btl_fastsm_sendi(btl, endpoint, convertor, header, header_size, payload_size, order, flags,
+                                    tag, descriptor);
+    }
+    if (NULL != descriptor) {
+        *descriptor = refuse_alloc(btl, endpoint, order, header_size + payload_size, flags);
+    }
+    return OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+static int refuse_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                              const void *header, size_t header_size, const void *payload,
+                              size_t payload_size, mca_btl_base_tag_t tag)
+{
+    if (mca_btl_fastsm_refuse()) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    return mca_btl_fastsm_sendi_plain(btl, endpoint, header, header_size, payload, payload_size, tag);
+}
+
+void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module)
+{
+    if (0 == mca_btl_fastsm_component.refuse) {
+        return;
+    }
+    module->super.btl_alloc = refuse_alloc;
+    module->super.btl_prepare_src = refuse_prepare_src;
+    module->super.btl_send = refuse_send;
+    module->super.btl_sendi = refuse_sendi;
+    module->ext.sendi = refuse_sendi_plain;
+}
