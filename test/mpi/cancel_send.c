@@ -215,14 +215,47 @@ static void to_self(const fp_mode_t *mode, size_t length)
     FP(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Every third of many is cancelled, and all are waited for by one of the calls for many requests. */
+enum { WAYS = 5 };
+
+/* Waits for many requests by one of the calls for that, and notes their statuses. */
+static void wait_for_many(int count, MPI_Request *requests, MPI_Status *statuses, int way)
+{
+    MPI_Status *some = calloc((size_t) count, sizeof(*some));
+    int *indices = calloc((size_t) count, sizeof(*indices)), left = count, done, flag;
+
+    if (0 == way) {
+        FP(MPI_Waitall(count, requests, statuses));
+        left = 0;
+    }
+    while (0 < left) {
+        done = 1;
+        if (1 == way) {
+            FP(MPI_Waitsome(count, requests, &done, indices, some));
+        } else if (2 == way) {
+            FP(MPI_Testsome(count, requests, &done, indices, some));
+        } else if (3 == way) {
+            FP(MPI_Waitany(count, requests, indices, some));
+        } else {
+            FP(MPI_Testany(count, requests, indices, &flag, some));
+            done = flag;
+        }
+        for (int i = 0; i < done; i++) {
+            statuses[indices[i]] = some[i];
+        }
+        left -= done;
+    }
+    free(some);
+    free(indices);
+}
+
+/* Every third of many is cancelled, and all are waited for together. */
 static void among_others(const fp_mode_t *mode, size_t length, int way)
 {
     enum { COUNT = 12 };
     MPI_Request requests[COUNT];
-    MPI_Status statuses[COUNT], some[COUNT];
-    int indices[COUNT], left = COUNT, count, index, flag;
+    MPI_Status statuses[COUNT];
     void *buffers[COUNT];
+    int flag;
 
     if (1 == fp_rank) {
         fp_await(0, MPI_COMM_WORLD);
@@ -247,29 +280,7 @@ static void among_others(const fp_mode_t *mode, size_t length, int way)
         }
     }
     fp_signal(1, MPI_COMM_WORLD);
-    if (0 == way) {
-        FP(MPI_Waitall(COUNT, requests, statuses));
-        left = 0;
-    }
-    while (0 < left) {
-        count = 1;
-        if (1 == way) {
-            FP(MPI_Waitsome(COUNT, requests, &count, indices, some));
-        } else if (2 == way) {
-            FP(MPI_Testsome(COUNT, requests, &count, indices, some));
-        } else if (3 == way) {
-            FP(MPI_Waitany(COUNT, requests, &index, &some[0]));
-            indices[0] = index;
-        } else {
-            FP(MPI_Testany(COUNT, requests, &index, &flag, &some[0]));
-            indices[0] = index;
-            count = flag;
-        }
-        for (int i = 0; i < count; i++) {
-            statuses[indices[i]] = some[i];
-        }
-        left -= count;
-    }
+    wait_for_many(COUNT, requests, statuses, way);
     for (int i = 0; i < COUNT; i++) {
         CHECK_INT(was_cancelled(&statuses[i]), 1 == i % 3);
         fp_free(buffers[i]);
@@ -348,7 +359,7 @@ static void one_length(size_t length)
         again_and_again(mode, length);
         fp_case("%s of %zu bytes to oneself", mode->name, length);
         to_self(mode, length);
-        for (int way = 0; way < 5; way++) {
+        for (int way = 0; way < WAYS; way++) {
             fp_case("among others, %s of %zu bytes, way %d", mode->name, length, way);
             among_others(mode, length, way);
         }

@@ -91,60 +91,63 @@ static void sender_cancels(const fp_mode_t *mode, size_t length, bool blocking)
     }
 }
 
-/* Counts of a type with gaps, whole and with a part of one more. */
-static void counts(void)
+/* A type with a gap. */
+typedef struct {
+    int i;
+    double d;
+} pair_t;
+
+static MPI_Datatype pair_type(void)
 {
     const int lengths[] = {1, 1};
-    const MPI_Aint places[] = {0, 8};
+    const MPI_Aint places[] = {offsetof(pair_t, i), offsetof(pair_t, d)};
     const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
-    struct {
-        int i;
-        double d;
-    } pairs[4], got[4];
-    MPI_Datatype pair;
+    MPI_Datatype type;
+
+    FP(MPI_Type_create_struct(2, lengths, places, types, &type));
+    FP(MPI_Type_commit(&type));
+    return type;
+}
+
+/* Receives a message of so many pairs (MPI_UNDEFINED: not whole ones) and basic elements. */
+static void receive_counted(pair_t *got, int room, MPI_Datatype pair, int pairs, int elements)
+{
     MPI_Message message;
     MPI_Status status;
     int count;
 
-    FP(MPI_Type_create_struct(2, lengths, places, types, &pair));
-    FP(MPI_Type_commit(&pair));
-    for (int i = 0; i < 4; i++) {
-        pairs[i].i = i;
-        pairs[i].d = i / 4.0;
+    FP(MPI_Mprobe(0, TAG, MPI_COMM_WORLD, &message, &status));
+    for (int looks = 0; looks < 2; looks++) {
+        FP(MPI_Get_count(&status, pair, &count));
+        CHECK_INT(count, pairs);
+        FP(MPI_Get_elements(&status, pair, &count));
+        CHECK_INT(count, elements);
+        if (0 == looks) {
+            FP(MPI_Mrecv(got, room, pair, &message, &status));
+        }
     }
+}
+
+/* Counts of three elements, of a part of one, and of none: after the probe and after the receive. */
+static void counts(void)
+{
+    const pair_t pairs[] = {{0, 0.25}, {1, 0.5}, {2, 0.75}};
+    pair_t got[4] = {{-1, 0}, {-1, 0}, {-1, 0}, {-1, 0}};
+    MPI_Datatype pair = pair_type();
+
     if (0 == fp_rank) {
         FP(MPI_Send(pairs, 3, pair, 1, TAG, MPI_COMM_WORLD));
-        FP(MPI_Send(&pairs[1].i, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD)); /* one and a half */
+        FP(MPI_Send(&pairs[1].i, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
         FP(MPI_Send(NULL, 0, pair, 1, TAG, MPI_COMM_WORLD));
     } else if (1 == fp_rank) {
-        memset(got, 0, sizeof(got));
-        FP(MPI_Mprobe(0, TAG, MPI_COMM_WORLD, &message, &status));
-        FP(MPI_Get_count(&status, pair, &count));
-        CHECK_INT(count, 3);
-        FP(MPI_Mrecv(got, 4, pair, &message, &status));
-        FP(MPI_Get_count(&status, pair, &count));
-        CHECK_INT(count, 3);
-        FP(MPI_Get_elements(&status, pair, &count));
-        CHECK_INT(count, 6);
+        receive_counted(got, 4, pair, 3, 6);
         for (int i = 0; i < 3; i++) {
             CHECK(pairs[i].i == got[i].i && pairs[i].d == got[i].d);
         }
-        CHECK_INT(got[3].i, 0);
-
-        FP(MPI_Mprobe(0, TAG, MPI_COMM_WORLD, &message, &status));
-        FP(MPI_Get_count(&status, pair, &count));
-        CHECK_INT(count, MPI_UNDEFINED);
-        FP(MPI_Get_elements(&status, pair, &count));
-        CHECK_INT(count, 1);
-        FP(MPI_Mrecv(got, 4, pair, &message, &status));
-        FP(MPI_Get_elements(&status, pair, &count));
-        CHECK_INT(count, 1);
+        CHECK_INT(got[3].i, -1);
+        receive_counted(got, 4, pair, MPI_UNDEFINED, 1);
         CHECK_INT(got[0].i, 1);
-
-        FP(MPI_Mprobe(0, TAG, MPI_COMM_WORLD, &message, &status));
-        FP(MPI_Mrecv(NULL, 0, pair, &message, &status));
-        FP(MPI_Get_count(&status, pair, &count));
-        CHECK_INT(count, 0);
+        receive_counted(NULL, 0, pair, 0, 0);
     }
     FP(MPI_Type_free(&pair));
 }
