@@ -14,7 +14,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 97, AGAIN = 40 };
+enum { TAG = 97, AGAIN = 12 };
 
 static bool cancelled(MPI_Request *request)
 {
