@@ -49,6 +49,7 @@ missing_packages() {
     [ "${for_tests:-no}" = yes ] || return 0
     [ -f /usr/include/cmocka.h ] || [ -f /usr/local/include/cmocka.h ] || echo libcmocka-dev
     have valgrind || echo valgrind
+    have spin || echo spin
     have ip || echo iproute2
 }
 
