@@ -103,7 +103,8 @@ static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_
     bool sent = false;
 
     if (OPAL_UNLIKELY(header_size + payload_size > mca_btl_fastsm_component.inline_bytes
-                      || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload))) {
+                      || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload)
+                      || NULL != endpoint->late)) {
         return sendi_other(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
     }
     OPAL_THREAD_LOCK(&endpoint->lock);
@@ -111,13 +112,7 @@ static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_
         sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
     }
     OPAL_THREAD_UNLOCK(&endpoint->lock);
-    if (OPAL_LIKELY(sent)) {
-        return OPAL_SUCCESS;
-    }
-    if (OPAL_UNLIKELY(NULL != endpoint->late)) {
-        return sendi_other(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
-    }
-    return OPAL_ERR_OUT_OF_RESOURCE;
+    return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
 int mca_btl_fastsm_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
