@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 
-/* respawn [CYCLES]: spawn a job, talk, part, again and again.  What a child occupied is given
- * back: descriptors, and places in the address space.  A second child, there all the time, is
+/* respawn [CYCLES [EACH]]: spawn a job of EACH processes, talk, part, again and again.  What they occupied is
+ * given back: descriptors, and places in the address space.  Another child, there all the time, is
  * not forgotten. */
 
 #include <dirent.h>
@@ -13,7 +13,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 171, WARM = 5, SLACK = 6 };
+enum { TAG = 171, WARM = 5 };
 
 static int count_descriptors(void)
 {
@@ -45,27 +45,29 @@ static int count_segments(void)
     return count;
 }
 
-static void exchange(MPI_Comm comm, bool first)
+/* With process PEER of the other side. */
+static void exchange(MPI_Comm comm, int peer, bool first)
 {
     static const size_t sizes[] = {0, 40, 400, 4000, 30000, 200000};
 
     for (int i = 0; i < 6; i++) {
         for (int side = 0; side < 2; side++) {
             if (first == (0 == side)) {
-                fp_send(&fp_modes[FP_STANDARD], sizes[i], 0, TAG, i, comm);
+                fp_send(&fp_modes[FP_STANDARD], sizes[i], peer, TAG, i, comm);
             } else {
-                fp_recv(sizes[i], 0, TAG, i, comm);
+                fp_recv(sizes[i], peer, TAG, i, comm);
             }
         }
     }
 }
 
-static MPI_Comm spawn(char *program, char *role)
+static MPI_Comm spawn(char *program, char *role, int count)
 {
     char *arguments[] = {role, NULL};
     MPI_Comm inter;
 
-    FP(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
+    FP(MPI_Comm_spawn(program, arguments, count, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                      MPI_ERRCODES_IGNORE));
     return inter;
 }
 
@@ -79,21 +81,23 @@ static void wait_for_end(int pid)
     fp_sleep_ms(200);
 }
 
-static void parent(char *program, int cycles)
+static void parent(char *program, int cycles, int each)
 {
-    MPI_Comm lasting = spawn(program, "lasting"), inter;
+    MPI_Comm lasting = spawn(program, "lasting", 1), inter;
     int descriptors = 0, segments = 0, go_on, pid = 0;
 
     for (int i = 0; i < cycles; i++) {
         fp_case("cycle %d", i);
-        inter = spawn(program, "passing");
-        FP(MPI_Recv(&pid, 1, MPI_INT, 0, TAG, inter, MPI_STATUS_IGNORE));
-        exchange(inter, true);
+        inter = spawn(program, "passing", each);
+        for (int child = 0; child < each; child++) {
+            FP(MPI_Recv(&pid, 1, MPI_INT, child, TAG, inter, MPI_STATUS_IGNORE));
+            exchange(inter, child, true);
+        }
         FP(MPI_Comm_disconnect(&inter));
         wait_for_end(pid);
         go_on = i + 1 < cycles;
         FP(MPI_Send(&go_on, 1, MPI_INT, 0, TAG, lasting));
-        exchange(lasting, true);
+        exchange(lasting, 0, true);
         if (WARM == i) {
             descriptors = count_descriptors();
             segments = count_segments();
@@ -102,8 +106,8 @@ static void parent(char *program, int cycles)
     fp_case("what is left after %d cycles", cycles);
     if (WARM < cycles) {
         /* a child that is about to end may still be there */
-        CHECK(count_descriptors() <= descriptors + SLACK);
-        CHECK(count_segments() <= segments + SLACK);
+        CHECK(count_descriptors() <= descriptors + each + 5);
+        CHECK(count_segments() <= segments + each);
         printf("# descriptors %d, later %d; segments %d, later %d\n", descriptors, count_descriptors(),
                segments, count_segments());
     }
@@ -116,7 +120,7 @@ static void lasting(MPI_Comm inter)
 
     while (go_on) {
         FP(MPI_Recv(&go_on, 1, MPI_INT, 0, TAG, inter, MPI_STATUS_IGNORE));
-        exchange(inter, false);
+        exchange(inter, 0, false);
     }
     FP(MPI_Comm_disconnect(&inter));
 }
@@ -128,7 +132,7 @@ int main(int argc, char **argv)
     fp_init(&argc, &argv, 1);
     FP(MPI_Comm_get_parent(&inter));
     if (MPI_COMM_NULL == inter) {
-        parent(argv[0], 1 < argc ? atoi(argv[1]) : 12);
+        parent(argv[0], 1 < argc ? atoi(argv[1]) : 12, 2 < argc ? atoi(argv[2]) : 1);
         return fp_finish();
     }
     if (0 == strcmp(argv[1], "lasting")) {
@@ -137,7 +141,7 @@ int main(int argc, char **argv)
         const int pid = (int) getpid();
 
         FP(MPI_Send(&pid, 1, MPI_INT, 0, TAG, inter));
-        exchange(inter, false);
+        exchange(inter, 0, false);
         FP(MPI_Comm_disconnect(&inter));
     }
     fclose(stdout); /* only the parent speaks; a child that failed has said so */

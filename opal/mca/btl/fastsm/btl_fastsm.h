@@ -126,6 +126,7 @@ struct mca_btl_base_endpoint_t {
 
     /* send side: protected by `lock` */
     fastsm_fifo_sender_t out;
+    size_t sendi_bytes; /**< longest message that sendi puts into the FIFO; 0 for a late peer */
     opal_mutex_t lock;
     volatile uint32_t n_pending;   /**< frags on `pending` */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */

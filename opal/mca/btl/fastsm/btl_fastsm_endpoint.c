@@ -234,6 +234,7 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
     fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout, component->me.local_index);
     endpoint->out.write_pos = endpoint->out.read_pos = write_pos;
     endpoint->out.read_pos -= endpoint->out.depth;
+    endpoint->sendi_bytes = component->inline_bytes;
 
     endpoint->connected = true;
     list_peer(endpoint);

@@ -102,9 +102,8 @@ static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_
 {
     bool sent = false;
 
-    if (OPAL_UNLIKELY(header_size + payload_size > mca_btl_fastsm_component.inline_bytes
-                      || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload)
-                      || NULL != endpoint->late)) {
+    if (OPAL_UNLIKELY(header_size + payload_size > endpoint->sendi_bytes
+                      || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload))) {
         return sendi_other(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
     }
     OPAL_THREAD_LOCK(&endpoint->lock);
