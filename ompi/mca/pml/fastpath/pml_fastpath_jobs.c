@@ -61,15 +61,15 @@ static void pml_name(const opal_process_name_t *name, char *text, size_t room)
     }
 }
 
-/* In MPI_Init all processes of a job have the same to say, and mpirun loses help texts. Later mpirun
- * makes one of those that come together, and only some processes of the job may be concerned. */
+/* In MPI_Init all processes of a job have the same to say. Later only some of them may be concerned, perhaps
+ * without the one that speaks; mpirun makes one text of theirs, but sometimes loses it. */
 static void say(const char *topic, const char *ours, const char *theirs)
 {
-    if (OMPI_MPI_STATE_INIT_COMPLETED <= ompi_mpi_state) {
-        opal_show_help("help-mpi-pml-fastpath.txt", topic, true, opal_process_info.nodename, ours, theirs);
-    } else if (mca_common_fastpath_speaker()) {
+    if (mca_common_fastpath_speaker()) {
         mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, ours,
                                       theirs);
+    } else if (OMPI_MPI_STATE_INIT_COMPLETED <= ompi_mpi_state) {
+        opal_show_help("help-mpi-pml-fastpath.txt", topic, true, opal_process_info.nodename, ours, theirs);
     }
 }
 
