@@ -52,20 +52,36 @@ static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_prepare(mca_bml_ba
     return descriptor;
 }
 
-/** btl_send of one of our headers. On error the descriptor has been freed. */
-static inline int mca_pml_fastpath_bml_send(mca_bml_base_btl_t *bml_btl,
-                                            mca_btl_base_descriptor_t *descriptor, uint8_t type)
+/**
+ * btl_send of one of our headers. On error the descriptor has been freed.
+ *
+ * @param later  set on success: the BTL has not sent it yet, or needs the descriptor still, and calls
+ *               back; otherwise no callback comes, unless the descriptor has SEND_ALWAYS_CALLBACK
+ */
+static inline int mca_pml_fastpath_bml_send_or_later(mca_bml_base_btl_t *bml_btl,
+                                                     mca_btl_base_descriptor_t *descriptor, uint8_t type,
+                                                     bool *later)
 {
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
 
     if (!mca_pml_fastpath_refuse()) {
         rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + type);
         if (OPAL_LIKELY(0 <= rc)) {
+            *later = 1 != rc;
             return OMPI_SUCCESS;
         }
     }
     mca_bml_base_free(bml_btl, descriptor);
     return rc;
+}
+
+/** The same for those who need not know when it has left. */
+static inline int mca_pml_fastpath_bml_send(mca_bml_base_btl_t *bml_btl,
+                                            mca_btl_base_descriptor_t *descriptor, uint8_t type)
+{
+    bool later;
+
+    return mca_pml_fastpath_bml_send_or_later(bml_btl, descriptor, type, &later);
 }
 
 /** btl_sendi of a whole message; convertor may be NULL when size is 0. The BTL has to have one. */

@@ -173,12 +173,17 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
     return rc;
 }
 
-/* Copy size bytes into a descriptor of the BTL's; nothing of the request is needed after that. */
+/* Copy size bytes into a descriptor of the BTL's. Nothing of the request is needed after that, but while the
+ * BTL keeps the message for want of room it is not complete: its sender may go on to where nobody calls
+ * progress, such as the runtime's part of MPI_Comm_spawn, and wait there for what its receiver does next.
+ * A buffered send waits for nobody. */
 static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size)
 {
     const mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
     mca_btl_base_descriptor_t *descriptor;
+    bool later = false;
     char *to;
+    int rc;
 
     descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*hdr) + size,
                                             MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
@@ -193,9 +198,19 @@ static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
 
         (void) opal_convertor_pack(&req->req_send.req_base.req_convertor, &iov, &iov_count, &size);
     }
-    descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
-    descriptor->des_cbdata = NULL;
-    return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH);
+    if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
+        descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
+        descriptor->des_cbdata = NULL;
+        return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH);
+    }
+    descriptor->des_cbfunc = eager_completion;
+    descriptor->des_cbdata = req;
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    rc = mca_pml_fastpath_bml_send_or_later(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH, &later);
+    if (!later) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
+    }
+    return rc;
 }
 
 static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
