@@ -80,9 +80,7 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
         return OMPI_SUCCESS;
     }
     await_answer(req);
-    hdr.hdr_match = req->req_hdr;
-    hdr.hdr_match.hdr_type = MCA_PML_FASTPATH_HDR_CANCEL;
-    hdr.hdr_match.hdr_flags = 0;
+    mca_pml_fastpath_send_request_hdr(req, &hdr.hdr_match, MCA_PML_FASTPATH_HDR_CANCEL, 0);
     mca_pml_fastpath_control_send_last(req->req_peer, &hdr, sizeof(hdr));
     return OMPI_SUCCESS;
 }

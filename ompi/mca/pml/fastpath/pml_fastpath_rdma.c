@@ -101,7 +101,6 @@ static mca_bml_base_btl_t *offer_btl(const mca_pml_fastpath_send_request_t *req)
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = offer_btl(req);
-    mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rget_hdr_t *hdr;
     size_t handle_size;
@@ -121,8 +120,7 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     hdr = descriptor->des_segments->seg_addr.pval;
-    mca_pml_fastpath_match_hdr_init(&hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET, 0, base->req_comm,
-                                    base->req_tag, (uint16_t) req->req_sequence);
+    mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET, 0);
     hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_rndv.hdr_src_req = (uint64_t) (uintptr_t) req;
     hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;

@@ -75,9 +75,8 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     hdr = descriptor->des_segments->seg_addr.pval;
-    mca_pml_fastpath_match_hdr_init(&hdr->hdr_match, MCA_PML_FASTPATH_HDR_RNDV,
-                                    flags | (NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0),
-                                    base->req_comm, base->req_tag, (uint16_t) req->req_sequence);
+    mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_match, MCA_PML_FASTPATH_HDR_RNDV,
+                                      flags | (NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0));
     hdr->hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_src_req = (uint64_t) (uintptr_t) req;
     descriptor->des_cbfunc = rndv_completion;

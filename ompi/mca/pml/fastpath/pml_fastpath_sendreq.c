@@ -41,19 +41,9 @@ static void send_request_destruct(mca_pml_fastpath_send_request_t *req)
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_send_request_t, mca_pml_base_send_request_t, send_request_construct,
                    send_request_destruct);
 
-static inline void fill_status(mca_pml_fastpath_send_request_t *req)
-{
-    mca_pml_base_request_t *base = &req->req_send.req_base;
-
-    base->req_ompi.req_status.MPI_SOURCE = req->req_hdr.hdr_src;
-    base->req_ompi.req_status.MPI_TAG = req->req_hdr.hdr_tag;
-    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
-    base->req_ompi.req_status._ucount = req->req_send.req_bytes_packed;
-}
-
 void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req)
 {
-    fill_status(req);
+    mca_pml_fastpath_send_request_status(req);
     ompi_request_complete(&req->req_send.req_base.req_ompi, true);
 }
 
@@ -290,7 +280,7 @@ static inline void start_accepted(mca_pml_fastpath_send_request_t *req)
     req->req_todo = 0;
     req->req_holds = 1;
     base->req_pml_complete = true;
-    fill_status(req);
+    mca_pml_fastpath_send_request_status(req);
     base->req_ompi.req_complete = REQUEST_COMPLETED;
 }
 

@@ -127,6 +127,27 @@ static inline size_t mca_pml_fastpath_eager_limit(const mca_bml_base_btl_t *bml_
     return bml_btl->btl->btl_eager_limit - sizeof(mca_pml_fastpath_match_hdr_t);
 }
 
+/** Put the header of a request's message, as one of another type, in front of what that needs. */
+static inline void mca_pml_fastpath_send_request_hdr(const mca_pml_fastpath_send_request_t *req,
+                                                     mca_pml_fastpath_match_hdr_t *hdr, uint8_t type,
+                                                     uint8_t flags)
+{
+    *hdr = req->req_hdr;
+    hdr->hdr_type = type;
+    hdr->hdr_flags = flags;
+}
+
+/** Fill in the status of a send that succeeds: all follows from its header and length. */
+static inline void mca_pml_fastpath_send_request_status(mca_pml_fastpath_send_request_t *req)
+{
+    ompi_status_public_t *status = &req->req_send.req_base.req_ompi.req_status;
+
+    status->MPI_SOURCE = req->req_hdr.hdr_src;
+    status->MPI_TAG = req->req_hdr.hdr_tag;
+    status->MPI_ERROR = MPI_SUCCESS;
+    status->_ucount = req->req_send.req_bytes_packed;
+}
+
 /**
  * Make a request of a message that has left already: complete, and good for a cancel.
  * The communicator is not retained, so nothing may be read from it later; a cancel does so.
@@ -145,10 +166,6 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
     base->req_ompi.req_mpi_object.comm = comm;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     base->req_ompi.req_complete = REQUEST_COMPLETED;
-    base->req_ompi.req_status.MPI_SOURCE = req->req_hdr.hdr_src;
-    base->req_ompi.req_status.MPI_TAG = req->req_hdr.hdr_tag;
-    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
-    base->req_ompi.req_status._ucount = size;
     base->req_ompi.req_status._cancelled = 0;
     base->req_comm = comm;
     base->req_addr = NULL;
@@ -156,6 +173,7 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
     base->req_free_called = false;
     req->req_send.req_addr = NULL; /* not copied */
     req->req_send.req_bytes_packed = size;
+    mca_pml_fastpath_send_request_status(req);
     req->req_peer = peer;
     req->req_bare = true;
     req->req_incarnation = mca_pml_fastpath_comm(comm)->incarnation;

@@ -61,16 +61,27 @@ static mca_btl_fastsm_ring_ctl_t *our_ctl(void)
     return (mca_btl_fastsm_ring_ctl_t *) (component->base + component->layout.ring_ctl);
 }
 
+/* N1.  Partner: N2.  All of a late peer's record is there before another thread finds it. */
+static void store_peer(uint32_t index, mca_btl_fastsm_late_t *late)
+{
+    atomic_store_explicit(&mca_btl_fastsm_component.admitted[index].peer, late, memory_order_release);
+}
+
+/* N2.  Partner: N1.  NULL where nobody is admitted. */
+static inline mca_btl_fastsm_late_t *load_peer(uint32_t index)
+{
+    return atomic_load_explicit(&mca_btl_fastsm_component.admitted[index].peer, memory_order_acquire);
+}
+
 mca_btl_fastsm_late_t *mca_btl_fastsm_late_find(uint32_t admission)
 {
-    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const uint32_t index = fastsm_admission_index(admission);
     mca_btl_fastsm_late_t *late;
 
-    if (OPAL_UNLIKELY(index >= component->late_peers)) {
+    if (OPAL_UNLIKELY(index >= mca_btl_fastsm_component.late_peers)) {
         return NULL;
     }
-    late = atomic_load_explicit(&component->admitted[index].peer, memory_order_acquire);
+    late = load_peer(index);
     return OPAL_LIKELY(NULL != late && late->admission == admission) ? late : NULL;
 }
 
@@ -79,11 +90,9 @@ mca_btl_fastsm_late_t *mca_btl_fastsm_late_find(uint32_t admission)
 /* The lowest free index, so that a peer finds its admission soon; late_peers when there is none. */
 static uint32_t free_index(void)
 {
-    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     uint32_t index = 0;
 
-    while (index < component->late_peers
-           && NULL != atomic_load_explicit(&component->admitted[index].peer, memory_order_relaxed)) {
+    while (index < mca_btl_fastsm_component.late_peers && NULL != load_peer(index)) {
         ++index;
     }
     return index;
@@ -106,7 +115,7 @@ static void admit(mca_btl_fastsm_late_t *late, uint32_t index)
 
     entry->generation = 65535 == entry->generation ? 1 : entry->generation + 1;
     late->admission = fastsm_admission_id(index, entry->generation);
-    atomic_store_explicit(&entry->peer, late, memory_order_release);
+    store_peer(index, late);
     if (index >= atomic_load_explicit(&ctl->admitted, memory_order_relaxed)) {
         atomic_store_explicit(&ctl->admitted, index + 1, memory_order_relaxed);
     }
@@ -150,7 +159,7 @@ static void part(mca_btl_fastsm_late_t *late, bool call_back)
     mca_btl_fastsm_deactivate(endpoint);
 
     fastsm_admission_revoke(our_admission(index));
-    atomic_store_explicit(&mca_btl_fastsm_component.admitted[index].peer, NULL, memory_order_release);
+    store_peer(index, NULL);
     count_late(-1);
 }
 
@@ -390,8 +399,7 @@ void mca_btl_fastsm_late_reclaim(void)
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
     for (uint32_t i = 0; 0 != component->n_late && i < component->late_peers; ++i) {
-        mca_btl_fastsm_late_t *late =
-            atomic_load_explicit(&component->admitted[i].peer, memory_order_acquire);
+        mca_btl_fastsm_late_t *late = load_peer(i);
 
         if (NULL != late && 0 != late->endpoint.n_in_flight) {
             OPAL_THREAD_LOCK(&late->endpoint.lock);
