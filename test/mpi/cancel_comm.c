@@ -16,17 +16,6 @@
 
 enum { TAG = 97, AGAIN = 12 };
 
-static bool cancelled(MPI_Request *request)
-{
-    MPI_Status status;
-    int flag;
-
-    FP(MPI_Cancel(request));
-    FP(MPI_Wait(request, &status));
-    FP(MPI_Test_cancelled(&status, &flag));
-    return flag;
-}
-
 static void nothing_waits(MPI_Comm comm)
 {
     int flag;
@@ -70,7 +59,7 @@ static void before_known(MPI_Comm comm, const fp_mode_t *mode, size_t length, un
         }
         for (int i = 0; i < COUNT; i++) {
             if (which & 1u << i) {
-                CHECK(cancelled(&sends[i].request));
+                CHECK(fp_cancel(&sends[i].request));
                 fp_free(sends[i].buffer);
             }
         }
@@ -134,7 +123,7 @@ static void after_free(const fp_mode_t *mode, size_t length, bool delivered)
         if (!delivered) {
             fp_isend(&send, mode, length, 1, TAG, 0, comm);
         }
-        CHECK(cancelled(&send.request));
+        CHECK(fp_cancel(&send.request));
         fp_free(send.buffer);
         FP(MPI_Comm_free(&comm));
     } else {
@@ -175,7 +164,7 @@ static void id_of_another(const fp_mode_t *mode, size_t length)
     if (0 == fp_rank) {
         fp_isend(&send, mode, length, 2, TAG, 0, comm);
         fp_await(2, MPI_COMM_WORLD);
-        CHECK(cancelled(&send.request));
+        CHECK(fp_cancel(&send.request));
         fp_free(send.buffer);
         fp_signal(2, MPI_COMM_WORLD);
         FP(MPI_Comm_free(&comm));
@@ -218,7 +207,7 @@ static void received_before_free(const fp_mode_t *mode, size_t length)
         }
         fp_await(1, MPI_COMM_WORLD);
         for (int i = 0; i < COUNT; i++) {
-            CHECK_INT(cancelled(&sends[i].request), 2 == i);
+            CHECK_INT(fp_cancel(&sends[i].request), 2 == i);
             fp_free(sends[i].buffer);
         }
     } else if (1 == fp_rank) {
@@ -250,7 +239,7 @@ static void freed_by_both(const fp_mode_t *mode, size_t length)
     if (0 == fp_rank) {
         fp_isend(&second, mode, length, 1, TAG, 1, comm);
         fp_await(1, MPI_COMM_WORLD);
-        CHECK(!cancelled(&first.request));
+        CHECK(!fp_cancel(&first.request));
         fp_free(first.buffer);
         fp_signal(1, MPI_COMM_WORLD);
         fp_wait_send(&second);

@@ -12,18 +12,6 @@ enum { TAG = 83, ROUNDS = 60 };
 
 static const int modes[] = {FP_STANDARD, FP_SYNCHRONOUS, FP_BUFFERED};
 
-/* Cancels a request and says whether that worked. */
-static bool cancel(MPI_Request *request)
-{
-    MPI_Status status;
-    int cancelled;
-
-    FP(MPI_Cancel(request));
-    FP(MPI_Wait(request, &status));
-    FP(MPI_Test_cancelled(&status, &cancelled));
-    return cancelled;
-}
-
 /* Nobody receives it, whether it has been delivered or may still be on its way: the next message
  * takes its place. */
 static void unmatched(const fp_mode_t *mode, size_t length, bool delivered)
@@ -37,7 +25,7 @@ static void unmatched(const fp_mode_t *mode, size_t length, bool delivered)
         if (delivered) {
             fp_await(1, MPI_COMM_WORLD);
         }
-        CHECK(cancel(&request));
+        CHECK(fp_cancel(&request));
         CHECK(MPI_REQUEST_NULL == request);
         fp_free(buffer);
         fp_signal(1, MPI_COMM_WORLD);
@@ -62,7 +50,7 @@ static void matched(const fp_mode_t *mode, size_t length)
 
         FP(mode->isend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
         fp_await(1, MPI_COMM_WORLD);
-        CHECK(!cancel(&request));
+        CHECK(!fp_cancel(&request));
         fp_free(buffer);
         fp_signal(1, MPI_COMM_WORLD);
     } else {
@@ -86,7 +74,7 @@ static void from_the_middle(size_t length)
         }
         for (int i = COUNT - 1; i >= 0; i--) {
             if (1 == i % 3) {
-                CHECK(cancel(&requests[i]));
+                CHECK(fp_cancel(&requests[i]));
             }
         }
         fp_signal(1, MPI_COMM_WORLD);
@@ -118,7 +106,7 @@ static void race(const fp_mode_t *mode, size_t length)
                 int flag;
                 FP(MPI_Iprobe(1, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
             }
-            cancelled = cancel(&request);
+            cancelled = fp_cancel(&request);
             FP(MPI_Send(&cancelled, 1, MPI_INT, 1, TAG + 1, MPI_COMM_WORLD));
             fp_free(buffer);
             if (cancelled) {
@@ -147,7 +135,7 @@ static void persistent(size_t length)
         for (int i = 0; i < STARTS; i++) {
             FP(MPI_Start(&request));
             if (i % 2) {
-                CHECK(cancel(&request));
+                CHECK(fp_cancel(&request));
                 CHECK(MPI_REQUEST_NULL != request);
             } else {
                 fp_signal(1, MPI_COMM_WORLD);
@@ -168,14 +156,6 @@ static void persistent(size_t length)
     }
 }
 
-static bool was_cancelled(const MPI_Status *status)
-{
-    int flag;
-
-    FP(MPI_Test_cancelled(status, &flag));
-    return flag;
-}
-
 /* Cancelling again changes nothing, before the answer and after it. */
 static void again_and_again(const fp_mode_t *mode, size_t length)
 {
@@ -191,10 +171,10 @@ static void again_and_again(const fp_mode_t *mode, size_t length)
         while (!flag) {
             FP(MPI_Request_get_status(request, &flag, &status));
         }
-        CHECK(was_cancelled(&status));
+        CHECK(fp_was_cancelled(&status));
         FP(MPI_Cancel(&request));
         FP(MPI_Wait(&request, &status));
-        CHECK(was_cancelled(&status));
+        CHECK(fp_was_cancelled(&status));
         fp_free(buffer);
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
@@ -208,7 +188,7 @@ static void to_self(const fp_mode_t *mode, size_t length)
     int flag;
 
     FP(mode->isend(buffer, (int) length, MPI_BYTE, fp_rank, TAG, MPI_COMM_WORLD, &request));
-    CHECK(cancel(&request));
+    CHECK(fp_cancel(&request));
     FP(MPI_Iprobe(fp_rank, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
     CHECK(!flag);
     fp_free(buffer);
@@ -282,7 +262,7 @@ static void among_others(const fp_mode_t *mode, size_t length, int way)
     fp_signal(1, MPI_COMM_WORLD);
     wait_for_many(COUNT, requests, statuses, way);
     for (int i = 0; i < COUNT; i++) {
-        CHECK_INT(was_cancelled(&statuses[i]), 1 == i % 3);
+        CHECK_INT(fp_was_cancelled(&statuses[i]), 1 == i % 3);
         fp_free(buffers[i]);
     }
     FP(MPI_Barrier(MPI_COMM_WORLD)); /* the attached buffer is free again */
@@ -301,7 +281,7 @@ static void buffer_space(size_t length)
 
         for (int i = 0; i < ROUNDS; i++) {
             FP(MPI_Ibsend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
-            CHECK(cancel(&request));
+            CHECK(fp_cancel(&request));
         }
         FP(MPI_Bsend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD));
         fp_free(buffer);
@@ -327,7 +307,7 @@ static void incomplete(size_t length)
 
         FP(MPI_Issend(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
         fp_await(1, MPI_COMM_WORLD); /* behind the receiver's first answer */
-        CHECK(!cancel(&request));
+        CHECK(!fp_cancel(&request));
         fp_free(buffer);
     } else {
         unsigned char *buffer = fp_alloc(length);
@@ -337,7 +317,7 @@ static void incomplete(size_t length)
         FP(MPI_Cancel(&request));
         fp_signal(0, MPI_COMM_WORLD);
         FP(MPI_Wait(&request, &status));
-        CHECK(!was_cancelled(&status));
+        CHECK(!fp_was_cancelled(&status));
         CHECK_STATUS(&status, 0, TAG, length);
         CHECK_DATA(buffer, length, fp_key(0, 1, TAG, 11));
         fp_free(buffer);

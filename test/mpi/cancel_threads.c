@@ -16,14 +16,6 @@ enum { THREADS = 4, ROUNDS = 150, TAG = 300, STOP = 299 };
 static _Atomic int received[THREADS][ROUNDS];
 static int taken_back[THREADS][ROUNDS];
 
-static bool was_cancelled(const MPI_Status *status)
-{
-    int flag;
-
-    FP(MPI_Test_cancelled(status, &flag));
-    return flag;
-}
-
 static size_t length_of(int round)
 {
     return 8 + fp_few_sizes[round % fp_few_size_count];
@@ -48,7 +40,7 @@ static void canceller(int index)
         }
         FP(MPI_Cancel(&request));
         FP(MPI_Wait(&request, &status));
-        taken_back[index][round] = was_cancelled(&status);
+        taken_back[index][round] = fp_was_cancelled(&status);
         fp_free(words);
     }
     FP(MPI_Send(NULL, 0, MPI_BYTE, 1, STOP, MPI_COMM_WORLD));
@@ -122,7 +114,7 @@ static void wait_or_cancel(int index)
             MPI_Request request = requests[mine];
             atomic_store(&waiting[mine], 1);
             FP(MPI_Wait(&request, &status));
-            CHECK(was_cancelled(&status));
+            CHECK(fp_was_cancelled(&status));
             fp_free(buffer);
             while (0 != atomic_load(&waiting[mine])) {
                 sched_yield();

@@ -217,13 +217,11 @@ static void check_receive(lane_t *lane, transfer_t *t)
 static void check_send(lane_t *lane, const transfer_t *t)
 {
     const message_t *m = t->message;
-    int cancelled = 0;
 
     lane_case(lane, "check the buffer of", m);
     CHECK_INT(t->error, MPI_SUCCESS);
     if (!m->doomed && !m->forgotten) {
-        FP(MPI_Test_cancelled(&t->status, &cancelled));
-        CHECK(!cancelled);
+        CHECK(!fp_was_cancelled(&t->status));
     }
     layout_check(t->layout, t->block, t->capacity, m->length, m->key);
 }

@@ -22,11 +22,8 @@ static void race_case(const lane_t *lane, int number, const char *verb)
 
 static bool wait_cancelled(MPI_Request *request, MPI_Status *status)
 {
-    int cancelled;
-
     FP(MPI_Wait(request, status));
-    FP(MPI_Test_cancelled(status, &cancelled));
-    return cancelled;
+    return fp_was_cancelled(status);
 }
 
 /* --------------------------------------------------------------------- sender */

@@ -78,8 +78,6 @@ void send_start(lane_t *lane, message_t *m)
 /* Nobody has posted a receive for it yet, so it can be taken back wherever it is. */
 static void take_back(lane_t *lane, transfer_t *t)
 {
-    int cancelled;
-
     lane_case(lane, "take back", t->message);
     FP(MPI_Cancel(&t->request));
     if (lane_one_in(lane, 2)) {
@@ -89,8 +87,7 @@ static void take_back(lane_t *lane, transfer_t *t)
             FP(MPI_Test(&t->request, &flag, &t->status));
         }
     }
-    FP(MPI_Test_cancelled(&t->status, &cancelled));
-    CHECK(cancelled);
+    CHECK(fp_was_cancelled(&t->status));
     if (t->message->persistent) {
         FP(MPI_Request_free(&t->request));
     }

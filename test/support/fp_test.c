@@ -594,6 +594,23 @@ void fp_wait_recv(fp_message_t *message)
     fp_free(message->buffer);
 }
 
+bool fp_was_cancelled(const MPI_Status *status)
+{
+    int flag;
+
+    FP(MPI_Test_cancelled(status, &flag));
+    return flag;
+}
+
+bool fp_cancel(MPI_Request *request)
+{
+    MPI_Status status;
+
+    FP(MPI_Cancel(request));
+    FP(MPI_Wait(request, &status));
+    return fp_was_cancelled(&status);
+}
+
 void fp_signal(int dst, MPI_Comm comm)
 {
     FP(MPI_Send(NULL, 0, MPI_BYTE, dst, SIGNAL_TAG, comm));

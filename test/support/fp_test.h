@@ -207,6 +207,11 @@ void fp_wait_send(fp_message_t *message);
 /** Waits for a receive, checks bytes and status, and frees the buffer. */
 void fp_wait_recv(fp_message_t *message);
 
+/** Whether the operation of that status was cancelled. */
+bool fp_was_cancelled(const MPI_Status *status);
+/** Cancel a request and wait for it. @return whether that worked */
+bool fp_cancel(MPI_Request *request);
+
 /** A zero-byte message that says "go on": to DST, or from SRC. */
 void fp_signal(int dst, MPI_Comm comm);
 void fp_await(int src, MPI_Comm comm);

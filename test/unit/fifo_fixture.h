@@ -20,6 +20,8 @@
 #include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
 #include "opal/mca/btl/fastsm/btl_fastsm_layout.h"
 
+#include "segment_fixture.h"
+
 enum { SENDER_INDEX = 1, LOCAL_PROCESSES = 3 };
 
 typedef struct {
@@ -58,14 +60,7 @@ static inline void fixture_open(fixture_t *f, uint32_t depth, uint32_t start)
                                                    .ring_depth = 8,
                                                    .late_peers = 4};
 
-    if (0 != mca_btl_fastsm_layout(&params, &f->layout)) {
-        abort();
-    }
-    f->segment =
-        (char *) mmap(NULL, f->layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) f->segment) {
-        abort();
-    }
+    f->segment = segment_open(&params, &f->layout);
     fixture_start(f, start);
 }
 

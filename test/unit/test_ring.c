@@ -31,6 +31,8 @@
 
 #include "opal/mca/btl/fastsm/btl_fastsm_ring.h"
 
+#include "segment_fixture.h"
+
 enum { SENDERS = 3, LATE_PEERS = 5 };
 
 typedef struct {
@@ -56,14 +58,7 @@ static void open_ring(fixture_t *f, uint32_t depth, uint32_t start)
     const mca_btl_fastsm_layout_params_t params = {
         .n_local = 1, .fifo_depth = 8, .bell_stride = 1, .ring_depth = depth, .late_peers = LATE_PEERS};
 
-    if (0 != mca_btl_fastsm_layout(&params, &f->layout)) {
-        abort();
-    }
-    f->segment =
-        (char *) mmap(NULL, f->layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) f->segment) {
-        abort();
-    }
+    f->segment = segment_open(&params, &f->layout);
     fastsm_ring_sender_init(&f->out, f->segment, &f->layout);
     fastsm_ring_receiver_init(&f->in, f->segment, &f->layout);
     start_at(f, start);
