@@ -168,8 +168,11 @@ static void look_at_link(mca_pml_fastpath_link_t *link, const volatile fastpath_
         trouble_set(link, wanted ? MCA_PML_FASTPATH_LINK_REFUSED : MCA_PML_FASTPATH_LINK_SOUND, now);
     } else {
         if (inode != link->inode) {
-            get_address(sd, link->address, sizeof(link->address));
+            *link->address = '\0';
             keepalive(sd);
+        }
+        if ('\0' == *link->address) { /* the kernel tells no address before the connection is made */
+            get_address(sd, link->address, sizeof(link->address));
         }
         look_at_connection(link, &info, now);
     }
