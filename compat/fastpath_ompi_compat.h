@@ -17,7 +17,21 @@
 
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/pml/pml.h"
 #include "ompi/proc/proc.h"
+#if 5 <= OMPI_MAJOR_VERSION
+#    include "ompi/runtime/ompi_rte.h"
+#else
+#    include "ompi/mca/rte/rte.h"
+#endif
+
+/* The names of 5.0 and later, and what their module table has in addition. */
+#if 5 <= OMPI_MAJOR_VERSION
+#    define FASTPATH_PML_MODULE_SINCE_5_0 .pml_flags = 0,
+#else
+#    define FASTPATH_PML_MODULE_SINCE_5_0
+#    define MCA_PML_BASE_VERSION_2_1_0 MCA_PML_BASE_VERSION_2_0_0
+#endif
 
 /**
  * The communicator's identifier as it travels in a match header.
@@ -26,13 +40,11 @@
  */
 static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
 {
-    return (uint32_t) comm->c_contextid;
-}
-
-/** @return the name of the host that a process runs on, for messages to the user */
-static inline const char *fastpath_proc_hostname(const ompi_proc_t *proc)
-{
-    return NULL == proc->super.proc_hostname ? "another host" : proc->super.proc_hostname;
+#if 5 <= OMPI_MAJOR_VERSION
+    return comm->c_index;
+#else
+    return comm->c_contextid;
+#endif
 }
 
 /**

@@ -16,20 +16,31 @@
 
 #include "opal_config.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "opal/constants.h"
 #include "opal/mca/btl/btl.h"
-#include "opal/mca/event/event.h"
 #include "opal/mca/mca.h"
-#include "opal/mca/pmix/pmix.h"
-#include "opal/threads/mutex.h"
-#include "opal/threads/thread_usage.h"
-#include "opal/threads/threads.h"
 #include "opal/util/proc.h"
 #include "opal/version.h"
 
-#if 4 != OPAL_MAJOR_VERSION || 1 != OPAL_MINOR_VERSION
+#if 5 <= OPAL_MAJOR_VERSION
+#    include "opal/mca/pmix/pmix-internal.h"
+#    include "opal/mca/threads/mutex.h"
+#    include "opal/mca/threads/thread_usage.h"
+#    include "opal/mca/threads/threads.h"
+#    include "opal/util/event.h"
+#else
+#    include "opal/mca/event/event.h"
+#    include "opal/mca/pmix/pmix.h"
+#    include "opal/threads/mutex.h"
+#    include "opal/threads/thread_usage.h"
+#    include "opal/threads/threads.h"
+#endif
+
+#if 4 > OPAL_MAJOR_VERSION || (4 == OPAL_MAJOR_VERSION && 1 > OPAL_MINOR_VERSION)
 #    error "this Open MPI series is not supported; configure should have said so"
 #endif
 
@@ -40,6 +51,13 @@
 #if !defined(FASTPATH_BUILT_FOR_SERIES)
 #    define FASTPATH_BUILT_FOR_SERIES                                                                        \
         FASTPATH_STRINGIFY(OPAL_MAJOR_VERSION) "." FASTPATH_STRINGIFY(OPAL_MINOR_VERSION)
+#endif
+
+/** Whom published data is for: all processes that may ever meet us. */
+#if 5 <= OPAL_MAJOR_VERSION
+#    define FASTPATH_MODEX_GLOBAL PMIX_GLOBAL
+#else
+#    define FASTPATH_MODEX_GLOBAL OPAL_PMIX_GLOBAL
 #endif
 
 /**
@@ -53,7 +71,7 @@ static inline int fastpath_modex_send(const mca_base_component_t *component, con
 {
     int rc = OPAL_ERROR;
 
-    OPAL_MODEX_SEND(rc, OPAL_PMIX_GLOBAL, component, data, size);
+    OPAL_MODEX_SEND(rc, FASTPATH_MODEX_GLOBAL, component, data, size);
     return rc;
 }
 
@@ -104,45 +122,100 @@ static inline int fastpath_modex_recv_key(const char *key, const opal_process_na
  */
 static inline int fastpath_register_cleanup(const char *path)
 {
+#if 5 <= OPAL_MAJOR_VERSION
+    return opal_pmix_register_cleanup((char *) path, false, false, false);
+#else
     if (NULL == opal_pmix.register_cleanup) {
         return OPAL_ERR_NOT_SUPPORTED;
     }
     return opal_pmix.register_cleanup((char *) path, false, false, false);
+#endif
+}
+
+/** @return whether the runtime has said how many processes of our job this node has, and which we are */
+static inline bool fastpath_local_ranks_known(void)
+{
+#if 5 <= OPAL_MAJOR_VERSION
+    return true; /* MPI_Init fails otherwise */
+#else
+    return 0 <= opal_process_info.num_local_peers && 0 <= opal_process_info.my_local_rank;
+#endif
+}
+
+/** Find the name of the host that a process runs on, for messages to the user. */
+static inline void fastpath_proc_hostname(const opal_proc_t *proc, char *text, size_t size)
+{
+#if 5 <= OPAL_MAJOR_VERSION
+    char *name = opal_get_proc_hostname(proc);
+
+    snprintf(text, size, "%s", NULL == name ? "(unknown)" : name);
+    free(name);
+#else
+    const char *name = opal_get_proc_hostname(proc);
+
+    snprintf(text, size, "%s", NULL == name ? "(unknown)" : name);
+#endif
 }
 
 /**
- * Hand a received fragment to whoever registered for `tag`.
+ * Hand a received message, one piece of memory, to whoever registered for `tag`.
  *
  * @param btl       the BTL it came in on
- * @param endpoint  the sender, for series whose callbacks want to know it
+ * @param endpoint  the sender; series whose callbacks do not know it ignore it
  * @param tag       active message tag from the sender's header
- * @param des       descriptor with des_segments and des_segment_count set; valid during the call only
+ * @param data      the message; valid during the call only
+ * @param length    bytes
  */
 static inline void fastpath_btl_deliver(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                                        mca_btl_base_tag_t tag, mca_btl_base_descriptor_t *des)
+                                        mca_btl_base_tag_t tag, void *data, size_t length)
 {
     mca_btl_active_message_callback_t *reg = mca_btl_base_active_message_trigger + tag;
+    mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = length};
+
+#if 5 <= OPAL_MAJOR_VERSION
+    const mca_btl_base_receive_descriptor_t des = {.endpoint = endpoint,
+                                                   .des_segments = &segment,
+                                                   .des_segment_count = 1,
+                                                   .tag = tag,
+                                                   .cbdata = reg->cbdata};
+
+    reg->cbfunc(btl, &des);
+#else
+    mca_btl_base_descriptor_t des = {.des_segments = &segment, .des_segment_count = 1};
 
     (void) endpoint;
-    reg->cbfunc(btl, tag, des, reg->cbdata);
+    reg->cbfunc(btl, tag, &des, reg->cbdata);
+#endif
 }
-
-/* Types of 5.0 and later for what opal_thread_* and opal_atomic_* work on. */
-typedef volatile int32_t opal_atomic_int32_t;
-typedef volatile int64_t opal_atomic_int64_t;
 
 /**
  * Define a function `name` to register with bml_register() that passes what arrived to
  * `handler(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments, size_t num_segments)`.
  * The segments are valid during the call only.
  */
-#define FASTPATH_BTL_RECV_CALLBACK(name, handler)                                                            \
-    static void name(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag, mca_btl_base_descriptor_t *des,     \
-                     void *cbdata)                                                                           \
-    {                                                                                                        \
-        (void) tag;                                                                                          \
-        (void) cbdata;                                                                                       \
-        handler(btl, des->des_segments, des->des_segment_count);                                             \
-    }
+#if 5 <= OPAL_MAJOR_VERSION
+#    define FASTPATH_BTL_RECV_CALLBACK(name, handler)                                                        \
+        static void name(mca_btl_base_module_t *btl, const mca_btl_base_receive_descriptor_t *des)           \
+        {                                                                                                    \
+            handler(btl, des->des_segments, des->des_segment_count);                                         \
+        }
+#else
+#    define FASTPATH_BTL_RECV_CALLBACK(name, handler)                                                        \
+        static void name(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag, mca_btl_base_descriptor_t *des, \
+                         void *cbdata)                                                                       \
+        {                                                                                                    \
+            (void) tag;                                                                                      \
+            (void) cbdata;                                                                                   \
+            handler(btl, des->des_segments, des->des_segment_count);                                         \
+        }
+#endif
+
+/* The types and names of 5.0 and later. */
+#if 5 > OPAL_MAJOR_VERSION
+typedef volatile int32_t opal_atomic_int32_t;
+typedef volatile int64_t opal_atomic_int64_t;
+typedef volatile intptr_t opal_atomic_intptr_t;
+#    define MCA_MPOOL_BASE_VERSION_3_1_0 MCA_MPOOL_BASE_VERSION_3_0_0
+#endif
 
 #endif /* FASTPATH_OPAL_COMPAT_H */

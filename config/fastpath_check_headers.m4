@@ -10,7 +10,7 @@ AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
 #include "ompi_config.h"
 #include "opal/mca/btl/btl.h"
 #include "opal/mca/mpool/mpool.h"
-#include "opal/mca/pmix/pmix.h"
+#include "opal/util/proc.h"
 #include "ompi/mca/bml/bml.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/mca/pml/base/pml_base_sendreq.h"

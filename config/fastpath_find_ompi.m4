@@ -53,9 +53,21 @@ AC_MSG_CHECKING([for Open MPI's version])
 [OMPI_VERSION=`$MPICC --showme:version | sed -n 's/.*Open MPI \([0-9][^ ]*\).*/\1/p'`]
 [OMPI_SERIES=`echo "$OMPI_VERSION" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/'`]
 AC_MSG_RESULT([$OMPI_VERSION])
+AC_ARG_ENABLE([unknown-series],
+    [AS_HELP_STRING([--enable-unknown-series],
+        [build for a series of Open MPI that is newer than those we know])],
+    [], [enable_unknown_series=no])
+AC_MSG_CHECKING([for Open MPI's series])
 AS_CASE([$OMPI_SERIES],
-    [4.1], [],
-    [AC_MSG_ERROR([this release needs Open MPI 4.1 but $MPICC belongs to Open MPI $OMPI_VERSION: install a 4.1 (Debian 12: apt install openmpi-bin libopenmpi-dev) and name it with --with-ompi=PREFIX-or-wrapper.])])
+    [4.1|5.0|6.0],
+        [AC_MSG_RESULT([$OMPI_SERIES])],
+    [[[0-3].*|4.*]],
+        [AC_MSG_RESULT([$OMPI_SERIES, too old])
+         AC_MSG_ERROR([fastpath works with Open MPI 4.1, 5.0 and 6.0, but $MPICC belongs to Open MPI $OMPI_VERSION: install one of these (on Debian: apt install openmpi-bin libopenmpi-dev) and name it with --with-ompi=PREFIX-or-wrapper.])],
+    [AS_IF([test no = "$enable_unknown_series"],
+        [AC_MSG_RESULT([$OMPI_SERIES, unknown])
+         AC_MSG_ERROR([fastpath knows Open MPI 4.1, 5.0 and 6.0, but $MPICC belongs to Open MPI $OMPI_VERSION, whose internal structures may differ: look for a newer fastpath, name an Open MPI of a known series with --with-ompi=PREFIX-or-wrapper, or, at your own risk, try it with --enable-unknown-series.])],
+        [AC_MSG_RESULT([$OMPI_SERIES, unknown, treated like 6.0])])])
 
 FASTPATH_OMPI_PATH([pkgincludedir], [fastpath_pkgincludedir])
 FASTPATH_OMPI_PATH([incdir], [fastpath_incdir])

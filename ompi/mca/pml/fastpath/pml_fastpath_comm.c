@@ -140,7 +140,7 @@ mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_
     member->expected = 1;
     /* two threads may come here for the same rank, one of them with the communicator locked */
     opal_atomic_wmb();
-    if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((volatile intptr_t *) &pml_comm->members[rank], &none,
+    if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((opal_atomic_intptr_t *) &pml_comm->members[rank], &none,
                                                  member)) {
         OBJ_DESTRUCT(&member->withdrawn);
         OBJ_DESTRUCT(&member->early);
@@ -159,7 +159,7 @@ bool mca_pml_fastpath_member_connect(mca_pml_fastpath_member_t *member, ompi_com
         return false;
     }
     opal_atomic_wmb();
-    if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((volatile intptr_t *) &member->peer, &none, peer)) {
+    if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((opal_atomic_intptr_t *) &member->peer, &none, peer)) {
         OBJ_RELEASE(peer); /* another thread was first; it found the same peer */
     }
     return true;

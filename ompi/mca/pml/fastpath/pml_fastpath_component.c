@@ -24,7 +24,7 @@ static int component_finalize(void);
 mca_pml_base_component_t mca_pml_fastpath_component = {
     .pmlm_version =
         {
-            MCA_PML_BASE_VERSION_2_0_0,
+            MCA_PML_BASE_VERSION_2_1_0,
             .mca_component_name = "fastpath",
             MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
             .mca_register_component_params = component_register,

@@ -63,12 +63,13 @@ static bool is_elder(const opal_proc_t *proc)
 static const char *describe(const opal_proc_t *proc, const char *address)
 {
     static char text[512];
-    const char *host = opal_get_proc_hostname(proc);
+    char host[256];
     bool ours = proc->proc_name.jobid == opal_proc_local_get()->proc_name.jobid;
 
+    fastpath_proc_hostname(proc, host, sizeof(host));
     snprintf(text, sizeof(text), "rank %lu%s on host %s%s%s%s", (unsigned long) proc->proc_name.vpid,
-             ours ? "" : " of another job", NULL == host ? "(unknown)" : host, '\0' == *address ? "" : " (",
-             address, '\0' == *address ? "" : ")");
+             ours ? "" : " of another job", host, '\0' == *address ? "" : " (", address,
+             '\0' == *address ? "" : ")");
     return text;
 }
 

@@ -11,8 +11,6 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
-#include "ompi/mca/rte/rte.h"
-
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"

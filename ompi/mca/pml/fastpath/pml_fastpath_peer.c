@@ -75,8 +75,10 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
     mca_bml_base_endpoint_t *endpoint = mca_bml_base_get_endpoint(peer->proc);
 
     if (peer->proc->super.proc_arch != opal_proc_local_get()->proc_arch) {
-        mca_pml_fastpath_abort("other architecture", fastpath_proc_hostname(peer->proc),
-                               "byte order or type sizes");
+        char host[256];
+
+        fastpath_proc_hostname(&peer->proc->super, host, sizeof(host));
+        mca_pml_fastpath_abort("other architecture", host, "byte order or type sizes");
     }
     if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
         return false;

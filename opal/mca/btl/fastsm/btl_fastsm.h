@@ -26,7 +26,6 @@
 #include "opal/mca/btl/base/btl_base_error.h"
 #include "opal/mca/btl/btl.h"
 #include "opal/mca/mpool/fastsm/mpool_fastsm.h"
-#include "opal/threads/mutex.h"
 
 #include "btl_fastsm_ext.h"
 #include "btl_fastsm_fifo.h"

@@ -43,7 +43,7 @@ mca_btl_fastsm_component_t mca_btl_fastsm_component = {
                     .mca_close_component = fastsm_close,
                     .mca_register_component_params = fastsm_register,
                 },
-            .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+            .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
             .btl_init = fastsm_init,
             .btl_progress = mca_btl_fastsm_component_progress,
         },
@@ -314,7 +314,7 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
     if (!component->named && !mca_btl_fastsm_pml_wanted()) {
         return NULL;
     }
-    if (0 > opal_process_info.num_local_peers || 0 > opal_process_info.my_local_rank) {
+    if (!fastpath_local_ranks_known()) {
         return NULL;
     }
 

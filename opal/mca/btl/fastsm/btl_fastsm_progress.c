@@ -55,10 +55,7 @@ static inline bool tag_known(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_base_t
 static inline void deliver(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_base_tag_t tag, void *data,
                            size_t length)
 {
-    mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = length};
-    mca_btl_base_descriptor_t des = {.des_segments = &segment, .des_segment_count = 1};
-
-    fastpath_btl_deliver(&mca_btl_fastsm_module.super, endpoint, tag, &des);
+    fastpath_btl_deliver(&mca_btl_fastsm_module.super, endpoint, tag, data, length);
 }
 
 /* Messages of several slots are put together first: receivers may expect one piece. */

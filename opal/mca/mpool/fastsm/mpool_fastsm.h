@@ -25,9 +25,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "compat/fastpath_opal_compat.h"
 #include "opal/class/opal_list.h"
 #include "opal/mca/mpool/mpool.h"
-#include "opal/threads/mutex.h"
 
 BEGIN_C_DECLS
 

@@ -35,7 +35,7 @@ mca_mpool_fastsm_component_t mca_mpool_fastsm_component = {
         {
             .mpool_version =
                 {
-                    MCA_MPOOL_BASE_VERSION_3_0_0,
+                    MCA_MPOOL_BASE_VERSION_3_1_0,
 
                     .mca_component_name = "fastsm",
                     MCA_BASE_MAKE_VERSION(component, OPAL_MAJOR_VERSION, OPAL_MINOR_VERSION,
@@ -44,7 +44,7 @@ mca_mpool_fastsm_component_t mca_mpool_fastsm_component = {
                     .mca_close_component = mpool_fastsm_close,
                     .mca_register_component_params = mpool_fastsm_register,
                 },
-            .mpool_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+            .mpool_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
             .mpool_query = mpool_fastsm_query,
         },
 };
