@@ -19,6 +19,7 @@
  *   3  slots that are skipped or further ones get no word
  *   4  the sender does not look for room
  *   5  a bell is as narrow as the FIFO is deep
+ *   6  the bell does not ring for a pad, behind which the message may have to wait for room
  */
 
 #ifndef MESSAGES
@@ -68,7 +69,7 @@ proctype sender()
         to_end = DEPTH - w % DEPTH;
         if
         :: slots > to_end ->
-            room(to_end + slots);
+            room(to_end);
             i = 1;
             do
             :: i < to_end ->
@@ -79,10 +80,11 @@ proctype sender()
             data[w % DEPTH] = PAD;
             length[w % DEPTH] = to_end;
             put_word(w);
-            w = (w + to_end) % MODULUS
-        :: else ->
-            room(slots)
+            w = (w + to_end) % MODULUS;
+            if :: BROKEN != 6 -> bells ! w % BELLS :: else fi
+        :: else
         fi;
+        room(slots);
         if :: BROKEN == 2 -> put_word(w) :: else fi;
         length[w % DEPTH] = slots;
         data[w % DEPTH] = n;

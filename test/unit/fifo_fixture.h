@@ -53,6 +53,7 @@ static inline void fixture_open(fixture_t *f, uint32_t depth, uint32_t start)
     const mca_btl_fastsm_layout_params_t params = {.n_local = LOCAL_PROCESSES,
                                                    .fifo_depth = depth,
                                                    .bell_stride = 1,
+                                                   .position_stride = 8,
                                                    .eager_count = 16,
                                                    .eager_size = 4096,
                                                    .max_count = 2,

@@ -22,7 +22,7 @@
 enum { INLINE_MAX = 56 + 15 * 60 };
 
 /* just before a lap, before the sign changes, and before everything wraps */
-static const uint32_t starts[] = {0,          1,           127,         128,        0x7fffff80u,
+static const uint32_t starts[] = {0,           1,           127,         128,        0x7fffff80u,
                                   0xffffff00u, 0xffffff7fu, 0xfffffff0u, 0xffffffffu};
 #define N_STARTS (sizeof(starts) / sizeof(starts[0]))
 
@@ -57,7 +57,7 @@ static void test_slots_of_a_length(void **state)
     static const struct {
         size_t length;
         uint32_t slots;
-    } cases[] = {{0, 1},   {1, 1},   {56, 1},  {57, 2},  {116, 2},
+    } cases[] = {{0, 1},   {1, 1},   {56, 1},  {57, 2},   {116, 2},
                  {117, 3}, {176, 3}, {177, 4}, {956, 16}, {957, 17}};
 
     (void) state;
@@ -188,8 +188,8 @@ static void test_pad(void **state)
     fixture_close(&f);
 }
 
-/* A message that would need a pad is refused as a whole when both do not fit: no pad is left. */
-static void test_no_half_pad(void **state)
+/* The pad does not wait for the message behind it, so that a message may be as long as the ring. */
+static void test_pad_goes_ahead(void **state)
 {
     fixture_t f;
 
@@ -202,14 +202,40 @@ static void test_no_half_pad(void **state)
         expect_message(&f, 8, i);
     }
     assert_false(send_message(&f, 150, 77)); /* 2 for the pad, 3 for itself, 4 free */
-    assert_int_equal(14, f.out.write_pos);
-    assert_true(send_message(&f, 100, 14)); /* the 2 at the end */
-    expect_message(&f, 8, 2);
-    for (unsigned i = 3; i < 14; ++i) {
+    assert_int_equal(16, f.out.write_pos);
+    assert_int_equal(16, fastsm_load_bell(f.out.bell));
+    assert_true(send_message(&f, 100, 14)); /* one that is shorter has room */
+    for (unsigned i = 2; i < 14; ++i) {
         expect_message(&f, 8, i);
     }
     expect_message(&f, 100, 14);
+    assert_int_equal(18, f.in.read_pos);
     fixture_close(&f);
+}
+
+static void test_message_as_long_as_the_ring(void **state)
+{
+    (void) state;
+    for (uint32_t depth = 2; depth <= 8; depth *= 2) {
+        const size_t length = fastsm_fifo_capacity(depth);
+
+        for (size_t s = 0; s < N_STARTS; ++s) {
+            fixture_t f;
+
+            fixture_open(&f, depth, starts[s]);
+            for (unsigned i = 0; i < 10; ++i) {
+                if (!send_message(&f, length, i)) { /* a pad is in its way */
+                    assert_null(fixture_peek(&f));
+                    assert_true(send_message(&f, length, i));
+                }
+                assert_false(send_message(&f, 8, 77));
+                expect_message(&f, length, i);
+                assert_true(send_message(&f, 8, i));
+                expect_message(&f, 8, i);
+            }
+            fixture_close(&f);
+        }
+    }
 }
 
 /* No word is older than a lap, whatever was sent: the invariant that makes words unambiguous. */
@@ -363,7 +389,8 @@ int main(void)
         cmocka_unit_test(test_order_and_wrap),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_pad),
-        cmocka_unit_test(test_no_half_pad),
+        cmocka_unit_test(test_pad_goes_ahead),
+        cmocka_unit_test(test_message_as_long_as_the_ring),
         cmocka_unit_test(test_words_never_older_than_a_lap),
         cmocka_unit_test(test_user_bytes_are_no_words),
         cmocka_unit_test(test_bell),

@@ -31,6 +31,7 @@ static const mca_btl_fastsm_layout_params_t usual = {
     .n_local = 4,
     .fifo_depth = 128,
     .bell_stride = 1,
+    .position_stride = 64,
     .eager_count = 64,
     .eager_size = 4096,
     .max_count = 16,
@@ -44,8 +45,10 @@ static uint64_t model(const mca_btl_fastsm_layout_params_t *p)
 {
     const uint64_t page = 4096, n = p->n_local;
     uint64_t bells = (n * p->bell_stride + 63) / 64 * 64;
-    uint64_t ring = 192 + 64 * (uint64_t) p->ring_depth + (32 * (uint64_t) p->late_peers + 63) / 64 * 64;
-    uint64_t control = (128 + ring + bells + 64 * n + page - 1) / page * page;
+    uint64_t positions = (n * p->position_stride + 63) / 64 * 64;
+    uint64_t ring = 192 + 64 * (uint64_t) p->ring_depth;
+    uint64_t late = 32 * (uint64_t) p->late_peers;
+    uint64_t control = (128 + ring + bells + positions + late + page - 1) / page * page;
     uint64_t fifos = (64 * n * p->fifo_depth + page - 1) / page * page;
     uint64_t eager = (1024 + (uint64_t) p->eager_count * p->eager_size + page - 1) / page * page;
     uint64_t max = (1024 + (uint64_t) p->max_count * p->max_size + page - 1) / page * page;
@@ -56,7 +59,7 @@ static uint64_t model(const mca_btl_fastsm_layout_params_t *p)
 static void test_model(void **state)
 {
     static const uint32_t counts[] = {1, 2, 3, 7, 8, 63, 64, 65, 128, 1000, 1024, 100000};
-    static const uint32_t depths[] = {8, 16, 32, 64, 128};
+    static const uint32_t depths[] = {2, 4, 8, 16, 32, 64, 128};
     static const uint32_t strides[] = {1, 2, 8, 64};
     static const uint32_t late[] = {0, 1, 54, 55, 65535};
 
@@ -70,6 +73,7 @@ static void test_model(void **state)
                 params.n_local = counts[c];
                 params.fifo_depth = depths[d];
                 params.bell_stride = strides[s];
+                params.position_stride = 8u << (c + d) % 4;
                 params.eager_size = 64 * (1 + c);
                 params.max_count = (uint32_t) c;
                 params.ring_depth = 2u << c;
@@ -90,9 +94,9 @@ static void test_defaults_to_the_byte(void **state)
     assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
     assert_int_equal(128, layout.ring_ctl);
     assert_int_equal(320, layout.ring);
-    assert_int_equal(320 + 32 * 64, layout.admissions);
-    assert_int_equal(320 + 32 * 64 + 512 * 32, layout.bells);
-    assert_int_equal(320 + 32 * 64 + 512 * 32 + 64, layout.read_pos);
+    assert_int_equal(320 + 32 * 64, layout.bells);
+    assert_int_equal(320 + 32 * 64 + 64, layout.read_pos);
+    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64, layout.admissions);
     assert_int_equal(20480, layout.fifos);
     assert_int_equal(20480 + 4 * 8192 + 1024, layout.eager_pool);
     assert_int_equal(20480 + 4 * 8192 + 64 * 4096 + 4096 + 1024, layout.max_pool);
@@ -129,7 +133,7 @@ static void claim(uint8_t *owner, const mca_btl_fastsm_layout_t *layout, uint64_
     }
 }
 
-static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t late_peers)
+static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t position_stride, uint32_t late_peers)
 {
     mca_btl_fastsm_layout_params_t params = usual;
     mca_btl_fastsm_layout_t layout;
@@ -137,6 +141,7 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t late_pe
 
     params.n_local = n_local;
     params.bell_stride = stride;
+    params.position_stride = position_stride;
     params.late_peers = late_peers;
     assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
     owner = (uint8_t *) calloc(1, layout.total);
@@ -157,9 +162,9 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t late_pe
         const uint64_t fifo = mca_btl_fastsm_layout_fifo(&layout, i);
 
         claim(owner, &layout, mca_btl_fastsm_layout_bell(&layout, i), 1, 2);
-        claim(owner, &layout, mca_btl_fastsm_layout_read_pos(&layout, i), 64, 3);
+        claim(owner, &layout, mca_btl_fastsm_layout_read_pos(&layout, i), 8, 3);
         claim(owner, &layout, fifo, (uint64_t) params.fifo_depth * 64, 4);
-        assert_int_equal(0, mca_btl_fastsm_layout_read_pos(&layout, i) % 64);
+        assert_int_equal(0, mca_btl_fastsm_layout_read_pos(&layout, i) % position_stride);
         assert_int_equal(0, fifo % 64);
     }
     for (uint32_t i = 0; i < params.eager_count; ++i) {
@@ -173,9 +178,12 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t late_pe
 
     /* a line has one kind of writer; only bells of different senders share one */
     for (uint64_t line = 0; line < layout.total; line += 64) {
-        for (uint64_t i = 1; i < 64; ++i) {
-            if (0 != owner[line + i] && 0 != owner[line]) {
-                assert_int_equal(owner[line], owner[line + i]);
+        uint8_t writer = 0;
+
+        for (uint64_t i = 0; i < 64; ++i) {
+            if (0 != owner[line + i]) {
+                assert_true(0 == writer || writer == owner[line + i]);
+                writer = owner[line + i];
             }
         }
     }
@@ -185,13 +193,13 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t late_pe
 static void test_no_overlap(void **state)
 {
     (void) state;
-    check_no_overlap(1, 1, 512);
-    check_no_overlap(2, 1, 0);
-    check_no_overlap(9, 1, 1);
-    check_no_overlap(64, 1, 512);
-    check_no_overlap(65, 1, 511);
-    check_no_overlap(5, 64, 3);
-    check_no_overlap(130, 8, 512);
+    check_no_overlap(1, 1, 64, 512);
+    check_no_overlap(2, 1, 8, 0);
+    check_no_overlap(9, 1, 8, 1);
+    check_no_overlap(64, 1, 8, 512);
+    check_no_overlap(65, 1, 64, 511);
+    check_no_overlap(5, 64, 8, 3);
+    check_no_overlap(130, 8, 16, 512);
 }
 
 static void refused(mca_btl_fastsm_layout_params_t params)
@@ -218,13 +226,17 @@ static void test_bad_parameters(void **state)
     (void) state;
     REFUSED(n_local, 0);
     REFUSED(fifo_depth, 0);
-    REFUSED(fifo_depth, 4);
+    REFUSED(fifo_depth, 1);
     REFUSED(fifo_depth, 100);
     REFUSED(fifo_depth, 256);
     REFUSED(fifo_depth, UINT32_C(1) << 31);
     REFUSED(bell_stride, 0);
     REFUSED(bell_stride, 3);
     REFUSED(bell_stride, 8192);
+    REFUSED(position_stride, 0);
+    REFUSED(position_stride, 4);
+    REFUSED(position_stride, 24);
+    REFUSED(position_stride, 128);
     REFUSED(eager_size, 100);
     REFUSED(max_size, 1);
     REFUSED(ring_depth, 0);
@@ -259,11 +271,104 @@ static void test_pool_bounds(void **state)
     assert_false(mca_btl_fastsm_layout_in_pool(&layout, layout.eager_pool, UINT64_MAX));
 }
 
+/* What is 0 is chosen by the number of local processes, what is not 0 stays. */
+static void test_scale(void **state)
+{
+    static const struct {
+        uint32_t n_local, depth, eager_size, eager_count, max_size, max_count, stride;
+    } rule[] = {
+        {1, 128, 4096, 64, 32768, 16, 64},  {2, 128, 4096, 64, 32768, 16, 64},
+        {16, 128, 4096, 64, 32768, 16, 64}, {17, 128, 4096, 64, 32768, 16, 8},
+        {32, 128, 4096, 64, 32768, 16, 8},  {33, 64, 4096, 64, 32768, 16, 8},
+        {64, 64, 4096, 64, 32768, 16, 8},   {65, 32, 4096, 32, 32768, 8, 8},
+        {128, 32, 4096, 32, 32768, 8, 8},   {256, 16, 4096, 32, 32768, 8, 8},
+        {257, 8, 2048, 16, 16384, 4, 8},    {512, 8, 2048, 16, 16384, 4, 8},
+        {1024, 4, 2048, 16, 16384, 4, 8},   {1025, 4, 1024, 16, 8192, 4, 8},
+        {1000000, 4, 1024, 16, 8192, 4, 8},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); ++i) {
+        mca_btl_fastsm_layout_params_t params = {.n_local = rule[i].n_local}, again;
+
+        mca_btl_fastsm_layout_scale(&params, false);
+        assert_int_equal(rule[i].depth, params.fifo_depth);
+        assert_int_equal(rule[i].eager_size, params.eager_size);
+        assert_int_equal(rule[i].eager_count, params.eager_count);
+        assert_int_equal(rule[i].max_size, params.max_size);
+        assert_int_equal(rule[i].max_count, params.max_count);
+        assert_int_equal(rule[i].stride, params.position_stride);
+
+        again = params;
+        mca_btl_fastsm_layout_scale(&again, true);
+        assert_memory_equal(&params, &again, sizeof(params));
+        again.position_stride = 0;
+        mca_btl_fastsm_layout_scale(&again, true);
+        assert_int_equal(64, again.position_stride);
+    }
+}
+
+/* The RFC's own example can be asked for. */
+static void test_scale_keeps_what_is_given(void **state)
+{
+    mca_btl_fastsm_layout_params_t params = {
+        .n_local = 1024, .fifo_depth = 16, .eager_size = 256, .max_size = 8192};
+
+    (void) state;
+    mca_btl_fastsm_layout_scale(&params, false);
+    assert_int_equal(16, params.fifo_depth);
+    assert_int_equal(256, params.eager_size);
+    assert_int_equal(8192, params.max_size);
+
+    params.eager_size = 65536;
+    params.max_size = 0;
+    mca_btl_fastsm_layout_scale(&params, false);
+    assert_int_equal(65536, params.max_size);
+}
+
+static uint64_t node_bytes(mca_btl_fastsm_layout_params_t params)
+{
+    mca_btl_fastsm_layout_t layout;
+
+    params.bell_stride = 1;
+    params.ring_depth = 32;
+    params.late_peers = 512;
+    mca_btl_fastsm_layout_scale(&params, false);
+    assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
+    return layout.total * params.n_local;
+}
+
+/* Half of the best that the RFC reports for 1024 processes, and a quarter. */
+static void test_budget(void **state)
+{
+    const mca_btl_fastsm_layout_params_t defaults = {.n_local = 1024};
+    const mca_btl_fastsm_layout_params_t smallest = {
+        .n_local = 1024, .fifo_depth = 2, .eager_size = 256, .max_size = 8192};
+
+    (void) state;
+    assert_true(node_bytes(defaults) <= UINT64_C(460000000));
+    assert_true(node_bytes(smallest) <= UINT64_C(250000000));
+}
+
+static void test_parts(void **state)
+{
+    mca_btl_fastsm_layout_parts_t parts;
+    mca_btl_fastsm_layout_t layout;
+
+    (void) state;
+    assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
+    mca_btl_fastsm_layout_parts(&layout, &parts);
+    assert_int_equal(64 + 4 * 64 + 4 * 128 * 64, parts.fifos);
+    assert_int_equal(64 * 4096, parts.eager);
+    assert_int_equal(16 * 32768, parts.max);
+    assert_int_equal(layout.total, parts.fifos + parts.eager + parts.max + parts.other);
+}
+
 static void test_sizes_of_shared_structs(void **state)
 {
     (void) state;
     assert_int_equal(64, sizeof(mca_btl_fastsm_slot_t));
-    assert_int_equal(64, sizeof(mca_btl_fastsm_read_pos_t));
+    assert_int_equal(8, sizeof(mca_btl_fastsm_read_pos_t));
     assert_int_equal(128, sizeof(mca_btl_fastsm_segment_hdr_t));
     assert_int_equal(16, sizeof(mca_btl_fastsm_pool_ref_t));
     assert_int_equal(192, sizeof(mca_btl_fastsm_ring_ctl_t));
@@ -282,6 +387,10 @@ int main(void)
         cmocka_unit_test(test_no_overlap),
         cmocka_unit_test(test_bad_parameters),
         cmocka_unit_test(test_pool_bounds),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_scale_keeps_what_is_given),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_sizes_of_shared_structs),
     };
 

@@ -55,8 +55,12 @@ static void start_at(fixture_t *f, uint32_t start)
 
 static void open_ring(fixture_t *f, uint32_t depth, uint32_t start)
 {
-    const mca_btl_fastsm_layout_params_t params = {
-        .n_local = 1, .fifo_depth = 8, .bell_stride = 1, .ring_depth = depth, .late_peers = LATE_PEERS};
+    const mca_btl_fastsm_layout_params_t params = {.n_local = 1,
+                                                   .fifo_depth = 8,
+                                                   .bell_stride = 1,
+                                                   .position_stride = 8,
+                                                   .ring_depth = depth,
+                                                   .late_peers = LATE_PEERS};
 
     f->segment = segment_open(&params, &f->layout);
     fastsm_ring_sender_init(&f->out, f->segment, &f->layout);

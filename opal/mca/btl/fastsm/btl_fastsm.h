@@ -190,14 +190,14 @@ typedef struct {
  * What each process tells its peers.  Fixed-size fields only.
  */
 typedef struct {
-    uint32_t version;     /**< MCA_BTL_FASTSM_LAYOUT_VERSION */
-    uint32_t usable;      /**< 0: this process could not make its segment */
-    uint32_t local_index; /**< local rank */
-    int32_t pid;          /**< in the PID namespace below */
-    int32_t fd;           /**< of the segment, in that process */
-    uint32_t uid;         /**< effective user id */
-    uint32_t late_peers;  /**< how many it admits; 0: it talks to its own job only */
-    uint32_t reserved;
+    uint32_t version;       /**< MCA_BTL_FASTSM_LAYOUT_VERSION */
+    uint32_t usable;        /**< 0: this process could not make its segment */
+    uint32_t local_index;   /**< local rank */
+    int32_t pid;            /**< in the PID namespace below */
+    int32_t fd;             /**< of the segment, in that process */
+    uint32_t uid;           /**< effective user id */
+    uint32_t late_peers;    /**< how many it admits; 0: it talks to its own job only */
+    uint32_t fifo_depth;    /**< slots of a FIFO between local processes */
     uint64_t total;         /**< length of the segment's file in bytes */
     uint64_t nonce_address; /**< of `nonce` in the process's private memory */
     uint64_t pid_ns;        /**< namespaces: inode numbers of /proc/self/ns */
@@ -214,6 +214,7 @@ typedef struct {
     unsigned fifo_depth;
     unsigned inline_slots;
     unsigned bell_stride;
+    unsigned position_stride;
     unsigned eager_buffers;
     unsigned max_buffers;
     unsigned poll_max;
@@ -221,6 +222,11 @@ typedef struct {
     unsigned late_peers;
     unsigned refuse;
     bool single_copy;
+    bool print_memory;
+    bool eager_limit_given; /**< btl_eager_limit is not the default */
+    bool max_send_given;    /**< btl_max_send_size is not the default */
+
+    bool threads; /**< MPI_THREAD_MULTIPLE is in force */
 
     /* hot: receiving */
     uint32_t n_local;     /**< processes of our job on this node */

@@ -53,11 +53,12 @@ static const mca_common_fastpath_param_t own_parameters[] = {
     {.name = "fifo_depth",
      .text = "Slots of the FIFO from one process to another; a slot is 64 bytes and takes a "
              "message of up to 56 bytes with its header.  More than 128 is not possible, "
-             "because a doorbell is 8 bits wide",
+             "because a doorbell is 8 bits wide.  0: by the number of local processes",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_5,
      .storage = &mca_btl_fastsm_component.fifo_depth,
-     .value = 128,
+     .value = 0,
+     .or_zero = true,
      .min = MCA_BTL_FASTSM_DEPTH_MIN,
      .max = MCA_BTL_FASTSM_DEPTH_MAX,
      .power_of_two = true},
@@ -80,20 +81,39 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .min = 1,
      .max = MCA_BTL_FASTSM_LINE,
      .power_of_two = true},
+    {.name = "position_stride",
+     .text = "Bytes from one read position to the next.  64 gives each sender a cache line of its own, which "
+             "matters where several threads receive.  0: 64 with MPI_THREAD_MULTIPLE or up to 16 local "
+             "processes, "
+             "else 8",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_8,
+     .storage = &mca_btl_fastsm_component.position_stride,
+     .value = 0,
+     .or_zero = true,
+     .min = sizeof(mca_btl_fastsm_read_pos_t),
+     .max = MCA_BTL_FASTSM_LINE,
+     .power_of_two = true},
     {.name = "eager_buffers",
-     .text = "Buffers of eager_limit bytes that a process has for all its peers together",
+     .text =
+         "Buffers of eager_limit bytes that a process has for all its peers together.  0: by the number of "
+         "local processes",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_5,
      .storage = &mca_btl_fastsm_component.eager_buffers,
-     .value = 64,
+     .value = 0,
+     .or_zero = true,
      .min = 1,
      .max = 1u << 20},
     {.name = "max_buffers",
-     .text = "Buffers of max_send_size bytes that a process has for all its peers together",
+     .text =
+         "Buffers of max_send_size bytes that a process has for all its peers together.  0: by the number of "
+         "local processes",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_5,
      .storage = &mca_btl_fastsm_component.max_buffers,
-     .value = 16,
+     .value = 0,
+     .or_zero = true,
      .min = 1,
      .max = 1u << 20},
     {.name = "poll_max",
@@ -132,6 +152,14 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .value = 0,
      .min = 0,
      .max = 90},
+    {.name = "print_memory",
+     .text =
+         "Whether one process of each node says at start how much shared memory the segments may use, and "
+         "for what",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_4,
+     .storage = &mca_btl_fastsm_component.print_memory,
+     .value = 0},
     {.name = "single_copy",
      .text = "Whether large messages are read directly from the sender's memory where the "
              "kernel permits it.  Otherwise they are copied through the shared segment",
@@ -208,6 +236,16 @@ static void check_flags(mca_btl_base_module_t *btl)
     btl->btl_flags = usable;
 }
 
+/* Has somebody chosen a value for this standard parameter? */
+static bool given(const char *name)
+{
+    const mca_base_var_t *var;
+    int index = mca_base_var_find("opal", "btl", "fastsm", name);
+
+    return 0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var)
+           && MCA_BASE_VAR_SOURCE_DEFAULT != var->mbv_source;
+}
+
 static int register_standard(void)
 {
     mca_btl_base_module_t *btl = &mca_btl_fastsm_module.super;
@@ -232,6 +270,8 @@ static int register_standard(void)
 
     check_standard(btl);
     check_flags(btl);
+    mca_btl_fastsm_component.eager_limit_given = given("eager_limit");
+    mca_btl_fastsm_component.max_send_given = given("max_send_size");
     return mca_btl_base_param_verify(btl);
 }
 
@@ -307,7 +347,7 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
     int rc;
 
     (void) enable_progress_threads;
-    (void) enable_mpi_threads;
+    component->threads = enable_mpi_threads;
     *num_btls = 0;
 
     component->named = mca_btl_fastsm_named();

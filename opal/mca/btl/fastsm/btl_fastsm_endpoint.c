@@ -212,9 +212,11 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
     uint32_t write_pos;
 
     *result = NULL;
+    /* how long an inline message may be follows from the depth, so both have to have the same */
     if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(proc, &modex)
         || !mca_btl_fastsm_same_surroundings(&component->me, &modex)
-        || modex.local_index >= component->n_local || modex.local_index == component->me.local_index) {
+        || modex.fifo_depth != component->me.fifo_depth || modex.local_index >= component->n_local
+        || modex.local_index == component->me.local_index) {
         return OPAL_SUCCESS;
     }
 

@@ -173,7 +173,8 @@ static inline bool fastsm_fifo_room(fastsm_fifo_sender_t *fifo, uint32_t need)
 /**
  * Fills the rest of the ring with a pad, so that the next message starts at its
  * begin.  Every skipped slot gets its word too: no word in the ring is
- * ever older than one lap, which is what makes words unambiguous for ever.
+ * ever older than one lap, which is what makes words unambiguous for ever.  The
+ * bell rings, because the message itself may have to wait for room.
  */
 static inline void fastsm_fifo_pad(fastsm_fifo_sender_t *fifo, uint32_t count)
 {
@@ -186,33 +187,47 @@ static inline void fastsm_fifo_pad(fastsm_fifo_sender_t *fifo, uint32_t count)
     head->u.head.length = (uint16_t) count;
     head->u.head.tag = 0;
     head->u.head.flags = MCA_BTL_FASTSM_SLOT_PAD;
-    fastsm_store_head_sequence(head, pos + 1);
     fifo->write_pos = pos + count;
+    fastsm_store_head_sequence(head, pos + 1);
+    fastsm_store_bell(fifo->bell, (uint8_t) (pos + count));
+}
+
+/* When what is left of the ring is too short for `count` slots. */
+__attribute__((noinline, cold, unused)) static bool
+fastsm_fifo_prepare_padded(fastsm_fifo_sender_t *fifo, uint32_t to_end, uint32_t count)
+{
+    if (!fastsm_fifo_room(fifo, to_end)) {
+        return false;
+    }
+    fastsm_fifo_pad(fifo, to_end);
+    return fastsm_fifo_room(fifo, count);
+}
+
+/**
+ * Makes the next position one where a message of `count` slots may start, if
+ * there is room for it.  What is left of the ring is padded as soon as there is
+ * room for that; so a message may be as long as the ring.
+ *
+ * @param count  at most the depth
+ */
+static inline bool fastsm_fifo_prepare(fastsm_fifo_sender_t *fifo, uint32_t count)
+{
+    const uint32_t to_end = fifo->depth - (fifo->write_pos & (fifo->depth - 1));
+
+    return count <= to_end ? fastsm_fifo_room(fifo, count) : fastsm_fifo_prepare_padded(fifo, to_end, count);
 }
 
 /**
  * Claims `count` neighbouring slots.
  *
- * @param count  at most half the depth
- * @return       the first slot, or NULL (and nothing has changed) when the
- *               FIFO is too full; count, filled, has to be committed
+ * @param count  at most the depth
+ * @return       the first slot, or NULL when the FIFO is too full; count, filled, has to be
+ *               committed
  */
 static inline mca_btl_fastsm_slot_t *fastsm_fifo_reserve(fastsm_fifo_sender_t *fifo, uint32_t count)
 {
-    const uint32_t to_end = fifo->depth - (fifo->write_pos & (fifo->depth - 1));
-
-    if (count <= to_end) {
-        if (!fastsm_fifo_room(fifo, count)) {
-            return NULL;
-        }
-    } else {
-        if (!fastsm_fifo_room(fifo, to_end + count)) {
-            return NULL;
-        }
-        fastsm_fifo_pad(fifo, to_end);
-    }
-
-    return fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos);
+    return fastsm_fifo_prepare(fifo, count) ? fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos)
+                                            : NULL;
 }
 
 /**

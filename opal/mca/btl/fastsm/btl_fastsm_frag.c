@@ -45,9 +45,12 @@ int mca_btl_fastsm_frags_init(void)
     mca_btl_fastsm_frag_list_t *lists = component->frags;
     uint32_t inline_slots = component->inline_slots;
 
-    /* a message that does not fit between here and the ring's end needs the space twice */
-    if (inline_slots > component->fifo_depth / 2) {
-        inline_slots = component->fifo_depth / 2;
+    /* a message longer than half of the FIFO seldom finds room */
+    if (inline_slots > params->fifo_depth / 2) {
+        inline_slots = params->fifo_depth / 2;
+    }
+    if (inline_slots < MCA_BTL_FASTSM_INLINE_SLOTS_MIN) {
+        inline_slots = MCA_BTL_FASTSM_INLINE_SLOTS_MIN;
     }
     component->inline_bytes = fastsm_fifo_capacity(inline_slots);
 

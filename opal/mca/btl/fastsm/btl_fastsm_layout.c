@@ -6,8 +6,6 @@
 
 #include "btl_fastsm_layout.h"
 
-#include <stdbool.h>
-
 static bool is_power_of_two(uint32_t value)
 {
     return 0 != value && 0 == (value & (value - 1));
@@ -25,8 +23,11 @@ static bool params_ok(const mca_btl_fastsm_layout_params_t *params)
     return 0 < params->n_local && is_power_of_two(params->fifo_depth)
            && MCA_BTL_FASTSM_DEPTH_MIN <= params->fifo_depth && params->fifo_depth <= MCA_BTL_FASTSM_DEPTH_MAX
            && is_power_of_two(params->bell_stride) && params->bell_stride <= MCA_BTL_FASTSM_PAGE
-           && 0 == params->eager_size % MCA_BTL_FASTSM_LINE && 0 == params->max_size % MCA_BTL_FASTSM_LINE
-           && is_power_of_two(params->ring_depth) && MCA_BTL_FASTSM_RING_DEPTH_MIN <= params->ring_depth
+           && is_power_of_two(params->position_stride)
+           && sizeof(mca_btl_fastsm_read_pos_t) <= params->position_stride
+           && params->position_stride <= MCA_BTL_FASTSM_LINE && 0 == params->eager_size % MCA_BTL_FASTSM_LINE
+           && 0 == params->max_size % MCA_BTL_FASTSM_LINE && is_power_of_two(params->ring_depth)
+           && MCA_BTL_FASTSM_RING_DEPTH_MIN <= params->ring_depth
            && params->ring_depth <= MCA_BTL_FASTSM_RING_DEPTH_MAX
            && params->late_peers <= MCA_BTL_FASTSM_LATE_PEERS_MAX;
 }
@@ -55,15 +56,16 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
     result.ring = offset;
     offset += params->ring_depth * sizeof(mca_btl_fastsm_slot_t);
 
-    result.admissions = offset;
-    offset += round_up(params->late_peers * sizeof(mca_btl_fastsm_admission_t), MCA_BTL_FASTSM_LINE);
-
     /* whole lines of bells, so that they can be compared a line at a time */
     result.bells = offset;
     offset += round_up(n_local * params->bell_stride, MCA_BTL_FASTSM_LINE);
 
     result.read_pos = offset;
-    offset += n_local * sizeof(mca_btl_fastsm_read_pos_t);
+    offset += round_up(n_local * params->position_stride, MCA_BTL_FASTSM_LINE);
+
+    /* the last of what is small, because most of them are never used */
+    result.admissions = offset;
+    offset += params->late_peers * sizeof(mca_btl_fastsm_admission_t);
 
     result.fifos = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
     offset += n_local * params->fifo_depth * sizeof(mca_btl_fastsm_slot_t);
@@ -81,4 +83,68 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
 
     *layout = result;
     return 0;
+}
+
+/* The largest power of two d with n_local * d <= slots, within what a FIFO can be. */
+static uint32_t scaled_depth(uint32_t n_local, uint32_t slots, uint32_t least)
+{
+    uint32_t depth = MCA_BTL_FASTSM_DEPTH_MAX;
+
+    while (least < depth && (uint64_t) depth * n_local > slots) {
+        depth /= 2;
+    }
+    return depth;
+}
+
+/* The value for the first of four sizes of nodes that holds n_local processes. */
+static uint32_t by_size(uint32_t n_local, uint32_t up_to_64, uint32_t up_to_256, uint32_t up_to_1024,
+                        uint32_t beyond)
+{
+    if (n_local <= 64) {
+        return up_to_64;
+    }
+    if (n_local <= 256) {
+        return up_to_256;
+    }
+    return n_local <= 1024 ? up_to_1024 : beyond;
+}
+
+void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool threads)
+{
+    const uint32_t n = params->n_local;
+
+    if (0 == params->fifo_depth) {
+        params->fifo_depth = scaled_depth(n, 4096, 4);
+    }
+    if (0 == params->position_stride) {
+        params->position_stride = threads || n <= MCA_BTL_FASTSM_POSITIONS_APART
+                                      ? MCA_BTL_FASTSM_LINE
+                                      : sizeof(mca_btl_fastsm_read_pos_t);
+    }
+    if (0 == params->eager_count) {
+        params->eager_count = by_size(n, 64, 32, 16, 16);
+    }
+    if (0 == params->eager_size) {
+        params->eager_size = by_size(n, 4096, 4096, 2048, 1024);
+    }
+    if (0 == params->max_count) {
+        params->max_count = by_size(n, 16, 8, 4, 4);
+    }
+    if (0 == params->max_size) {
+        params->max_size = by_size(n, 32768, 32768, 16384, 8192);
+        if (params->max_size < params->eager_size) {
+            params->max_size = params->eager_size;
+        }
+    }
+}
+
+void mca_btl_fastsm_layout_parts(const mca_btl_fastsm_layout_t *layout, mca_btl_fastsm_layout_parts_t *parts)
+{
+    const mca_btl_fastsm_layout_params_t *params = &layout->params;
+
+    parts->fifos = (layout->admissions - layout->bells)
+                   + (uint64_t) params->n_local * params->fifo_depth * sizeof(mca_btl_fastsm_slot_t);
+    parts->eager = (uint64_t) params->eager_count * params->eager_size;
+    parts->max = (uint64_t) params->max_count * params->max_size;
+    parts->other = layout->total - parts->fifos - parts->eager - parts->max;
 }

@@ -14,9 +14,9 @@
  *
  *     segment header
  *     ring            positions and slots         written by late peers
- *     admissions      one entry per late peer     written by the owner
  *     doorbells       one byte per local process  written by that process
- *     read positions  one word per local process  written by the owner
+ *     read positions  one entry per local process written by the owner
+ *     admissions      one entry per late peer     written by the owner
  *     FIFOs           one per local process       written by that process
  *     eager pool      buffers of one size         written by the owner
  *     max pool        buffers of a larger size    written by the owner
@@ -36,6 +36,7 @@
 #define MCA_BTL_FASTSM_LAYOUT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,17 +55,20 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 2u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 3u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
-/** a doorbell holds 8 bits of a position, so a ring must be shorter than 256 slots */
-#define MCA_BTL_FASTSM_DEPTH_MIN 8u
+/** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, so
+ *  a FIFO must be shorter than 256 slots. */
+#define MCA_BTL_FASTSM_DEPTH_MIN 2u
 #define MCA_BTL_FASTSM_DEPTH_MAX 128u
 
 /** the ring's depth and the number of its senders are free within these */
 #define MCA_BTL_FASTSM_RING_DEPTH_MIN 2u
 #define MCA_BTL_FASTSM_RING_DEPTH_MAX 4096u
 #define MCA_BTL_FASTSM_LATE_PEERS_MAX 65535u
+/** up to so many local processes each read position has a line of its own, if nothing else is asked for */
+#define MCA_BTL_FASTSM_POSITIONS_APART 16u
 
 /** user-visible bytes in the first and in each further slot of a message */
 #define MCA_BTL_FASTSM_HEAD_DATA 56u
@@ -72,17 +76,18 @@
 /** user-visible bytes in a slot of the ring */
 #define MCA_BTL_FASTSM_RING_DATA 48u
 
-/** what determines a segment's layout; all processes that talk agree on it */
+/** what determines a segment's layout */
 typedef struct {
-    uint32_t n_local;     /**< processes of the job on this node, the owner included */
-    uint32_t fifo_depth;  /**< slots of a FIFO, a power of two */
-    uint32_t bell_stride; /**< bytes from one doorbell to the next, a power of two */
-    uint32_t eager_count; /**< buffers in the eager pool */
-    uint32_t eager_size;  /**< bytes of an eager buffer, a multiple of a line */
-    uint32_t max_count;   /**< buffers in the max pool */
-    uint32_t max_size;    /**< bytes of a max buffer, a multiple of a line */
-    uint32_t ring_depth;  /**< slots of the ring, a power of two */
-    uint32_t late_peers;  /**< late peers that may be connected at a time, at most 65535 */
+    uint32_t n_local;         /**< processes of the job on this node, the owner included */
+    uint32_t fifo_depth;      /**< slots of a FIFO, a power of two */
+    uint32_t bell_stride;     /**< bytes from one doorbell to the next, a power of two */
+    uint32_t position_stride; /**< bytes from one read position to the next, a power of two */
+    uint32_t eager_count;     /**< buffers in the eager pool */
+    uint32_t eager_size;      /**< bytes of an eager buffer, a multiple of a line */
+    uint32_t max_count;       /**< buffers in the max pool */
+    uint32_t max_size;        /**< bytes of a max buffer, a multiple of a line */
+    uint32_t ring_depth;      /**< slots of the ring, a power of two */
+    uint32_t late_peers;      /**< late peers that may be connected at a time, at most 65535 */
 } mca_btl_fastsm_layout_params_t;
 
 /** the first bytes of a segment; constant once the owner has published it */
@@ -95,10 +100,10 @@ typedef struct {
     uint32_t reserved;
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE]; /**< random, repeated in the modex */
     mca_btl_fastsm_layout_params_t params;
-    uint8_t padding[44];
+    uint8_t padding[40];
 } mca_btl_fastsm_segment_hdr_t;
 
-_Static_assert(sizeof(mca_btl_fastsm_layout_params_t) == 36, "layout parameters changed size");
+_Static_assert(sizeof(mca_btl_fastsm_layout_params_t) == 40, "layout parameters changed size");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, total) == 16, "segment header changed");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, nonce) == 32, "segment header changed");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, params) == 48, "segment header changed");
@@ -167,13 +172,16 @@ typedef struct {
 
 _Static_assert(sizeof(mca_btl_fastsm_pool_ref_t) == 16, "pool reference changed size");
 
-/** a read position has a line of its own, so that one full FIFO's sender disturbs no other */
+/**
+ * What the owner tells one sender about its FIFO.  All of them are written by the owner, so several
+ * may share a line while one thread does that; position_stride says how far they lie apart.
+ */
 typedef struct {
     _Atomic uint32_t value; /**< slots that the owner is through with */
-    uint8_t padding[MCA_BTL_FASTSM_LINE - sizeof(uint32_t)];
+    uint32_t reserved;
 } mca_btl_fastsm_read_pos_t;
 
-_Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == MCA_BTL_FASTSM_LINE, "a read position is one line");
+_Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == 8, "a read position changed size");
 
 /** is the owner of a segment there? */
 enum {
@@ -194,6 +202,12 @@ typedef struct {
 
 _Static_assert(sizeof(mca_btl_fastsm_ring_ctl_t) == 3 * MCA_BTL_FASTSM_LINE,
                "the ring's control is three lines");
+_Static_assert(offsetof(mca_btl_fastsm_ring_ctl_t, write_pos) == 0, "the first line is the senders'");
+_Static_assert(offsetof(mca_btl_fastsm_ring_ctl_t, read_pos) == MCA_BTL_FASTSM_LINE,
+               "the second line is the owner's, stored with each message");
+_Static_assert(offsetof(mca_btl_fastsm_ring_ctl_t, owner) == 2 * MCA_BTL_FASTSM_LINE
+                   && offsetof(mca_btl_fastsm_ring_ctl_t, admitted) < 3 * MCA_BTL_FASTSM_LINE,
+               "the third line is the owner's, seldom stored");
 
 /**
  * The admission of a late peer: where it learns that its owner knows it and
@@ -206,6 +220,9 @@ typedef struct {
 } mca_btl_fastsm_admission_t;
 
 _Static_assert(sizeof(mca_btl_fastsm_admission_t) == 32, "an admission is half a line");
+_Static_assert(offsetof(mca_btl_fastsm_admission_t, id) == 0
+                   && offsetof(mca_btl_fastsm_admission_t, nonce) == 16,
+               "an admission changed");
 _Static_assert(2 == ATOMIC_LLONG_LOCK_FREE, "atomics between processes have to be lock-free");
 
 /** offsets of the regions of a segment, in bytes from its start */
@@ -213,9 +230,9 @@ typedef struct {
     mca_btl_fastsm_layout_params_t params;
     uint64_t ring_ctl;
     uint64_t ring;
-    uint64_t admissions;
     uint64_t bells;
     uint64_t read_pos;
+    uint64_t admissions;
     uint64_t fifos;
     uint64_t eager_pool;
     uint64_t max_pool;
@@ -232,6 +249,25 @@ typedef struct {
  */
 int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_fastsm_layout_t *layout);
 
+/**
+ * Fills in what is not asked for, by the number of local processes: each of fifo_depth, position_stride,
+ * eager_count, eager_size, max_count and max_size that is 0.  docs/shared-layout.md publishes the rule.
+ *
+ * @param threads  several threads of the owner may receive at a time (MPI_THREAD_MULTIPLE)
+ */
+void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool threads);
+
+/** what a segment is made of, in bytes; together they are its length */
+typedef struct {
+    uint64_t fifos; /**< FIFOs, their doorbells and read positions */
+    uint64_t eager; /**< eager pool */
+    uint64_t max;   /**< max pool */
+    uint64_t other; /**< header, ring, admissions, and what rounding to pages costs */
+} mca_btl_fastsm_layout_parts_t;
+
+/** Says what the bytes of a segment are for. */
+void mca_btl_fastsm_layout_parts(const mca_btl_fastsm_layout_t *layout, mca_btl_fastsm_layout_parts_t *parts);
+
 /** offset of the admission with this index */
 static inline uint64_t mca_btl_fastsm_layout_admission(const mca_btl_fastsm_layout_t *layout, uint32_t index)
 {
@@ -247,7 +283,7 @@ static inline uint64_t mca_btl_fastsm_layout_bell(const mca_btl_fastsm_layout_t 
 /** offset of the position up to which the owner has read from local process `index` */
 static inline uint64_t mca_btl_fastsm_layout_read_pos(const mca_btl_fastsm_layout_t *layout, uint32_t index)
 {
-    return layout->read_pos + (uint64_t) index * sizeof(mca_btl_fastsm_read_pos_t);
+    return layout->read_pos + (uint64_t) index * layout->params.position_stride;
 }
 
 /** offset of the FIFO that local process `index` writes */

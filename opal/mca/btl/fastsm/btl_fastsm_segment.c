@@ -31,6 +31,7 @@ static uint32_t whole_lines(size_t bytes)
     return (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE);
 }
 
+/* What was asked for; 0 where the number of local processes decides. */
 static void own_params(mca_btl_fastsm_layout_params_t *params)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -39,12 +40,31 @@ static void own_params(mca_btl_fastsm_layout_params_t *params)
     params->n_local = component->n_local;
     params->fifo_depth = component->fifo_depth;
     params->bell_stride = component->bell_stride;
+    params->position_stride = component->position_stride;
     params->eager_count = component->eager_buffers;
-    params->eager_size = whole_lines(btl->btl_eager_limit);
+    params->eager_size = component->eager_limit_given ? whole_lines(btl->btl_eager_limit) : 0;
     params->max_count = component->max_buffers;
-    params->max_size = whole_lines(btl->btl_max_send_size);
+    params->max_size = component->max_send_given ? whole_lines(btl->btl_max_send_size) : 0;
     params->ring_depth = component->ring_depth;
     params->late_peers = component->late_peers;
+    mca_btl_fastsm_layout_scale(params, component->threads);
+}
+
+/* The limits that the layers above read from the module, where the number of local processes decided. */
+static void set_limits(const mca_btl_fastsm_layout_params_t *params)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_base_module_t *btl = &mca_btl_fastsm_module.super;
+
+    if (!component->eager_limit_given) {
+        btl->btl_eager_limit = params->eager_size;
+    }
+    if (!component->max_send_given) {
+        btl->btl_max_send_size = params->max_size;
+    }
+    if (btl->btl_rndv_eager_limit > btl->btl_eager_limit) {
+        btl->btl_rndv_eager_limit = btl->btl_eager_limit;
+    }
 }
 
 /* The demand travels in the hints, so that the pool makes exactly what the layout needs. */
@@ -64,6 +84,25 @@ static mca_mpool_fastsm_module_t *get_segment(uint64_t total)
     return mca_mpool_fastsm_module(pool);
 }
 
+/* One text for the node: its processes have the same. */
+static void print_memory(void)
+{
+    const mca_btl_fastsm_layout_t *layout = &mca_btl_fastsm_component.layout;
+    const mca_btl_fastsm_layout_params_t *params = &layout->params;
+    mca_btl_fastsm_layout_parts_t parts;
+
+    if (!mca_btl_fastsm_component.print_memory || !mca_common_fastpath_speaker()) {
+        return;
+    }
+    mca_btl_fastsm_layout_parts(layout, &parts);
+    mca_common_fastpath_show_help(
+        MCA_BTL_FASTSM_HELP, "memory", opal_process_info.nodename, params->n_local,
+        (unsigned long) parts.fifos, params->fifo_depth, (unsigned long) parts.eager, params->eager_count,
+        params->eager_size, (unsigned long) parts.max, params->max_count, params->max_size,
+        (unsigned long) parts.other, params->ring_depth, params->late_peers, (unsigned long) layout->total,
+        (unsigned long) layout->total * params->n_local);
+}
+
 int mca_btl_fastsm_segment_create(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -72,6 +111,7 @@ int mca_btl_fastsm_segment_create(void)
 
     component->n_local = 1 + (uint32_t) opal_process_info.num_local_peers;
     own_params(&params);
+    set_limits(&params);
     if (0 != mca_btl_fastsm_layout(&params, &component->layout)) {
         if (mca_common_fastpath_speaker()) {
             mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "impossible layout", params.n_local,
@@ -87,6 +127,7 @@ int mca_btl_fastsm_segment_create(void)
     }
     component->base = (char *) component->segment->base;
     component->me.total = component->segment->size;
+    component->me.fifo_depth = params.fifo_depth;
     component->me.fd = component->segment->fd;
 
     hdr = (mca_btl_fastsm_segment_hdr_t *) component->base;
@@ -97,6 +138,7 @@ int mca_btl_fastsm_segment_create(void)
     hdr->pid = component->me.pid;
     hdr->params = params;
     memcpy(hdr->nonce, component->me.nonce, sizeof(hdr->nonce));
+    print_memory();
     return OPAL_SUCCESS;
 }
 

@@ -46,9 +46,8 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
     uint32_t iov_count = 1;
     struct iovec iov;
 
-    /* twice: what is left of the ring may have to be padded over */
     if (0 != endpoint->n_pending
-        || (!fastsm_fifo_room(&endpoint->out, 2 * slots)
+        || (!fastsm_fifo_prepare(&endpoint->out, slots)
             && (NULL == endpoint->late || !mca_btl_fastsm_late_room(endpoint)))) {
         return false;
     }

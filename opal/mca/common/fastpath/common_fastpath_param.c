@@ -155,6 +155,9 @@ static int64_t usable(const mca_common_fastpath_param_t *param, int64_t value)
 {
     int64_t min, max;
 
+    if (param->or_zero && 0 == value) {
+        return 0;
+    }
     range_of(param, &min, &max);
     if (value < min) {
         value = min;
@@ -181,7 +184,7 @@ static void announce_number(const mca_common_fastpath_param_t *param, const mca_
     int64_t min, max;
 
     range_of(param, &min, &max);
-    snprintf(allowed, sizeof(allowed), "%s%" PRId64 " to %" PRId64,
+    snprintf(allowed, sizeof(allowed), "%s%s%" PRId64 " to %" PRId64, param->or_zero ? "0 or " : "",
              param->power_of_two ? "a power of two from " : "a whole number from ", min, max);
     snprintf(now, sizeof(now), "%" PRId64, used);
     announce(var, given, allowed, now);

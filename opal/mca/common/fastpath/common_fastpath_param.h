@@ -49,6 +49,8 @@ typedef struct {
     uint64_t min, max;
     /** a value above 0 is rounded up to a power of two; max then has to be one */
     bool power_of_two;
+    /** 0 can be used too, although it is below min: the component then chooses */
+    bool or_zero;
 } mca_common_fastpath_param_t;
 
 /**
