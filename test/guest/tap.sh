@@ -19,7 +19,7 @@ if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 # What a user has set for other jobs is no concern of ours.
-unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_mca_base_component_path
+unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_mca_base_component_path OMPI_MCA_opal_mca_base_component_path
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/guest.XXXXXX") || exit 99
 trap 'rm -rf "$scratch"' EXIT
@@ -62,7 +62,7 @@ job() {
 
 # info: what ompi_info knows of our components, one line per fact.
 info() {
-    OMPI_MCA_mca_base_component_path=$ours "$OMPI_INFO" --all --level 9 --parsable 2>"$scratch/info.err" |
+    OMPI_MCA_opal_mca_base_component_path=$ours "$OMPI_INFO" --all --level 9 --parsable 2>"$scratch/info.err" |
         grep -E '^mca:(btl:fastsm|mpool:fastsm|pml:fastpath):'
 }
 

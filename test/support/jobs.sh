@@ -7,7 +7,7 @@
 . "$FP_SRCDIR/test/guest/tap.sh"
 
 run_mpi=$FP_SRCDIR/test/support/run-mpi
-export OMPI_MCA_mca_base_component_path="$ours"
+export OMPI_MCA_opal_mca_base_component_path="$ours"
 export OMPI_MCA_oob_tcp_if_include=lo
 
 # check STATUS DESCRIPTION FILE: one result; a bad one puts FILE into the log.
