@@ -330,9 +330,9 @@ static uint64_t node_bytes(mca_btl_fastsm_layout_params_t params)
 {
     mca_btl_fastsm_layout_t layout;
 
-    params.bell_stride = 1;
-    params.ring_depth = 32;
-    params.late_peers = 512;
+    params.bell_stride = MCA_BTL_FASTSM_BELL_STRIDE;
+    params.ring_depth = MCA_BTL_FASTSM_RING_DEPTH;
+    params.late_peers = MCA_BTL_FASTSM_LATE_PEERS;
     mca_btl_fastsm_layout_scale(&params, false);
     assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
     return layout.total * params.n_local;

@@ -18,9 +18,6 @@
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 
-/* The largest header that has to go out in one piece. */
-#define LARGEST_CONTROL (sizeof(mca_pml_fastpath_hdr_t) + MCA_BTL_REG_HANDLE_MAX_SIZE)
-
 mca_pml_fastpath_t mca_pml_fastpath = {
     .super =
         {
@@ -130,21 +127,37 @@ void mca_pml_fastpath_close(void)
     OBJ_DESTRUCT(&pml->lock);
 }
 
+/* The largest header that has to go out in one piece: it may carry a registration of any BTL over any other.
+ */
+static size_t largest_control(void)
+{
+    mca_btl_base_selected_module_t *selected;
+    size_t handle_size = 0;
+
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
+    {
+        if (handle_size < selected->btl_module->btl_registration_handle_size) {
+            handle_size = selected->btl_module->btl_registration_handle_size;
+        }
+    }
+    return sizeof(mca_pml_fastpath_hdr_t) + handle_size;
+}
+
 /* Every BTL that sends has to take our headers in one piece. */
 static int check_btls(void)
 {
     mca_btl_base_selected_module_t *selected;
+    const size_t needed = largest_control();
 
     OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
     {
         const mca_btl_base_module_t *btl = selected->btl_module;
 
         if (0 != (MCA_BTL_FLAGS_SEND & btl->btl_flags)
-            && (btl->btl_eager_limit < LARGEST_CONTROL || btl->btl_max_send_size < LARGEST_CONTROL)) {
+            && (btl->btl_eager_limit < needed || btl->btl_max_send_size < needed)) {
             char limit[64];
 
-            snprintf(limit, sizeof(limit), "%zu bytes, needed are %zu", btl->btl_eager_limit,
-                     LARGEST_CONTROL);
+            snprintf(limit, sizeof(limit), "%zu bytes, needed are %zu", btl->btl_eager_limit, needed);
             if (mca_common_fastpath_speaker()) {
                 mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "eager limit too small",
                                               opal_process_info.nodename,

@@ -67,6 +67,10 @@
 #define MCA_BTL_FASTSM_RING_DEPTH_MIN 2u
 #define MCA_BTL_FASTSM_RING_DEPTH_MAX 4096u
 #define MCA_BTL_FASTSM_LATE_PEERS_MAX 65535u
+/** values of parameters that the number of processes does not change */
+#define MCA_BTL_FASTSM_BELL_STRIDE 1u
+#define MCA_BTL_FASTSM_RING_DEPTH  32u
+#define MCA_BTL_FASTSM_LATE_PEERS  512u
 /** up to so many local processes each read position has a line of its own, if nothing else is asked for */
 #define MCA_BTL_FASTSM_POSITIONS_APART 16u
 
