@@ -53,6 +53,11 @@
         FASTPATH_STRINGIFY(OPAL_MAJOR_VERSION) "." FASTPATH_STRINGIFY(OPAL_MINOR_VERSION)
 #endif
 
+/* What waits in the runtime goes through a table, opal_pmix, in 4.1; later series call the runtime directly. */
+#if 5 > OPAL_MAJOR_VERSION
+#    define FASTPATH_RUNTIME_TABLE
+#endif
+
 /** Whom published data is for: all processes that may ever meet us. */
 #if 5 <= OPAL_MAJOR_VERSION
 #    define FASTPATH_MODEX_GLOBAL PMIX_GLOBAL

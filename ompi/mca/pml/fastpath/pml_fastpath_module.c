@@ -10,6 +10,7 @@
 #include "opal/class/opal_bitmap.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_jobs.h"
@@ -100,6 +101,7 @@ int mca_pml_fastpath_enable(bool enable)
                             OBJ_CLASS(mca_pml_fastpath_packet_t))) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    mca_common_fastpath_runtime_install();
     return OMPI_SUCCESS;
 }
 
@@ -112,6 +114,7 @@ void mca_pml_fastpath_close(void)
         return;
     }
     pml->enabled = false;
+    mca_common_fastpath_runtime_remove();
     while (NULL != (item = opal_list_remove_first(&pml->orphans))) {
         mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
     }

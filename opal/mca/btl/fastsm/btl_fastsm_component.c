@@ -16,6 +16,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
+#include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
 #include "btl_fastsm.h"
 
@@ -379,6 +380,7 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
     }
 
     mca_btl_fastsm_refuse_install(module);
+    mca_common_fastpath_runtime_install();
 
     modules[0] = &module->super;
     *num_btls = 1;

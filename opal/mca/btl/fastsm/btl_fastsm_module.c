@@ -15,6 +15,8 @@
 #include "opal/class/opal_bitmap.h"
 #include "opal/util/output.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_runtime.h"
+
 #include "btl_fastsm.h"
 
 static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
@@ -61,6 +63,7 @@ static void fastsm_confirm(mca_btl_base_module_t *btl)
 {
     (void) btl;
     mca_btl_fastsm_component.confirmed = true;
+    mca_common_fastpath_runtime_remove(); /* pml/fastpath has its own */
 }
 
 static uint32_t fastsm_refused(mca_btl_base_module_t *btl)
@@ -131,6 +134,7 @@ static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
 static int fastsm_finalize(mca_btl_base_module_t *btl)
 {
     (void) btl;
+    mca_common_fastpath_runtime_remove();
     mca_btl_fastsm_late_fini();
     mca_btl_fastsm_endpoints_fini();
     mca_btl_fastsm_frags_fini();
