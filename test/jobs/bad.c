@@ -4,16 +4,108 @@
  */
 
 /* What a broken test looks like, to test the runner: fails, hangs, crashes,
- * says nothing, or skips, as its argument says.  Rank 1 is the culprit. */
+ * says nothing, or skips, as its argument says.  Rank 1 is the culprit.
+ *
+ * "spawn WHERE FILE TIMES" spawns a child that gets stuck on its way into MPI in
+ * the function WHERE of PMIx, in the first TIMES runs; FILE counts them.
+ * "start WHERE" gets stuck there itself. */
 
 #include "support/fp_test.h"
 
+#include <dlfcn.h>
 #include <signal.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------- to get stuck in PMIx */
+
+static const char *stuck_where = "nowhere"; /* this process */
+static int parent_pid;                      /* who waits for it, or 0 */
+
+/* As if the time were up, for both. */
+static void get_stuck(const char *where)
+{
+    if (0 == strcmp(where, stuck_where)) {
+        if (0 != parent_pid) {
+            kill(parent_pid, SIGALRM);
+        }
+        raise(SIGALRM);
+    }
+}
+
+static void *real(const char *name)
+{
+    return dlsym(dlopen("libpmix.so.2", RTLD_LAZY), name);
+}
+
+/* Open MPI calls these instead of those of the library. */
+int PMIx_Init(void *proc, void *info, size_t count);
+int PMIx_Init(void *proc, void *info, size_t count)
+{
+    get_stuck("PMIx_Init");
+    return ((int (*)(void *, void *, size_t)) real("PMIx_Init"))(proc, info, count);
+}
+
+int PMIx_Commit(void);
+int PMIx_Commit(void)
+{
+    get_stuck("PMIx_Commit");
+    return ((int (*)(void)) real("PMIx_Commit"))();
+}
+
+/* Lines of FILE, with one more. */
+static int count_run(const char *name)
+{
+    FILE *file = fopen(name, "a+");
+    int lines = 0;
+
+    fprintf(file, "run\n");
+    rewind(file);
+    for (int c = fgetc(file); EOF != c; c = fgetc(file)) {
+        lines += '\n' == c;
+    }
+    fclose(file);
+    return lines;
+}
+
+static int spawn(int argc, char **argv)
+{
+    char pid[20], *arguments[] = {"child", "nowhere", pid, NULL};
+    MPI_Comm inter;
+
+    fp_init(&argc, &argv, 1);
+    if (0 == fp_rank) {
+        snprintf(pid, sizeof(pid), "%d", (int) getpid());
+        if (atoi(argv[4]) >= count_run(argv[3])) {
+            arguments[1] = argv[2];
+        }
+        FP(MPI_Comm_spawn(argv[0], arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                          MPI_ERRCODES_IGNORE));
+    }
+    return fp_finish();
+}
+
+static int child(int argc, char **argv)
+{
+    stuck_where = argv[2];
+    parent_pid = atoi(argv[3]);
+    fp_init(&argc, &argv, 1);
+    fclose(stdout); /* only the parent speaks */
+    return fp_finish();
+}
 
 int main(int argc, char **argv)
 {
-    const char *what = (1 < argc) ? argv[1] : "";
+    const char *what = (1 < argc) ? argv[1] : "", *rank = getenv("OMPI_COMM_WORLD_RANK");
 
+    if (0 == strcmp(what, "spawn")) {
+        return spawn(argc, argv);
+    }
+    if (0 == strcmp(what, "child")) {
+        return child(argc, argv);
+    }
+    if (0 == strcmp(what, "start") && NULL != rank && 0 == strcmp(rank, "1")) {
+        stuck_where = argv[2];
+    }
     fp_init(&argc, &argv, 2);
     fp_case("being bad: %s", what);
     if (0 == strcmp(what, "skip")) {

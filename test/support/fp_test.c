@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "fp_test.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -51,13 +52,29 @@ const char *__asan_default_options(void)
 
 /* ----------------------------------------------------------------- watchdog */
 
+/* Is this a process that MPI_Comm_spawn has started, and still on its way into the runtime?  run-mpi wants to
+ * know: see docs/testing.md, "When a test hangs". */
+static bool is_lost_child(void *const *frames, int count)
+{
+    Dl_info info;
+
+    for (int i = 0; i < count && NULL != getenv("OMPI_PARENT_PORT"); i++) {
+        if (0 != dladdr(frames[i], &info) && NULL != info.dli_sname
+            && 0 == strcmp("PMIx_Init", info.dli_sname)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void print_place(const char *why)
 {
     void *frames[40];
+    int count = backtrace(frames, 40), length;
     char line[512];
-    int count, length;
 
-    length = snprintf(line, sizeof(line), "# rank %d %s in case '%s', %s:%d: %s\n", fp_rank, why, place.name,
+    length = snprintf(line, sizeof(line), "# rank %d %s%s in case '%s', %s:%d: %s\n", fp_rank, why,
+                      is_lost_child(frames, count) ? ", spawned and in PMIx_Init," : "", place.name,
                       (NULL == place.file) ? "-" : place.file, place.line, place.call);
     if (length > (int) sizeof(line) - 1) {
         length = (int) sizeof(line) - 1;
@@ -65,7 +82,6 @@ static void print_place(const char *why)
     if (0 > write(STDERR_FILENO, line, (size_t) length)) {
         return;
     }
-    count = backtrace(frames, 40);
     backtrace_symbols_fd(frames, count, STDERR_FILENO);
 }
 
@@ -86,8 +102,8 @@ static void on_alarm(int signal_number)
             pthread_kill(threads[i], SIGUSR2);
         }
     }
-    /* The first rank to exit takes the job down: let the others report too. */
-    sleep(2);
+    /* The first rank to exit takes the job down: let the others report too, also on a machine that stalls. */
+    sleep(10);
     _exit(124);
 }
 
@@ -108,17 +124,32 @@ static void catch_crashes(void)
     }
 }
 
+/* Seconds from now on.  A time of day is the same for all processes of a job, whenever they were started. */
+static unsigned watchdog_seconds(void)
+{
+    const char *text = getenv("FP_WATCHDOG");
+    long left;
+
+    if (NULL == text) {
+        return DEFAULT_WATCHDOG;
+    }
+    if ('@' != text[0]) {
+        return (unsigned) atoi(text);
+    }
+    left = atol(text + 1) - (long) time(NULL);
+    return 0 < left ? (unsigned) left : 1;
+}
+
 static void start_watchdog(void)
 {
     struct sigaction alarm_action = {.sa_handler = on_alarm};
     struct sigaction report_action = {.sa_handler = on_report, .sa_flags = SA_RESTART};
-    const char *seconds = getenv("FP_WATCHDOG");
     void *frame;
 
     backtrace(&frame, 1); /* loads what it needs now, not inside the handler */
     sigaction(SIGUSR2, &report_action, NULL);
     sigaction(SIGALRM, &alarm_action, NULL);
-    alarm((NULL == seconds) ? DEFAULT_WATCHDOG : (unsigned) atoi(seconds));
+    alarm(watchdog_seconds());
     threads[atomic_fetch_add(&thread_count, 1)] = pthread_self();
 }
 
