@@ -55,6 +55,7 @@ typedef struct {
     int orphans_unanswered;    /**< CANCELs among the orphans whose sender has no answer yet */
     uint64_t late;             /**< messages that came after their communicator was freed here */
     opal_list_t retries;       /**< mca_pml_fastpath_retry_t in the order they were refused */
+    int num_waited_for;        /**< peers that some of these wait for */
     opal_atomic_int32_t num_retries; /**< length of retries, read without the lock */
     volatile int link_countdown;     /**< calls of progress until the next look at the clock for the links */
 

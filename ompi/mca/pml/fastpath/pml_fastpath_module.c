@@ -81,6 +81,7 @@ int mca_pml_fastpath_enable(bool enable)
     pml->orphans_unanswered = 0;
     pml->late = 0;
     pml->num_retries = 0;
+    pml->num_waited_for = 0;
     pml->enabled = true;
     /* debuggers find the requests on Open MPI's own two lists */
     if (OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)

@@ -36,7 +36,9 @@ void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastp
     retry->fn = fn;
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     opal_list_append(&mca_pml_fastpath.retries, &retry->super);
-    (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, 1);
+    if (1 == OPAL_THREAD_ADD_FETCH32(&peer->queued, 1)) {
+        ++mca_pml_fastpath.num_waited_for;
+    }
     (void) OPAL_THREAD_ADD_FETCH32(&mca_pml_fastpath.num_retries, 1);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }
@@ -56,20 +58,20 @@ static mca_pml_fastpath_retry_t *retry_take(opal_list_t *waiting, uint64_t pass)
 }
 
 /* One pass over everything refused. A peer that has no room is not asked again in the same pass,
- * so what waits for it keeps its order. The peer is read before the call: fn may complete and free
- * what the retry is part of. */
+ * so what waits for it keeps its order; when there is no other, the pass ends, however much waits. The
+ * peer is read before the call: fn may complete and free what the retry is part of. */
 static int retry_all(void)
 {
     static uint64_t pass_counter = 0;
     mca_pml_fastpath_retry_t *retry;
     opal_list_t waiting;
-    int accepted = 0;
+    int accepted = 0, blocked = 0;
     uint64_t pass;
 
     OBJ_CONSTRUCT(&waiting, opal_list_t);
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     pass = ++pass_counter;
-    while (NULL != (retry = retry_take(&waiting, pass))) {
+    while (blocked < mca_pml_fastpath.num_waited_for && NULL != (retry = retry_take(&waiting, pass))) {
         mca_pml_fastpath_peer_t *peer = retry->peer;
         int rc;
 
@@ -79,9 +81,12 @@ static int retry_all(void)
         OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
         if (OMPI_ERR_OUT_OF_RESOURCE == rc) {
             peer->blocked_pass = pass;
+            ++blocked;
             opal_list_append(&waiting, &retry->super);
         } else {
-            (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, -1);
+            if (0 == OPAL_THREAD_ADD_FETCH32(&peer->queued, -1)) {
+                --mca_pml_fastpath.num_waited_for;
+            }
             (void) OPAL_THREAD_ADD_FETCH32(&mca_pml_fastpath.num_retries, -1);
             ++accepted;
         }
