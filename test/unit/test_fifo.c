@@ -110,6 +110,36 @@ static void test_header_and_payload(void **state)
     fixture_close(&f);
 }
 
+/* All but the first bytes, and not a byte more. */
+static void test_extract(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 128, 0);
+    for (size_t length = MCA_BTL_FASTSM_HEAD_DATA + 1; length <= 600; ++length) {
+        for (size_t skip = 0; skip <= MCA_BTL_FASTSM_HEAD_DATA; skip += 8) {
+            const uint32_t slots = fastsm_fifo_slots(length);
+            uint8_t data[640], got[640];
+            mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f.out, slots);
+
+            assert_non_null(head);
+            fill(data, length, (unsigned) length);
+            head->u.head.flags = 0;
+            fastsm_fifo_fill(head, data, 0, data, length);
+            fastsm_fifo_commit(&f.out, head, slots);
+            head = fixture_peek(&f);
+            assert_non_null(head);
+            memset(got, 0xee, sizeof(got));
+            fastsm_fifo_extract(got, head, skip, length - skip);
+            assert_memory_equal(got, data + skip, length - skip);
+            assert_int_equal(got[length - skip], 0xee);
+            fastsm_fifo_release(&f.in, slots);
+        }
+    }
+    fixture_close(&f);
+}
+
 static void order_from(uint32_t depth, uint32_t start, size_t length)
 {
     unsigned sent = 0, received = 0;
@@ -386,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_slots_of_a_length),
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_header_and_payload),
+        cmocka_unit_test(test_extract),
         cmocka_unit_test(test_order_and_wrap),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_pad),

@@ -16,6 +16,8 @@
 #include "opal/class/opal_hash_table.h"
 #include "opal/class/opal_list.h"
 
+#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/bml/base/base.h"
@@ -45,6 +47,14 @@ typedef struct {
     unsigned free_list_inc; /**< objects that a free list grows by */
     bool use_get;           /**< offer large messages to be read with BTL get */
     bool use_put;           /**< ask for large messages to be written with BTL put */
+    bool use_sendi;         /**< try to send at once, before a request is made */
+    bool use_recvi;         /**< try to receive at once, before a request is made */
+    bool use_immediate;     /**< move data that is one piece of memory without a convertor */
+    unsigned looks; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
+
+    mca_btl_base_module_t *fastsm;          /**< btl/fastsm's module, where it runs; else NULL */
+    const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
+    volatile int recv_countdown;            /**< receives at once until the next call of progress */
 
     /** protects all up to retries; never held across a call into a BTL */
     opal_mutex_t lock;

@@ -10,7 +10,6 @@
 #include "ompi_config.h"
 
 #include "opal/mca/btl/base/base.h"
-#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
@@ -79,6 +78,34 @@ static const mca_common_fastpath_param_t params[] = {
      .level = OPAL_INFO_LVL_5,
      .storage = &mca_pml_fastpath.use_put,
      .value = 1},
+    {.name = "use_sendi",
+     .text = "Try to send short messages at once, before a request is made",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_pml_fastpath.use_sendi,
+     .value = 1},
+    {.name = "use_recvi",
+     .text = "Try to take messages from the shared memory transport at once, before a request is made",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_pml_fastpath.use_recvi,
+     .value = 1},
+    {.name = "use_immediate_data",
+     .text =
+         "Copy data that is one piece of memory without a convertor, where it is sent or received at once",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_pml_fastpath.use_immediate,
+     .value = 1},
+    {.name = "recv_looks",
+     .text = "How often a blocking receive looks for its message before it lets everything else progress; "
+             "once on a node with more processes than cores",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_pml_fastpath.looks,
+     .value = 200,
+     .min = 1,
+     .max = 1000000},
     {.name = "unexpected_limit",
      .text =
          "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; beyond "
@@ -143,6 +170,8 @@ static void confirm_fastsm(void)
 
         if (NULL != ext) {
             ext->confirm(selected->btl_module);
+            mca_pml_fastpath.fastsm = selected->btl_module;
+            mca_pml_fastpath.fastsm_ext = ext;
         }
     }
 }

@@ -66,8 +66,8 @@ static int recv_finish(mca_pml_fastpath_recv_request_t *req, ompi_status_public_
     return rc;
 }
 
-int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
-                          ompi_communicator_t *comm, ompi_status_public_t *status)
+int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                                   ompi_communicator_t *comm, ompi_status_public_t *status)
 {
     mca_pml_fastpath_recv_request_t *req;
     int rc = recv_request(buf, count, datatype, src, tag, comm, &req);

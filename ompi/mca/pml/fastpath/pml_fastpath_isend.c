@@ -53,7 +53,8 @@ static inline int send_immediate(mca_pml_fastpath_peer_t *peer, const void *buf,
         return OMPI_ERR_NOT_AVAILABLE;
     }
     mca_pml_fastpath_match_hdr_init(hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, tag, (uint16_t) sequence);
-    if (OPAL_LIKELY(NULL != peer->ext && fastpath_is_plain(datatype, count))) {
+    if (OPAL_LIKELY(NULL != peer->ext && mca_pml_fastpath.use_immediate
+                    && fastpath_is_plain(datatype, count))) {
         rc = mca_pml_fastpath_bml_sendi_plain(peer->ext, bml_btl, hdr,
                                               (const char *) buf + datatype->super.true_lb, size);
     } else {
@@ -65,10 +66,12 @@ static inline int send_immediate(mca_pml_fastpath_peer_t *peer, const void *buf,
     return rc;
 }
 
-/* Is this one of the modes that need nothing of their receiver or of the attached buffer? */
+/* Is this one of the modes that need nothing of their receiver or of the attached buffer, and are we to try?
+ */
 static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
 {
-    return MCA_PML_BASE_SEND_STANDARD == mode || MCA_PML_BASE_SEND_READY == mode;
+    return (MCA_PML_BASE_SEND_STANDARD == mode || MCA_PML_BASE_SEND_READY == mode)
+           && mca_pml_fastpath.use_sendi;
 }
 
 /* The ordinary path of both flavours: a request that stands for the message until it has left. */

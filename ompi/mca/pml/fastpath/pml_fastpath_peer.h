@@ -12,8 +12,6 @@
 
 #include "pml_fastpath.h"
 
-#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
-
 #include "pml_fastpath_hdr.h"
 
 BEGIN_C_DECLS

@@ -74,6 +74,10 @@ static inline void mca_pml_fastpath_recv_request_activate(mca_pml_fastpath_recv_
     }
 }
 
+/** MPI_Recv by a request that waits for the message; arguments and result of pml_recv. */
+int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                                   ompi_communicator_t *comm, ompi_status_public_t *status);
+
 /**
  * Make a request active and match it: with a message that is already here, or by
  * posting it.

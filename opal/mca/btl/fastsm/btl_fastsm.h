@@ -237,6 +237,7 @@ typedef struct {
     mca_btl_fastsm_endpoint_t *peers; /**< n_local of them, ours unused */
     _Atomic uint64_t *bell_expected;  /**< low bits of each read position, a byte per peer */
     uint32_t bells_skipped;           /**< calls of progress since the bells were looked at */
+    _Atomic uint32_t scan_turn;       /**< scans that have found something */
 
     /* what progress does only when there is something to do */
     opal_mutex_t lock;         /**< protects the two lists and the counters */
@@ -467,8 +468,82 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
                        mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
 
 int mca_btl_fastsm_component_progress(void);
+/** Puts a peer first in `recent`: the senders of the last messages are most likely to be those of the next.
+ */
+void mca_btl_fastsm_remember(mca_btl_base_endpoint_t *endpoint);
+
+/** The extension's recvi (btl_fastsm_ext.h). */
+int mca_btl_fastsm_recvi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                         const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
+                         opal_convertor_t *convertor, size_t room, void *header, size_t *length);
+/** The extension's scan (btl_fastsm_ext.h). */
+mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *header);
 
 /* ---- inline helpers ---- */
+
+/**
+ * One thread at a time takes messages from a FIFO, or the ring.  Without threads this guards against
+ * recursion: a callback may call opal_progress, and its own slot is not released yet.
+ *
+ * @return whether the caller is the one
+ */
+static inline bool mca_btl_fastsm_begin_consuming(_Atomic int *consuming)
+{
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        /* C1.  Partner: C2.  Sees the read position that the last consumer left. */
+        return 0 == atomic_exchange_explicit(consuming, 1, memory_order_acquire);
+    }
+    if (OPAL_UNLIKELY(0 != atomic_load_explicit(consuming, memory_order_relaxed))) {
+        return false;
+    }
+    atomic_store_explicit(consuming, 1, memory_order_relaxed);
+    return true;
+}
+
+static inline void mca_btl_fastsm_end_consuming(_Atomic int *consuming)
+{
+    /* C2.  Partner: C1. */
+    atomic_store_explicit(consuming, 0, memory_order_release);
+}
+
+/**
+ * Which of 8 neighbouring peers have rung?  A bell that differs from what we have read is rung.  It may be
+ * ahead of its slot or behind it, either way it differs until we have read all there is.
+ *
+ * @param group  of the peers with local index 8 * group and up
+ * @return       bit per peer
+ */
+static inline uint32_t mca_btl_fastsm_rung(uint32_t group)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t stride = component->layout.params.bell_stride;
+    const uint32_t first = 8 * group;
+    _Atomic uint8_t *expected = (_Atomic uint8_t *) component->bell_expected;
+    char *bells = component->base + component->layout.bells;
+    uint32_t rung = 0;
+
+    if (1 == stride
+        && OPAL_LIKELY(fastsm_load_bells((_Atomic uint64_t *) (bells + first))
+                       == atomic_load_explicit(&component->bell_expected[group], memory_order_relaxed))) {
+        return 0;
+    }
+    for (uint32_t i = first; i < component->n_local && i < first + 8; ++i) {
+        if (fastsm_load_bell((_Atomic uint8_t *) (bells + (size_t) i * stride))
+            != atomic_load_explicit(&expected[i], memory_order_relaxed)) {
+            rung |= 1u << (i - first);
+        }
+    }
+    return rung;
+}
+
+/** The consumer is through with the next `slots` slots of a peer's FIFO. */
+static inline void mca_btl_fastsm_release(mca_btl_base_endpoint_t *endpoint, uint32_t slots)
+{
+    _Atomic uint8_t *expected = (_Atomic uint8_t *) mca_btl_fastsm_component.bell_expected;
+
+    fastsm_fifo_release(&endpoint->in, slots);
+    atomic_store_explicit(&expected[endpoint->index], (uint8_t) endpoint->in.read_pos, memory_order_relaxed);
+}
 
 /** Puts a frag back on its free list. */
 static inline void mca_btl_fastsm_frag_return(mca_btl_fastsm_frag_t *frag)

@@ -31,7 +31,18 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 3u
+#define MCA_BTL_FASTSM_EXT_VERSION 4u
+
+/** bytes at the beginning of a message that recvi compares */
+#define MCA_BTL_FASTSM_PATTERN_BYTES 16u
+
+/** What the beginning of a message has to be for recvi to take it: the bits under mask are those of expected.
+ */
+typedef struct {
+    uint64_t expected[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
+    uint64_t mask[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
+    mca_btl_base_tag_t tag; /**< the message's active message tag */
+} mca_btl_fastsm_pattern_t;
 
 /**
  * The extension: constant after the component's init, owned by the module.
@@ -69,6 +80,35 @@ typedef struct {
      * that they are served, so talking to them another way is no remedy.
      */
     uint32_t (*refused)(mca_btl_base_module_t *btl);
+
+    /**
+     * Takes the next message from one sender if it is the one that is
+     * expected, past the callback for its tag: completely, or leaves it
+     * untouched for progress.  Looks at that sender's FIFO only.
+     *
+     * @param endpoint   one of btl's
+     * @param pattern    what the message has to begin with
+     * @param looks      how often to look before giving up, at least 1
+     * @param buffer     where the message goes from byte MCA_BTL_FASTSM_PATTERN_BYTES on; may be NULL when
+     *                   room is 0, or with a convertor
+     * @param convertor  prepared to receive, takes the place of buffer; or NULL
+     * @param room       bytes that fit there
+     * @param header     receives the first MCA_BTL_FASTSM_PATTERN_BYTES of the message
+     * @param length     receives the number of bytes behind them
+     * @return           OPAL_SUCCESS; OPAL_ERR_NOT_FOUND when nothing has come; OPAL_ERR_NOT_AVAILABLE when
+     *                   something else has, or is longer than room, or another thread is at it
+     */
+    int (*recvi)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                 const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
+                 opal_convertor_t *convertor, size_t room, void *header, size_t *length);
+
+    /**
+     * Finds a sender whose next message has come, without touching it.
+     *
+     * @param header  receives what the message begins with: MCA_BTL_FASTSM_PATTERN_BYTES
+     * @return        its endpoint, or NULL: nothing has come, or something that recvi would not take
+     */
+    struct mca_btl_base_endpoint_t *(*scan)(mca_btl_base_module_t *btl, void *header);
 } mca_btl_fastsm_ext_t;
 
 /**

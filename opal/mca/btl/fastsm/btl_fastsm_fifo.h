@@ -371,4 +371,26 @@ static inline void fastsm_fifo_gather(void *to, const mca_btl_fastsm_slot_t *hea
     }
 }
 
+/**
+ * Copies the data of a message of several slots, all but the first `skip` bytes.
+ *
+ * @param skip    at most MCA_BTL_FASTSM_HEAD_DATA
+ * @param length  bytes to copy; all are in the slots, and they reach beyond the first one
+ */
+static inline void fastsm_fifo_extract(void *to, const mca_btl_fastsm_slot_t *head, size_t skip,
+                                       size_t length)
+{
+    char *t = (char *) to;
+
+    fastsm_copy_small(t, head->u.head.data + skip, MCA_BTL_FASTSM_HEAD_DATA - skip);
+    t += MCA_BTL_FASTSM_HEAD_DATA - skip;
+    length -= MCA_BTL_FASTSM_HEAD_DATA - skip;
+    while (length > MCA_BTL_FASTSM_CONT_DATA) {
+        memcpy(t, (++head)->u.cont.data, MCA_BTL_FASTSM_CONT_DATA);
+        t += MCA_BTL_FASTSM_CONT_DATA;
+        length -= MCA_BTL_FASTSM_CONT_DATA;
+    }
+    fastsm_copy_small(t, (++head)->u.cont.data, length);
+}
+
 #endif /* MCA_BTL_FASTSM_FIFO_H */

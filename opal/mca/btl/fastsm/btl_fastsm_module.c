@@ -52,6 +52,8 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .size = sizeof(mca_btl_fastsm_ext_t),
             .confirm = fastsm_confirm,
             .sendi = mca_btl_fastsm_sendi_plain,
+            .recvi = mca_btl_fastsm_recvi,
+            .scan = mca_btl_fastsm_scan,
             .refused = fastsm_refused,
         },
 };

@@ -17,27 +17,6 @@
 /** with more peers than `recent` holds: calls that find a message there, per look at the bells */
 #define FASTSM_BELLS_EVERY 8u
 
-/* One thread at a time takes messages from a FIFO.  Without threads this guards against
- * recursion: a callback may call opal_progress, and its own slot is not released yet. */
-static inline bool begin_consuming(_Atomic int *consuming)
-{
-    if (OPAL_UNLIKELY(opal_using_threads())) {
-        /* C1.  Partner: C2.  Sees the read position that the last consumer left. */
-        return 0 == atomic_exchange_explicit(consuming, 1, memory_order_acquire);
-    }
-    if (OPAL_UNLIKELY(0 != atomic_load_explicit(consuming, memory_order_relaxed))) {
-        return false;
-    }
-    atomic_store_explicit(consuming, 1, memory_order_relaxed);
-    return true;
-}
-
-static inline void end_consuming(_Atomic int *consuming)
-{
-    /* C2.  Partner: C1. */
-    atomic_store_explicit(consuming, 0, memory_order_release);
-}
-
 /* A message may come before the layer above has registered its callbacks, because add_procs of
  * other BTLs can call progress; it then stays where it is.  The error callback is registered
  * last: once it is there, a tag without callback is damage. */
@@ -111,13 +90,6 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
     return 1;
 }
 
-static inline void set_bell_expected(uint32_t index, uint8_t value)
-{
-    _Atomic uint8_t *expected = (_Atomic uint8_t *) mca_btl_fastsm_component.bell_expected;
-
-    atomic_store_explicit(&expected[index], value, memory_order_relaxed);
-}
-
 /* Takes up to poll_max messages from one sender. */
 static int consume(mca_btl_fastsm_endpoint_t *endpoint)
 {
@@ -125,7 +97,7 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_slot_t *head;
     int count = 0;
 
-    if (OPAL_UNLIKELY(!endpoint->connected || !begin_consuming(&endpoint->consuming))) {
+    if (OPAL_UNLIKELY(!endpoint->connected || !mca_btl_fastsm_begin_consuming(&endpoint->consuming))) {
         return 0;
     }
     while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
@@ -142,11 +114,10 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         } else {
             slots = deliver_slots(endpoint, head);
         }
-        fastsm_fifo_release(&endpoint->in, slots);
-        set_bell_expected(endpoint->index, (uint8_t) endpoint->in.read_pos);
+        mca_btl_fastsm_release(endpoint, slots);
         ++count;
     }
-    end_consuming(&endpoint->consuming);
+    mca_btl_fastsm_end_consuming(&endpoint->consuming);
     return count;
 }
 
@@ -194,7 +165,7 @@ static __opal_attribute_noinline__ int consume_ring(void)
     mca_btl_fastsm_slot_t *slot;
     int count = 0;
 
-    if (!begin_consuming(&component->ring_consuming)) {
+    if (!mca_btl_fastsm_begin_consuming(&component->ring_consuming)) {
         return 0;
     }
     while (count < most && NULL != (slot = fastsm_fifo_peek(&component->ring))) {
@@ -210,12 +181,11 @@ static __opal_attribute_noinline__ int consume_ring(void)
         fastsm_fifo_release(&component->ring, 1);
         ++count;
     }
-    end_consuming(&component->ring_consuming);
+    mca_btl_fastsm_end_consuming(&component->ring_consuming);
     return count;
 }
 
-/* The senders of the last messages are most likely to be those of the next. */
-static inline void remember(mca_btl_fastsm_endpoint_t *endpoint)
+void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_fastsm_endpoint_t *moved = endpoint;
@@ -237,34 +207,19 @@ static int poll_bell(uint32_t index)
     int count = consume(endpoint);
 
     if (0 < count) {
-        remember(endpoint);
+        mca_btl_fastsm_remember(endpoint);
     }
     return count;
 }
 
-/* Bells of 8 peers at a time; one that differs from what we have read is rung.  A bell may be
- * ahead of its slot or behind it, either way it differs until we have read all there is. */
 static int poll_bells(void)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const uint32_t stride = component->layout.params.bell_stride;
-    _Atomic uint8_t *expected = (_Atomic uint8_t *) component->bell_expected;
-    char *bells = component->base + component->layout.bells;
+    const uint32_t groups = (mca_btl_fastsm_component.n_local + 7) / 8;
     int count = 0;
 
-    for (uint32_t first = 0; first < component->n_local; first += 8) {
-        const uint32_t end = first + 8 < component->n_local ? first + 8 : component->n_local;
-
-        if (1 == stride
-            && fastsm_load_bells((_Atomic uint64_t *) (bells + first))
-                   == atomic_load_explicit(&component->bell_expected[first / 8], memory_order_relaxed)) {
-            continue;
-        }
-        for (uint32_t i = first; i < end; ++i) {
-            if (fastsm_load_bell((_Atomic uint8_t *) (bells + (size_t) i * stride))
-                != atomic_load_explicit(&expected[i], memory_order_relaxed)) {
-                count += poll_bell(i);
-            }
+    for (uint32_t group = 0; group < groups; ++group) {
+        for (uint32_t rung = mca_btl_fastsm_rung(group); 0 != rung; rung &= rung - 1) {
+            count += poll_bell(8 * group + (uint32_t) __builtin_ctz(rung));
         }
     }
     return count;

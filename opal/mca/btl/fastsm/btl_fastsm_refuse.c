@@ -89,6 +89,17 @@ static int refuse_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_
     return mca_btl_fastsm_sendi_plain(btl, endpoint, header, header_size, payload, payload_size, tag);
 }
 
+/* As if something else had come. */
+static int refuse_recvi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                        const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
+                        opal_convertor_t *convertor, size_t room, void *header, size_t *length)
+{
+    if (mca_btl_fastsm_refuse()) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    return mca_btl_fastsm_recvi(btl, endpoint, pattern, looks, buffer, convertor, room, header, length);
+}
+
 void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module)
 {
     if (0 == mca_btl_fastsm_component.refuse) {
@@ -99,4 +110,5 @@ void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module)
     module->super.btl_send = refuse_send;
     module->super.btl_sendi = refuse_sendi;
     module->ext.sendi = refuse_sendi_plain;
+    module->ext.recvi = refuse_recvi;
 }

@@ -1,0 +1,252 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * MPI_Recv. While it has nothing else to do, a blocking receive looks where its message will be, and takes it
+ * from there without a request: completely, or it leaves no trace and the ordinary path follows.
+ *
+ * That is right only while the message that btl/fastsm shows is the one that matching would give to this
+ * receive: the next in turn from its sender, with nothing in the queues that comes before it on either side.
+ * next_is_ours() makes sure of that under the communicator's lock, and recvi compares all that matters,
+ * sequence number included, under the same lock. Whoever calls progress in between may move the message to
+ * the queues, so everything is asked again after it.
+ */
+#include "ompi_config.h"
+
+#include "pml_fastpath_credit.h"
+#include "pml_fastpath_recvreq.h"
+
+/* Calls of opal_progress after which a receive stops looking and waits like any other: debuggers see it
+ * then, and a rank that waits for long need not do so in a hurry. */
+#define ROUNDS 64
+
+/* Receives at once after which the rest is progressed, though nothing had to be waited for. */
+#define RECVS_PER_PROGRESS 64
+
+/* What a receive asks for. */
+typedef struct {
+    ompi_communicator_t *comm;
+    void *buffer;                /* where the data goes */
+    opal_convertor_t *convertor; /* takes its place; or NULL */
+    size_t room;                 /* bytes */
+    int src;
+    int tag;
+} wish_t;
+
+/* Would a receive of (src, tag) match the next message from this member, if its tag is right? The
+ * communicator is locked. */
+static inline bool next_is_ours(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_member_t *member,
+                                int src, int tag)
+{
+    return opal_list_is_empty((opal_list_t *) &member->early)
+           && opal_list_is_empty((opal_list_t *) &member->withdrawn)
+           && !mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)
+           && NULL == mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
+}
+
+/* The header that the next message from a member has if it is short and matches. MPI_ANY_TAG leaves only the
+ * sign of the tag: negative ones are Open MPI's own traffic. */
+static inline void pattern_init(mca_btl_fastsm_pattern_t *pattern, const mca_pml_fastpath_comm_t *pml_comm,
+                                int src, int tag, uint32_t sequence)
+{
+    const bool any_tag = MCA_PML_FASTPATH_ANY_TAG == tag;
+    const mca_pml_fastpath_match_hdr_t expected = {.hdr_type = MCA_PML_FASTPATH_HDR_MATCH,
+                                                   .hdr_seq = (uint16_t) sequence,
+                                                   .hdr_ctx = pml_comm->ctx,
+                                                   .hdr_src = src,
+                                                   .hdr_tag = any_tag ? 0 : tag};
+    const mca_pml_fastpath_match_hdr_t mask = {.hdr_type = UINT8_MAX,
+                                               .hdr_flags = UINT8_MAX,
+                                               .hdr_seq = UINT16_MAX,
+                                               .hdr_ctx = UINT32_MAX,
+                                               .hdr_src = -1,
+                                               .hdr_tag = any_tag ? INT32_MIN : -1};
+
+    _Static_assert(sizeof(expected) == sizeof(pattern->expected), "recvi compares a whole header");
+    memcpy(pattern->expected, &expected, sizeof(expected));
+    memcpy(pattern->mask, &mask, sizeof(mask));
+    pattern->tag = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH;
+}
+
+/* Take the next message of a member's if it is for (src, tag). OMPI_ERR_NOT_FOUND when nothing has come. */
+static inline int take(const wish_t *wish, mca_pml_fastpath_member_t *member, int src, int tag,
+                       unsigned looks, mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(wish->comm);
+    const mca_bml_base_btl_t *bml_btl =
+        mca_bml_base_btl_array_get_index(&member->peer->endpoint->btl_eager, 0);
+    mca_btl_fastsm_pattern_t pattern;
+    int rc = OMPI_ERR_NOT_AVAILABLE;
+
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    if (OPAL_LIKELY(next_is_ours(pml_comm, member, src, tag))) {
+        pattern_init(&pattern, pml_comm, src, tag, member->expected);
+        rc = member->peer->ext->recvi(bml_btl->btl, bml_btl->btl_endpoint, &pattern, looks, wish->buffer,
+                                      wish->convertor, wish->room, hdr, length);
+        if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+            ++member->expected;
+        }
+    }
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    return rc;
+}
+
+/* From whomever: whose message has come? */
+static inline int take_any(const wish_t *wish, mca_pml_fastpath_member_t **member,
+                           mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(wish->comm);
+    struct mca_btl_base_endpoint_t *endpoint =
+        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, hdr);
+
+    if (NULL == endpoint) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    if (OPAL_UNLIKELY(
+            MCA_PML_FASTPATH_HDR_MATCH != hdr->hdr_type || pml_comm->ctx != hdr->hdr_ctx || 0 > hdr->hdr_src
+            || pml_comm->size <= hdr->hdr_src
+            || (MCA_PML_FASTPATH_ANY_TAG == wish->tag ? 0 > hdr->hdr_tag : wish->tag != hdr->hdr_tag))) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    *member = pml_comm->members[hdr->hdr_src];
+    if (OPAL_UNLIKELY(NULL == *member || NULL == (*member)->peer || NULL == (*member)->peer->ext
+                      || endpoint
+                             != mca_bml_base_btl_array_get_index(&(*member)->peer->endpoint->btl_eager, 0)
+                                    ->btl_endpoint)) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    return take(wish, *member, hdr->hdr_src, hdr->hdr_tag, 1, hdr, length);
+}
+
+/* Has a message come earlier that a receive from whomever has to take first? */
+static inline bool queued_for_any(const wish_t *wish)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(wish->comm);
+    bool queued;
+
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    queued =
+        0 != pml_comm->matcher.posted
+        || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, wish->tag);
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    return queued;
+}
+
+/* The member that a receive names, if its messages come through btl/fastsm; else NULL. */
+static inline mca_pml_fastpath_member_t *find_member(ompi_communicator_t *comm, int src)
+{
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[src];
+
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->endpoint)) {
+        const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, src);
+
+        if (!OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
+            return NULL; /* no reason to reach out for it */
+        }
+        member = mca_pml_fastpath_member_reach(comm, src);
+    }
+    return OPAL_LIKELY(NULL != member && NULL != member->peer->ext) ? member : NULL;
+}
+
+/* Look for the message until it is there, something else is, or patience ends. */
+static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **member,
+                           mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+{
+    const bool any = MCA_PML_FASTPATH_ANY_SOURCE == wish->src;
+    const unsigned looks = OPAL_UNLIKELY(opal_progress_yield_when_idle) ? 1
+                           : any /* a look at several slots */          ? 1 + mca_pml_fastpath.looks / 8
+                                                                        : mca_pml_fastpath.looks;
+    /* with threads others need the lock from look to look */
+    const unsigned at_a_time = any || OPAL_UNLIKELY(opal_using_threads()) ? 1 : looks;
+
+    for (unsigned round = 0; round < ROUNDS; ++round) {
+        int rc = any && queued_for_any(wish) ? OMPI_ERR_NOT_AVAILABLE : OMPI_ERR_NOT_FOUND;
+
+        for (unsigned look = 0; OMPI_ERR_NOT_FOUND == rc && look < looks; look += at_a_time) {
+            rc = any ? take_any(wish, member, hdr, length)
+                     : take(wish, *member, wish->src, wish->tag, at_a_time, hdr, length);
+        }
+        if (OMPI_ERR_NOT_FOUND != rc) {
+            return rc;
+        }
+        (void) opal_progress();
+    }
+    return OMPI_ERR_NOT_FOUND;
+}
+
+static inline void finish(const wish_t *wish, mca_pml_fastpath_member_t *member,
+                          const mca_pml_fastpath_match_hdr_t *hdr, size_t length,
+                          ompi_status_public_t *status)
+{
+    mca_pml_fastpath_consumed(member, wish->comm, hdr->hdr_src, MCA_PML_FASTPATH_HDR_MATCH, length);
+    if (MPI_STATUS_IGNORE != status) {
+        status->MPI_SOURCE = hdr->hdr_src;
+        status->MPI_TAG = hdr->hdr_tag;
+        status->_ucount = length;
+        status->_cancelled = 0;
+    }
+    if (OPAL_UNLIKELY(0 >= --mca_pml_fastpath.recv_countdown)) {
+        mca_pml_fastpath.recv_countdown = RECVS_PER_PROGRESS;
+        (void) opal_progress();
+    }
+}
+
+static inline int recv_at_once(const wish_t *wish, ompi_status_public_t *status)
+{
+    mca_pml_fastpath_member_t *member = NULL;
+    mca_pml_fastpath_match_hdr_t hdr;
+    size_t length = 0;
+    int rc;
+
+    if (MCA_PML_FASTPATH_ANY_SOURCE != wish->src) {
+        member = find_member(wish->comm, wish->src);
+        if (OPAL_UNLIKELY(NULL == member)) {
+            return OMPI_ERR_NOT_AVAILABLE;
+        }
+    }
+    rc = wait_for(wish, &member, &hdr, &length);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        finish(wish, member, &hdr, length, status);
+    }
+    return rc;
+}
+
+/* Data that is not one piece of memory. */
+static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, size_t count,
+                                                      ompi_datatype_t *datatype, ompi_status_public_t *status)
+{
+    opal_convertor_t convertor;
+    int rc;
+
+    /* all processes on a node have the same representation of data, so anybody's convertor will do */
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &datatype->super, count, buf, 0,
+                                             &convertor);
+    wish->convertor = &convertor;
+    rc = recv_at_once(wish, status);
+    opal_convertor_cleanup(&convertor);
+    OBJ_DESTRUCT(&convertor);
+    return rc;
+}
+
+int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                          ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    wish_t wish = {
+        .comm = comm, .convertor = NULL, .room = datatype->super.size * count, .src = src, .tag = tag};
+    int rc = OMPI_ERR_NOT_AVAILABLE;
+
+    if (OPAL_LIKELY(mca_pml_fastpath.use_recvi && NULL != mca_pml_fastpath.fastsm)) {
+        if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_plain(datatype, count))) {
+            wish.buffer = (char *) buf + datatype->super.true_lb;
+            rc = recv_at_once(&wish, status);
+        } else {
+            rc = recv_convertor(&wish, buf, count, datatype, status);
+        }
+    }
+    return OPAL_LIKELY(OMPI_SUCCESS == rc)
+               ? rc
+               : mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
+}

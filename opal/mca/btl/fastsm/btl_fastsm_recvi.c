@@ -1,0 +1,250 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Receiving at once: a message goes from its slots to where it is wanted.
+ */
+
+#include "opal_config.h"
+
+#include "btl_fastsm.h"
+
+#define HEADER MCA_BTL_FASTSM_PATTERN_BYTES
+
+/** the next message of a FIFO, and what becomes free with it */
+typedef struct {
+    const mca_btl_fastsm_slot_t *head;
+    const char *data; /**< the message, in one piece; or its beginning, where it takes several slots */
+    size_t length;    /**< bytes */
+    uint32_t slots;
+} waiting_t;
+
+/* Messages of several slots, or in the sender's pool.  What cannot be is left for progress to report. */
+static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpoint,
+                                                  const mca_btl_fastsm_slot_t *head, waiting_t *waiting)
+{
+    mca_btl_fastsm_pool_ref_t reference;
+
+    if (0 == head->u.head.flags) {
+        waiting->data = (const char *) head->u.head.data;
+        waiting->length = head->u.head.length;
+        waiting->slots = fastsm_fifo_slots(waiting->length);
+        return waiting->length <= MCA_BTL_FASTSM_INLINE_BYTES_MAX
+               && fastsm_fifo_count_ok(&endpoint->in, waiting->slots);
+    }
+    if (MCA_BTL_FASTSM_SLOT_POOL != head->u.head.flags) {
+        return false;
+    }
+    /* copied before it is checked, so that a peer cannot change it in between */
+    memcpy(&reference, head->u.head.data, sizeof(reference));
+    waiting->data = endpoint->base + reference.offset;
+    waiting->length = reference.length;
+    waiting->slots = 1;
+    return mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference.offset, reference.length);
+}
+
+/* Pads are the BTL's own affair, so they go at once. */
+static __opal_attribute_noinline__ const mca_btl_fastsm_slot_t *skip_pad(mca_btl_base_endpoint_t *endpoint,
+                                                                         const mca_btl_fastsm_slot_t *pad)
+{
+    const uint32_t slots = pad->u.head.length;
+
+    if (!fastsm_fifo_count_ok(&endpoint->in, slots)) {
+        return pad;
+    }
+    mca_btl_fastsm_release(endpoint, slots);
+    return fastsm_fifo_peek(&endpoint->in);
+}
+
+/* What has come from this peer?  OPAL_SUCCESS, or what recvi returns. */
+static inline int find(mca_btl_base_endpoint_t *endpoint, waiting_t *waiting)
+{
+    const mca_btl_fastsm_slot_t *head = fastsm_fifo_peek(&endpoint->in);
+
+    if (OPAL_LIKELY(NULL != head) && OPAL_UNLIKELY(MCA_BTL_FASTSM_SLOT_PAD == head->u.head.flags)) {
+        head = skip_pad(endpoint, head);
+    }
+    if (NULL == head) {
+        return OPAL_ERR_NOT_FOUND;
+    }
+    waiting->head = head;
+    waiting->data = (const char *) head->u.head.data;
+    waiting->length = head->u.head.length;
+    waiting->slots = 1;
+    if (OPAL_UNLIKELY(0 != head->u.head.flags || waiting->length > MCA_BTL_FASTSM_HEAD_DATA)
+        && !find_long(endpoint, head, waiting)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    return OPAL_LIKELY(HEADER <= waiting->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
+}
+
+static inline bool matches(const uint64_t header[2], const mca_btl_fastsm_pattern_t *pattern)
+{
+    return 0
+           == (((header[0] ^ pattern->expected[0]) & pattern->mask[0])
+               | ((header[1] ^ pattern->expected[1]) & pattern->mask[1]));
+}
+
+static __opal_attribute_noinline__ void unpack(opal_convertor_t *convertor, const waiting_t *waiting)
+{
+    _Alignas(16) char data[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
+    size_t length = waiting->length - HEADER;
+    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (uintptr_t) (waiting->data + HEADER), .iov_len = length};
+    uint32_t iov_count = 1;
+
+    if (1 < waiting->slots) {
+        fastsm_fifo_extract(data, waiting->head, HEADER, length);
+        iov.iov_base = (IOVBASE_TYPE *) data;
+    }
+    if (0 < length) {
+        (void) opal_convertor_unpack(convertor, &iov, &iov_count, &length);
+    }
+}
+
+static inline void take(const waiting_t *waiting, void *buffer, opal_convertor_t *convertor)
+{
+    const size_t length = waiting->length - HEADER;
+
+    if (OPAL_UNLIKELY(NULL != convertor)) {
+        unpack(convertor, waiting);
+    } else if (OPAL_LIKELY(waiting->length <= MCA_BTL_FASTSM_HEAD_DATA)) {
+        fastsm_copy_small(buffer, waiting->data + HEADER, length);
+    } else if (1 < waiting->slots) {
+        fastsm_fifo_extract(buffer, waiting->head, HEADER, length);
+    } else {
+        memcpy(buffer, waiting->data + HEADER, length);
+    }
+}
+
+/* The caller is the consumer. */
+static inline int receive(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
+                          unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                          void *header, size_t *length)
+{
+    uint64_t words[2];
+    waiting_t waiting;
+    int rc;
+
+    do {
+        rc = find(endpoint, &waiting);
+    } while (OPAL_ERR_NOT_FOUND == rc && 0 < --looks);
+    if (OPAL_SUCCESS != rc) {
+        return rc;
+    }
+    memcpy(words, waiting.data, sizeof(words));
+    if (OPAL_UNLIKELY(waiting.head->u.head.tag != pattern->tag || !matches(words, pattern)
+                      || waiting.length - HEADER > room)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    memcpy(header, words, sizeof(words));
+    *length = waiting.length - HEADER;
+    take(&waiting, buffer, convertor);
+    mca_btl_fastsm_release(endpoint, waiting.slots);
+    return OPAL_SUCCESS;
+}
+
+int mca_btl_fastsm_recvi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                         const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
+                         opal_convertor_t *convertor, size_t room, void *header, size_t *length)
+{
+    int rc;
+
+    (void) btl;
+    if (OPAL_UNLIKELY(NULL != endpoint->late || !endpoint->connected
+                      || !mca_btl_fastsm_begin_consuming(&endpoint->consuming))) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    rc = receive(endpoint, pattern, looks, buffer, convertor, room, header, length);
+    mca_btl_fastsm_end_consuming(&endpoint->consuming);
+    return rc;
+}
+
+static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void *header)
+{
+    mca_btl_base_endpoint_t *found = NULL;
+    waiting_t waiting;
+
+    if (!endpoint->connected || !mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+        return NULL;
+    }
+    if (OPAL_SUCCESS == find(endpoint, &waiting)) {
+        memcpy(header, waiting.data, HEADER);
+        found = endpoint;
+    }
+    mca_btl_fastsm_end_consuming(&endpoint->consuming);
+    return found;
+}
+
+static mca_btl_base_endpoint_t *scan_recent(uint32_t turn, void *header)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_base_endpoint_t *found = NULL;
+
+    for (uint32_t i = 0; NULL == found && i < component->n_recent; ++i) {
+        const uint32_t at = (turn + i) % component->n_recent;
+
+        found = scan_one(atomic_load_explicit(&component->recent[at], memory_order_relaxed), header);
+    }
+    return found;
+}
+
+/* Those of 8 peers whose bells ring, from the one after `turn` on. */
+static mca_btl_base_endpoint_t *scan_group(uint32_t group, uint32_t turn, void *header)
+{
+    const uint32_t rung = mca_btl_fastsm_rung(group);
+
+    for (uint32_t i = 0; 0 != rung && i < 8; ++i) {
+        const uint32_t bit = (turn + i) % 8;
+
+        if (0 != (rung & 1u << bit)) {
+            mca_btl_base_endpoint_t *endpoint = &mca_btl_fastsm_component.peers[8 * group + bit];
+
+            if (NULL != scan_one(endpoint, header)) {
+                mca_btl_fastsm_remember(endpoint);
+                return endpoint;
+            }
+        }
+    }
+    return NULL;
+}
+
+static mca_btl_base_endpoint_t *scan_bells(uint32_t turn, void *header)
+{
+    const uint32_t groups = (mca_btl_fastsm_component.n_local + 7) / 8;
+    mca_btl_base_endpoint_t *found = NULL;
+
+    for (uint32_t i = 0; NULL == found && i < groups; ++i) {
+        found = scan_group((turn / 8 + i) % groups, turn, header);
+    }
+    return found;
+}
+
+/* A sender that always has a message waiting must not hide the others: every scan that finds something makes
+ * the next one begin elsewhere, every second time with the bells. */
+mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *header)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t turn = atomic_load_explicit(&component->scan_turn, memory_order_relaxed);
+    const bool bells = component->n_connected > component->n_recent;
+    mca_btl_base_endpoint_t *found = NULL;
+
+    (void) btl;
+    if (bells && 0 != (turn & 1)) {
+        found = scan_bells(turn / 2, header);
+    }
+    if (NULL == found) {
+        found = scan_recent(turn / 2, header);
+    }
+    if (NULL == found && bells && 0 == (turn & 1)) {
+        found = scan_bells(turn / 2, header);
+    }
+    if (NULL != found) {
+        atomic_store_explicit(&component->scan_turn, turn + 1, memory_order_relaxed);
+    }
+    return found;
+}
