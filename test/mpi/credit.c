@@ -101,13 +101,18 @@ static void held_messages(MPI_Comm comm)
 
 /* ------------------------------------------- ways to get rid of some messages */
 
-static void received(MPI_Comm comm)
+static void send_some(MPI_Comm comm)
 {
     fp_message_t messages[SPREAD];
 
+    start_many(messages, SPREAD, 1, comm);
+    finish_many(messages, SPREAD);
+}
+
+static void received(MPI_Comm comm)
+{
     if (0 == fp_rank) {
-        start_many(messages, SPREAD, 1, comm);
-        finish_many(messages, SPREAD);
+        send_some(comm);
     } else if (1 == fp_rank) {
         receive_many(SPREAD, 0, comm);
     }
@@ -141,11 +146,8 @@ static void cancelled(MPI_Comm comm)
 
 static void truncated(MPI_Comm comm)
 {
-    fp_message_t messages[SPREAD];
-
     if (0 == fp_rank) {
-        start_many(messages, SPREAD, 1, comm);
-        finish_many(messages, SPREAD);
+        send_some(comm);
     } else if (1 == fp_rank) {
         for (int i = 0; i < SPREAD; i++) {
             void *buffer = fp_alloc(LENGTH / 2);
@@ -159,11 +161,8 @@ static void truncated(MPI_Comm comm)
 
 static void probed(MPI_Comm comm)
 {
-    fp_message_t messages[SPREAD];
-
     if (0 == fp_rank) {
-        start_many(messages, SPREAD, 1, comm);
-        finish_many(messages, SPREAD);
+        send_some(comm);
     } else if (1 == fp_rank) {
         for (int i = 0; i < SPREAD; i++) {
             void *buffer = fp_alloc(LENGTH);
