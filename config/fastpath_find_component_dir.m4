@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The fastpath authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Where do the components, their help texts and the program go?
+# Where do the components, their help texts and the programs go?
 AC_DEFUN([FASTPATH_FIND_COMPONENT_DIR], [
 AC_ARG_WITH([component-dir],
     [AS_HELP_STRING([--with-component-dir=DIR],
