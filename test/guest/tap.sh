@@ -19,6 +19,8 @@ if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 # What a user has set for other jobs is no concern of ours.
+# In Debian 13 btl/tcp takes no other device of a machine as a way to itself, and says so.
+case $("$MPIRUN" --version 2>/dev/null) in *OpenRTE*) ;; *) export OMPI_MCA_btl_tcp_if_include=lo ;; esac
 unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_mca_base_component_path OMPI_MCA_opal_mca_base_component_path
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/guest.XXXXXX") || exit 99
