@@ -121,10 +121,12 @@ struct mca_btl_base_endpoint_t {
     fastsm_fifo_receiver_t in;
     _Atomic int consuming; /**< one consumer at a time, also against recursion */
     bool connected;        /**< accepted by add_procs and not yet removed */
+    bool heard;            /**< a message came from it; protected by component.lock */
     uint32_t index;        /**< local index */
 
     /* send side: protected by `lock` */
     fastsm_fifo_sender_t out;
+    bool opened;        /**< the pages of its FIFO are there; until then `out` has no room */
     size_t sendi_bytes; /**< longest message that sendi puts into the FIFO; 0 for a late peer */
     opal_mutex_t lock;
     volatile uint32_t n_pending;   /**< frags on `pending` */
@@ -229,10 +231,11 @@ typedef struct {
     bool threads; /**< MPI_THREAD_MULTIPLE is in force */
 
     /* hot: receiving */
-    uint32_t n_local;     /**< processes of our job on this node */
-    uint32_t n_connected; /**< of them, peers that add_procs accepted */
-    uint32_t n_recent;    /**< valid entries of `recent` */
-    /** last senders, latest first; all peers, in any order, when they are that few */
+    uint32_t n_local;          /**< processes of our job on this node */
+    uint32_t n_connected;      /**< of them, peers that add_procs accepted */
+    _Atomic uint32_t n_recent; /**< valid entries of `recent`; grows under `lock` */
+    /** last senders, latest first; all that were heard of, in any order, while no more are connected.  The
+     * slots of others are not looked at, because that would take pages that may never be needed */
     _Atomic(mca_btl_fastsm_endpoint_t *) recent[MCA_BTL_FASTSM_RECENT];
     mca_btl_fastsm_endpoint_t *peers; /**< n_local of them, ours unused */
     _Atomic uint64_t *bell_expected;  /**< low bits of each read position, a byte per peer */
@@ -301,12 +304,23 @@ void mca_btl_fastsm_segment_release(void);
  * @param modex     the peer's announcement
  * @param endpoint  base, size, inode and layout are set on success only; index is that of the peer
  * @param why       on failure what was wrong, in words
- * @return          OPAL_SUCCESS or OPAL_ERR_UNREACH
+ * @return          OPAL_SUCCESS; OPAL_ERR_UNREACH, with errno set when it could not be opened and else 0
  */
 int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint,
                                   const char **why);
 /** Is the process that made a peer's segment still there? */
 bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint);
+
+/**
+ * Gets the pages of the FIFO to a local peer, before its first use.  The endpoint's lock is held.
+ *
+ * @return  true when there is room now where there was none before
+ */
+bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint);
+
+/** Says that there is no memory for `what`, which needs so many bytes, and ends the job.
+ *  @param endpoint  in whose segment; NULL: in ours */
+void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const char *what, size_t bytes);
 
 /** Unmaps a peer's segment; does nothing when it is not mapped. */
 void mca_btl_fastsm_segment_detach(mca_btl_fastsm_endpoint_t *endpoint);
@@ -341,6 +355,10 @@ void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint);
 /** Notes what its announcement says about a peer whose segment has been attached. */
 void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
                                       const mca_btl_fastsm_modex_t *modex);
+/** A message came from this peer, so its slots may be looked at from now on. */
+void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint);
+/** The read position of a FIFO that leaves no room: one without slots, or without pages yet. */
+extern _Atomic uint32_t mca_btl_fastsm_no_room;
 /** Takes the endpoint off component.active.  Its frags are nobody's then. */
 void mca_btl_fastsm_deactivate(mca_btl_fastsm_endpoint_t *endpoint);
 
@@ -395,6 +413,9 @@ void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module);
  * registered error callback, or ends the process when there is none.
  */
 void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what, unsigned long value);
+
+/** Tells the registered error callback that all is lost, or ends the process when there is none. */
+void mca_btl_fastsm_fatal(opal_proc_t *proc, char *info);
 
 /* ---- btl_fastsm_frag.c ---- */
 

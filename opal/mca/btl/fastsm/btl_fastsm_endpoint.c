@@ -12,6 +12,7 @@
 
 #include "opal_config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +21,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/util/output.h"
 
 #include "btl_fastsm.h"
+
+_Atomic uint32_t mca_btl_fastsm_no_room = UINT32_C(0x80000000);
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_active_t, opal_list_item_t, NULL, NULL);
 
@@ -164,32 +168,52 @@ int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *
     return rc;
 }
 
-/* While all connected peers fit, `recent` holds them all and the bells need not be looked at. */
-static void list_peer(mca_btl_fastsm_endpoint_t *endpoint)
+/* Lists a peer that was heard of and is not listed yet, if there is a place. */
+static void list_recent(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t count = atomic_load_explicit(&component->n_recent, memory_order_relaxed);
 
-    ++component->n_connected;
-    if (component->n_recent < MCA_BTL_FASTSM_RECENT) {
-        atomic_store_explicit(&component->recent[component->n_recent], endpoint, memory_order_relaxed);
-        ++component->n_recent;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (endpoint == atomic_load_explicit(&component->recent[i], memory_order_relaxed)) {
+            return;
+        }
+    }
+    if (count < MCA_BTL_FASTSM_RECENT) {
+        atomic_store_explicit(&component->recent[count], endpoint, memory_order_relaxed);
+        atomic_store_explicit(&component->n_recent, count + 1, memory_order_release);
     }
 }
 
-static void unlist_peer(const mca_btl_fastsm_endpoint_t *endpoint)
+void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
-    (void) endpoint;
+    OPAL_THREAD_LOCK(&component->lock);
+    endpoint->heard = true;
+    list_recent(endpoint);
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+/* What the peer sent before it was connected is behind its bell. */
+static void list_peer(void)
+{
+    ++mca_btl_fastsm_component.n_connected;
+}
+
+static void unlist_peer(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
     --component->n_connected;
-    component->n_recent = 0;
-    for (uint32_t i = 0; i < component->n_local && component->n_recent < MCA_BTL_FASTSM_RECENT; ++i) {
-        if (component->peers[i].connected) {
-            atomic_store_explicit(&component->recent[component->n_recent], &component->peers[i],
-                                  memory_order_relaxed);
-            ++component->n_recent;
+    atomic_store_explicit(&component->n_recent, 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < component->n_local; ++i) {
+        if (component->peers[i].connected && component->peers[i].heard) {
+            list_recent(&component->peers[i]);
         }
     }
+    OPAL_THREAD_UNLOCK(&component->lock);
 }
 
 void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
@@ -201,6 +225,20 @@ void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_
     endpoint->nonce_address = modex->nonce_address;
     memcpy(endpoint->nonce, modex->nonce, sizeof(endpoint->nonce));
     endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
+}
+
+/* The peer does not see what is wrong with its segment and counts on us, so another transport is no way out.
+ * What the kernel does not permit it does not permit the peer either, and a peer that has ended ends the job.
+ */
+static void unusable(const mca_btl_fastsm_modex_t *modex, const char *why)
+{
+    static char info[128];
+
+    mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "local peer", opal_process_info.nodename,
+                                  modex->local_index, (int) modex->pid, why);
+    /* there may be no descriptor to read the help text with */
+    snprintf(info, sizeof(info), "btl/fastsm cannot use the segment of a local process: %s", why);
+    mca_btl_fastsm_fatal(NULL, info);
 }
 
 int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **result)
@@ -226,20 +264,27 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
         return OPAL_SUCCESS;
     }
     if (OPAL_SUCCESS != mca_btl_fastsm_segment_attach(&modex, endpoint, &why)) {
+        if (EACCES != errno && EPERM != errno && ENOENT != errno && ESRCH != errno) {
+            unusable(&modex, why);
+        }
         return OPAL_SUCCESS;
     }
 
     mca_btl_fastsm_endpoint_describe(endpoint, proc, &modex);
 
-    /* a peer that was removed and comes back goes on where its FIFO stopped */
+    /* a peer that was removed and comes back goes on where its FIFO stopped; a FIFO that was never used has
+     * no room until its pages are there */
     write_pos = endpoint->out.write_pos;
     fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout, component->me.local_index);
-    endpoint->out.write_pos = endpoint->out.read_pos = write_pos;
-    endpoint->out.read_pos -= endpoint->out.depth;
+    endpoint->out.write_pos = write_pos;
+    endpoint->out.read_pos = write_pos - endpoint->out.depth;
+    if (!endpoint->opened) {
+        endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
+    }
     endpoint->sendi_bytes = component->inline_bytes;
 
     endpoint->connected = true;
-    list_peer(endpoint);
+    list_peer();
     *result = endpoint;
     return OPAL_SUCCESS;
 }
@@ -281,5 +326,5 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_segment_detach(endpoint);
     OPAL_THREAD_UNLOCK(&endpoint->lock);
 
-    unlist_peer(endpoint);
+    unlist_peer();
 }

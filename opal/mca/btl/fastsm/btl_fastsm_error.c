@@ -15,7 +15,6 @@
 
 void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what, unsigned long value)
 {
-    mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
     static char info[] = "btl/fastsm cannot go on after a damaged message";
 
     mca_common_fastpath_show_help(
@@ -25,8 +24,15 @@ void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *wha
 
     /* nothing behind the damage can be trusted, not even where the next message begins */
     endpoint->connected = false;
+    mca_btl_fastsm_fatal(endpoint->proc, info);
+}
+
+void mca_btl_fastsm_fatal(opal_proc_t *proc, char *info)
+{
+    mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
+
     if (NULL != module->error_cb) {
-        module->error_cb(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, info);
+        module->error_cb(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, proc, info);
     }
 
     /* the callback normally does not return; without one there is nobody else to end the job */

@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_memory.h"
+
 #include "btl_fastsm.h"
 
 /** private frags are allocated that many at a time */
@@ -142,13 +144,20 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_make(mca_btl_fastsm_frag_list_t *list
         return make_small(list);
     }
 
+    offset = MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
+                 ? mca_btl_fastsm_layout_eager(&component->layout, list->used)
+                 : mca_btl_fastsm_layout_max(&component->layout, list->used);
+    if (OPAL_ERR_OUT_OF_RESOURCE == mca_common_fastpath_reserve(component->base + offset, list->size)) {
+        if (0 == list->used) {
+            mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
+        }
+        list->count = list->used; /* that is all there will ever be */
+        return NULL;
+    }
     frag = (mca_btl_fastsm_frag_t *) new_chunk(list, sizeof(*frag));
     if (NULL == frag) {
         return NULL;
     }
-    offset = MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
-                 ? mca_btl_fastsm_layout_eager(&component->layout, list->used)
-                 : mca_btl_fastsm_layout_max(&component->layout, list->used);
     ++list->used;
     init_frag(list, frag, component->base + offset);
     frag->offset = offset;

@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/mca/common/fastpath/common_fastpath_memory.h"
 #include "opal/util/proc.h"
 
 #include "btl_fastsm.h"
@@ -31,9 +32,6 @@
 #define FASTSM_FLUSH_ROUNDS 100u
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_late_t, opal_list_item_t, NULL, NULL);
-
-/** The read position of a FIFO without slots: one that leaves no room. */
-static _Atomic uint32_t no_room = UINT32_C(0x80000000);
 
 int mca_btl_fastsm_late_init(void)
 {
@@ -324,8 +322,8 @@ static mca_btl_fastsm_late_t *make(const mca_btl_fastsm_modex_t *modex, const ch
     late->our_admission = late->pieces_admission = 0;
     late->pieces_length = 0;
     fastsm_ring_sender_init(&late->ring, endpoint->base, &endpoint->layout);
-    endpoint->out.shared_read_pos = &no_room;
-    endpoint->out.read_pos = no_room;
+    endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
+    endpoint->out.read_pos = mca_btl_fastsm_no_room;
     return late;
 }
 
@@ -355,6 +353,10 @@ static int connect_new(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, m
     index = free_index();
     if (index == component->late_peers) {
         return refuse(proc, modex, NULL);
+    }
+    if (OPAL_ERR_OUT_OF_RESOURCE
+        == mca_common_fastpath_reserve(our_admission(index), sizeof(mca_btl_fastsm_admission_t))) {
+        return refuse(proc, modex, "no shared memory for its admission");
     }
     late = make(modex, &why);
     if (NULL == late) {

@@ -85,12 +85,14 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
     return 0;
 }
 
-/* The largest power of two d with n_local * d <= slots, within what a FIFO can be. */
-static uint32_t scaled_depth(uint32_t n_local, uint32_t slots, uint32_t least)
+/* Where many processes talk a FIFO has one page at most; and all FIFOs of a process have 256 KiB, unless
+ * there are more than 1024 of them. */
+static uint32_t scaled_depth(uint32_t n_local)
 {
-    uint32_t depth = MCA_BTL_FASTSM_DEPTH_MAX;
+    uint32_t depth = n_local <= 16 ? MCA_BTL_FASTSM_DEPTH_MAX
+                                   : MCA_BTL_FASTSM_PAGE / (uint32_t) sizeof(mca_btl_fastsm_slot_t);
 
-    while (least < depth && (uint64_t) depth * n_local > slots) {
+    while (4 < depth && (uint64_t) depth * n_local > 4096) {
         depth /= 2;
     }
     return depth;
@@ -114,7 +116,7 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
     const uint32_t n = params->n_local;
 
     if (0 == params->fifo_depth) {
-        params->fifo_depth = scaled_depth(n, 4096, 4);
+        params->fifo_depth = scaled_depth(n);
     }
     if (0 == params->position_stride) {
         params->position_stride = threads || n <= MCA_BTL_FASTSM_POSITIONS_APART

@@ -188,9 +188,16 @@ static __opal_attribute_noinline__ int consume_ring(void)
 void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t count = atomic_load_explicit(&component->n_recent, memory_order_acquire);
     mca_btl_fastsm_endpoint_t *moved = endpoint;
 
-    for (uint32_t i = 0; i < component->n_recent; ++i) {
+    /* Never reordered while it may become a list of all: a peer that is lost by two threads doing that at
+     * once is found by its bell only as long as bells are looked at. */
+    if (count < MCA_BTL_FASTSM_RECENT || component->n_connected <= MCA_BTL_FASTSM_RECENT) {
+        mca_btl_fastsm_heard(endpoint);
+        return;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
         mca_btl_fastsm_endpoint_t *old = atomic_load_explicit(&component->recent[i], memory_order_relaxed);
 
         atomic_store_explicit(&component->recent[i], moved, memory_order_relaxed);
@@ -319,9 +326,11 @@ int mca_btl_fastsm_component_progress(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const bool threads = opal_using_threads();
+    /* release and acquire: the entries up to the count are there */
+    const uint32_t n_recent = atomic_load_explicit(&component->n_recent, memory_order_acquire);
     int count = 0;
 
-    for (uint32_t i = 0; i < component->n_recent; ++i) {
+    for (uint32_t i = 0; i < n_recent; ++i) {
         mca_btl_fastsm_endpoint_t *endpoint =
             atomic_load_explicit(&component->recent[i], memory_order_relaxed);
 
@@ -331,7 +340,7 @@ int mca_btl_fastsm_component_progress(void)
         }
     }
 
-    if (component->n_connected > component->n_recent
+    if (component->n_connected > n_recent
         && (0 == count || FASTSM_BELLS_EVERY <= ++component->bells_skipped)) {
         component->bells_skipped = 0;
         count += poll_bells();

@@ -18,9 +18,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/mca/common/fastpath/common_fastpath_memory.h"
 #include "opal/mca/mpool/base/base.h"
 #include "opal/util/output.h"
 
@@ -67,18 +69,20 @@ static void set_limits(const mca_btl_fastsm_layout_params_t *params)
     }
 }
 
-/* The demand travels in the hints, so that the pool makes exactly what the layout needs. */
-static mca_mpool_fastsm_module_t *get_segment(uint64_t total)
+/* The demand travels in the hints, so that the pool makes exactly what the layout needs.  What senders ring
+ * and read is there from the start; FIFOs, buffers and admissions are reserved before their first use. */
+static mca_mpool_fastsm_module_t *get_segment(const mca_btl_fastsm_layout_t *layout)
 {
+    const unsigned long long total = layout->total;
     mca_mpool_base_module_t *pool;
-    char hints[64];
+    char hints[128];
 
-    snprintf(hints, sizeof(hints), "mpool=fastsm,segment_size=%llu", (unsigned long long) total);
+    snprintf(hints, sizeof(hints), "mpool=fastsm,segment_size=%llu,reserve=%llu,processes=%u", total,
+             (unsigned long long) layout->admissions, layout->params.n_local);
     pool = mca_mpool_base_module_lookup(hints);
     if (NULL == mca_mpool_fastsm_module(pool)) {
         opal_output_verbose(1, opal_btl_base_framework.framework_output,
-                            "btl:fastsm: mpool/fastsm did not make a segment of %llu bytes",
-                            (unsigned long long) total);
+                            "btl:fastsm: mpool/fastsm did not make a segment of %llu bytes", total);
         return NULL;
     }
     return mca_mpool_fastsm_module(pool);
@@ -121,14 +125,14 @@ int mca_btl_fastsm_segment_create(void)
         return OPAL_ERR_BAD_PARAM;
     }
 
-    component->segment = get_segment(component->layout.total);
+    component->segment = get_segment(&component->layout);
     if (NULL == component->segment) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    component->base = (char *) component->segment->base;
-    component->me.total = component->segment->size;
+    component->base = (char *) component->segment->file.base;
+    component->me.total = component->segment->file.size;
     component->me.fifo_depth = params.fifo_depth;
-    component->me.fd = component->segment->fd;
+    component->me.fd = component->segment->file.fd;
 
     hdr = (mca_btl_fastsm_segment_hdr_t *) component->base;
     hdr->magic = MCA_BTL_FASTSM_SEGMENT_MAGIC;
@@ -207,6 +211,47 @@ static int open_segment(const mca_btl_fastsm_modex_t *modex, ino_t *inode, const
     return fd;
 }
 
+/* Free bytes where a peer's segment is; 0 when that cannot be found out. */
+static unsigned long free_bytes(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    char path[FASTSM_PATH_MAX];
+    struct statvfs fs;
+
+    if (0 != statvfs(segment_path(path, (int) endpoint->pid, endpoint->fd), &fs)) {
+        return 0;
+    }
+    return (unsigned long) fs.f_bavail * fs.f_frsize;
+}
+
+void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const char *what, size_t bytes)
+{
+    static char info[] = "btl/fastsm has run out of shared memory";
+
+    mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "shortage", opal_process_info.nodename, what,
+                                  (unsigned long) bytes, NULL == endpoint ? 0 : free_bytes(endpoint));
+    mca_btl_fastsm_fatal(NULL == endpoint ? NULL : endpoint->proc, info);
+}
+
+bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const size_t bytes = endpoint->out.depth * sizeof(mca_btl_fastsm_slot_t);
+
+    if (endpoint->opened || NULL != endpoint->late || !endpoint->connected) {
+        return false;
+    }
+    if (OPAL_ERR_OUT_OF_RESOURCE == mca_common_fastpath_reserve(endpoint->out.slots, bytes)) {
+        mca_btl_fastsm_shortage(endpoint, "the FIFO to another process", bytes);
+        return false;
+    }
+    endpoint->opened = true;
+    endpoint->out.shared_read_pos =
+        (_Atomic uint32_t *) (endpoint->base
+                              + mca_btl_fastsm_layout_read_pos(&endpoint->layout,
+                                                               mca_btl_fastsm_component.me.local_index));
+    endpoint->out.read_pos = endpoint->out.write_pos - endpoint->out.depth;
+    return true;
+}
+
 bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     char path[FASTSM_PATH_MAX];
@@ -224,11 +269,13 @@ int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_f
 {
     mca_btl_fastsm_layout_t layout;
     char *base;
-    int fd;
+    int fd, saved = 0;
 
     *why = NULL;
+    errno = 0;
     fd = open_segment(modex, &endpoint->inode, why);
     if (-1 == fd) {
+        saved = errno;
         goto err_say;
     }
     base = (char *) mmap(NULL, modex->total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -255,6 +302,7 @@ err_say:
     opal_output_verbose(1, opal_btl_base_framework.framework_output,
                         "btl:fastsm: segment of local process %u (pid %d, descriptor %d): %s",
                         modex->local_index, (int) modex->pid, (int) modex->fd, *why);
+    errno = saved;
     return OPAL_ERR_UNREACH;
 }
 

@@ -104,7 +104,9 @@ bool mca_btl_fastsm_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_fra
     bool posted;
 
     *in_flight = frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes;
-    posted = *in_flight ? post_reference(endpoint, frag, tag) : post_inline(endpoint, frag, tag);
+    do {
+        posted = *in_flight ? post_reference(endpoint, frag, tag) : post_inline(endpoint, frag, tag);
+    } while (OPAL_UNLIKELY(!posted) && mca_btl_fastsm_fifo_open(endpoint));
     if (OPAL_UNLIKELY(!posted && NULL != endpoint->late)) {
         return mca_btl_fastsm_late_post(endpoint, frag, tag, in_flight);
     }

@@ -48,7 +48,8 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
 
     if (0 != endpoint->n_pending
         || (!fastsm_fifo_prepare(&endpoint->out, slots)
-            && (NULL == endpoint->late || !mca_btl_fastsm_late_room(endpoint)))) {
+            && !(NULL == endpoint->late ? mca_btl_fastsm_fifo_open(endpoint)
+                                        : mca_btl_fastsm_late_room(endpoint)))) {
         return false;
     }
     memcpy(data, header, header_size);
@@ -108,6 +109,9 @@ static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_
     OPAL_THREAD_LOCK(&endpoint->lock);
     if (OPAL_LIKELY(0 == endpoint->n_pending)) {
         sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
+        if (OPAL_UNLIKELY(!sent)) {
+            mca_btl_fastsm_fifo_open(endpoint); /* for what comes next: this message takes the other way */
+        }
     }
     OPAL_THREAD_UNLOCK(&endpoint->lock);
     return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;

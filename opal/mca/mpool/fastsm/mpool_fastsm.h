@@ -11,10 +11,12 @@
  *
  * btl/fastsm asks for a segment with
  *
- *     mca_mpool_base_module_lookup("mpool=fastsm,segment_size=BYTES")
+ *     mca_mpool_base_module_lookup("mpool=fastsm,segment_size=BYTES,reserve=BYTES,processes=N")
  *
  * and finds in the derived module what the general interface cannot say:
- * where the segment is, how long, and by which descriptor a peer opens it.
+ * where the segment is, how long, and by which descriptor a peer opens it.  `reserve` bytes at its
+ * begin have their pages, the rest is reserved by its users before they touch it; without that hint all
+ * of it is there.  `processes` on the node need as much each.
  */
 
 #ifndef MCA_MPOOL_FASTSM_H
@@ -22,6 +24,7 @@
 
 #include "opal_config.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -38,9 +41,19 @@ typedef struct {
     mca_mpool_base_component_t super;
     size_t min_size;      /**< parameter: a segment is at least this long, bytes */
     size_t max_size;      /**< parameter: and at most this long; 0 is no limit */
+    char *backing;        /**< parameter: where the files are, in order of preference */
+    bool reserve_all;     /**< parameter: whole segments have their pages from the start */
     opal_list_t segments; /**< all living segments, see mca_mpool_fastsm_segment_t */
     opal_mutex_t lock;    /**< protects the list and `taken` of its items */
 } mca_mpool_fastsm_component_t;
+
+/** a file without a name, and where it is mapped */
+typedef struct {
+    void *base;    /**< mapped read and write, zeroed; NULL: there is none */
+    size_t size;   /**< bytes, the length of the file */
+    int fd;        /**< closed on exec; -1: there is none */
+    char why[128]; /**< what was wrong, if it could not be made */
+} mca_mpool_fastsm_file_t;
 
 /**
  * One segment and the module that stands for it.  Owned by the component's
@@ -49,11 +62,9 @@ typedef struct {
 typedef struct {
     mca_mpool_base_module_t super;
     uint64_t magic; /**< MCA_MPOOL_FASTSM_MAGIC */
-    void *base;     /**< mapped read and write, zeroed */
-    size_t size;    /**< bytes, the length of the file */
-    int fd;         /**< nameless file, closed on exec */
-    bool taken;     /**< mpool_alloc has handed the segment out */
-    void *item;     /**< list item that refers to this module */
+    mca_mpool_fastsm_file_t file;
+    bool taken; /**< mpool_alloc has handed the segment out */
+    void *item; /**< list item that refers to this module */
 } mca_mpool_fastsm_module_t;
 
 /** list item of the component's list of segments */
@@ -66,15 +77,39 @@ OBJ_CLASS_DECLARATION(mca_mpool_fastsm_segment_t);
 
 OPAL_DECLSPEC extern mca_mpool_fastsm_component_t mca_mpool_fastsm_component;
 
+/** what somebody wants */
+typedef struct {
+    size_t size;        /**< bytes, at least */
+    size_t reserve;     /**< bytes at the begin that have their pages at once */
+    unsigned processes; /**< that need as much on this node */
+} mca_mpool_fastsm_demand_t;
+
 /**
- * Makes a segment of at least `size` bytes.
+ * Makes a segment.
  *
- * @param size    bytes
  * @param module  result, written on success only
  * @return        OPAL_SUCCESS; OPAL_ERR_OUT_OF_RESOURCE after a help text that
  *                says what is missing
  */
-int mca_mpool_fastsm_module_create(size_t size, mca_mpool_fastsm_module_t **module);
+int mca_mpool_fastsm_module_create(const mca_mpool_fastsm_demand_t *demand,
+                                   mca_mpool_fastsm_module_t **module);
+
+/* ---- mpool_fastsm_file.c ---- */
+
+/**
+ * Makes and maps a file without a name.
+ *
+ * @param place   "memfd" or a directory
+ * @param size    bytes
+ * @param first   bytes at its begin that have their pages
+ * @param wanted  bytes that have to be free in the directory
+ * @return        OPAL_SUCCESS, or OPAL_ERR_OUT_OF_RESOURCE; file->why then has the reason and
+ *                there is nothing to end
+ */
+int mca_mpool_fastsm_file_make(mca_mpool_fastsm_file_t *file, const char *place, size_t size, size_t first,
+                               uint64_t wanted);
+/** Unmaps and closes it. */
+void mca_mpool_fastsm_file_end(mca_mpool_fastsm_file_t *file);
 
 /**
  * The derived module, or NULL when `module` belongs to another component.

@@ -19,8 +19,9 @@
 
 /** what a hint string asks for */
 typedef struct {
-    bool addressed;      /**< mpool=fastsm is among the hints */
-    size_t segment_size; /**< bytes; 0 when not given or no number */
+    bool addressed; /**< mpool=fastsm is among the hints */
+    /** size is 0 when it is not given or no number; all of it is reserved if nothing else is said */
+    mca_mpool_fastsm_demand_t demand;
 } fastsm_hints_t;
 
 static int mpool_fastsm_register(void);
@@ -70,6 +71,21 @@ static int mpool_fastsm_register(void)
          .value = 0,
          .min = 0,
          .max = UINT64_C(1) << 46},
+        {.name = "backing",
+         .text = "Where shared segments are: a list, separated by commas, of directories and the word memfd, "
+                 "which is memory without a file system.  The first that works and is large enough is used",
+         .type = MCA_COMMON_FASTPATH_STRING,
+         .level = OPAL_INFO_LVL_4,
+         .storage = &component->backing,
+         .string = "memfd,/dev/shm,/tmp"},
+        {.name = "reserve_all",
+         .text =
+             "Whether a segment has all its pages from the start, so that a shortage shows there; otherwise "
+             "it gets them region by region, just before one is used for the first time",
+         .type = MCA_COMMON_FASTPATH_BOOL,
+         .level = OPAL_INFO_LVL_5,
+         .storage = &component->reserve_all,
+         .value = 0},
     };
 
     if (!mca_common_fastpath_host_ok(&component->super.mpool_version)) {
@@ -123,8 +139,9 @@ static int parse_hints(const char *hints, fastsm_hints_t *result)
 {
     char **argv = opal_argv_split(hints, ',');
 
-    result->addressed = false;
-    result->segment_size = 0;
+    memset(result, 0, sizeof(*result));
+    result->demand.reserve = SIZE_MAX;
+    result->demand.processes = 1;
     if (NULL == argv) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -139,7 +156,11 @@ static int parse_hints(const char *hints, fastsm_hints_t *result)
         if (0 == strcasecmp("mpool", argv[i])) {
             result->addressed = (0 == strcasecmp("fastsm", value));
         } else if (0 == strcasecmp("segment_size", argv[i])) {
-            result->segment_size = parse_size(value);
+            result->demand.size = parse_size(value);
+        } else if (0 == strcasecmp("reserve", argv[i])) {
+            result->demand.reserve = parse_size(value);
+        } else if (0 == strcasecmp("processes", argv[i])) {
+            result->demand.processes = (unsigned) parse_size(value);
         }
     }
 
@@ -167,11 +188,11 @@ static int mpool_fastsm_query(const char *hints, int *priority, mca_mpool_base_m
     if (OPAL_SUCCESS != rc) {
         return rc;
     }
-    if (!parsed.addressed || 0 == parsed.segment_size || NULL == module) {
+    if (!parsed.addressed || 0 == parsed.demand.size || NULL == module) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
 
-    rc = mca_mpool_fastsm_module_create(parsed.segment_size, &derived);
+    rc = mca_mpool_fastsm_module_create(&parsed.demand, &derived);
     if (OPAL_SUCCESS != rc) {
         return rc;
     }

@@ -11,14 +11,13 @@
 #include "opal_config.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "opal/constants.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/util/argv.h"
 #include "opal/util/proc.h"
 #include "opal/util/sys_limits.h"
 
@@ -32,93 +31,89 @@ static void *mpool_fastsm_realloc(mca_mpool_base_module_t *module, void *addr, s
 static void mpool_fastsm_free(mca_mpool_base_module_t *module, void *addr);
 static void mpool_fastsm_finalize(mca_mpool_base_module_t *module);
 
-/**
- * Makes the nameless file: no name, so nothing can be left behind however
- * the processes end, and no peer can shorten it under our feet.
- *
- * @return a descriptor, or -1 with errno set and *what naming the call that failed
- */
-static int segment_file(size_t size, const char **what)
+/* What is missing is missing for all processes of the node, as a rule, so one of them speaks; unless it is
+ * something that each has of its own. */
+static void complain(const mca_mpool_fastsm_demand_t *demand, const char *tried, bool own)
 {
-    struct rlimit limit;
-    int saved, fd;
-
-    *what = "memfd_create";
-    fd = memfd_create("fastsm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (-1 == fd) {
-        return -1;
+    if (own || mca_common_fastpath_speaker()) {
+        mca_common_fastpath_show_help(FASTSM_HELP, "segment failed", opal_process_info.nodename,
+                                      (unsigned long) demand->size, demand->processes,
+                                      (unsigned long) demand->size * demand->processes, tried);
     }
-
-    /* beyond this limit ftruncate would end the process by SIGXFSZ */
-    *what = "ftruncate";
-    if (0 == getrlimit(RLIMIT_FSIZE, &limit) && RLIM_INFINITY != limit.rlim_cur && size > limit.rlim_cur) {
-        errno = EFBIG;
-        goto err_close;
-    }
-    if (0 != ftruncate(fd, (off_t) size)) {
-        goto err_close;
-    }
-
-    *what = "fcntl(F_ADD_SEALS)";
-    if (0 != fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
-        goto err_close;
-    }
-    return fd;
-
-err_close:
-    saved = errno;
-    close(fd);
-    errno = saved;
-    return -1;
 }
 
-static int segment_map(mca_mpool_fastsm_module_t *module)
+/* The first place that works. */
+static int make_file(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_file_t *file)
 {
-    const char *what = NULL;
+    char **places = opal_argv_split(mca_mpool_fastsm_component.backing, ',');
+    const size_t first = demand->reserve < demand->size ? demand->reserve : demand->size;
+    int rc = OPAL_ERR_OUT_OF_RESOURCE;
+    char *tried = strdup("");
+    bool own = false;
 
-    module->fd = segment_file(module->size, &what);
-    if (-1 != module->fd) {
-        what = "mmap";
-        module->base = mmap(NULL, module->size, PROT_READ | PROT_WRITE, MAP_SHARED, module->fd, 0);
-        if (MAP_FAILED != module->base) {
-            return OPAL_SUCCESS;
+    for (int i = 0; NULL != tried && NULL != places && NULL != places[i]; ++i) {
+        char *more = NULL;
+
+        rc = mca_mpool_fastsm_file_make(file, places[i], demand->size, first,
+                                        (uint64_t) demand->size * demand->processes);
+        if (OPAL_SUCCESS == rc) {
+            break;
         }
+        own = own || EMFILE == errno;
+        if (0 > asprintf(&more, "%s\n  %s: %s", tried, places[i], file->why)) {
+            more = NULL;
+        }
+        free(tried);
+        tried = more;
     }
-
-    mca_common_fastpath_show_help(FASTSM_HELP, "segment failed", opal_process_info.nodename,
-                                  (unsigned long) module->size, what, strerror(errno));
-    if (-1 != module->fd) {
-        close(module->fd);
+    if (OPAL_SUCCESS != rc) {
+        complain(demand, NULL == tried ? "" : tried, own);
     }
-    return OPAL_ERR_OUT_OF_RESOURCE;
+    free(tried);
+    opal_argv_free(places);
+    return rc;
 }
 
-int mca_mpool_fastsm_module_create(size_t size, mca_mpool_fastsm_module_t **result)
+/* The demand within the limits that parameters set. */
+static int limited(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_demand_t *result)
 {
-    mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
-    mca_mpool_fastsm_module_t *module;
-    mca_mpool_fastsm_segment_t *item;
+    const mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
 
-    if (0 != component->max_size && size > component->max_size) {
+    *result = *demand;
+    if (0 != component->max_size && demand->size > component->max_size) {
         /* processes of a job need the same */
         if (mca_common_fastpath_speaker()) {
             mca_common_fastpath_show_help(FASTSM_HELP, "segment too large", opal_process_info.nodename,
-                                          (unsigned long) size, (unsigned long) component->max_size);
+                                          (unsigned long) demand->size, (unsigned long) component->max_size);
         }
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
+    if (result->size < component->min_size) {
+        result->size = component->min_size;
+    }
+    if (0 != component->max_size && result->size > component->max_size) {
+        result->size = component->max_size;
+    }
+    return OPAL_SUCCESS;
+}
 
+int mca_mpool_fastsm_module_create(const mca_mpool_fastsm_demand_t *demand,
+                                   mca_mpool_fastsm_module_t **result)
+{
+    mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
+    mca_mpool_fastsm_demand_t usable;
+    mca_mpool_fastsm_module_t *module;
+    mca_mpool_fastsm_segment_t *item;
+
+    if (OPAL_SUCCESS != limited(demand, &usable)) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
     module = (mca_mpool_fastsm_module_t *) calloc(1, sizeof(*module));
     item = OBJ_NEW(mca_mpool_fastsm_segment_t);
     if (NULL == module || NULL == item) {
         goto err_free;
     }
-
-    module->size = size < component->min_size ? component->min_size : size;
-    if (0 != component->max_size && module->size > component->max_size) {
-        module->size = component->max_size;
-    }
-    if (OPAL_SUCCESS != segment_map(module)) {
+    if (OPAL_SUCCESS != make_file(&usable, &module->file)) {
         goto err_free;
     }
 
@@ -150,7 +145,7 @@ err_free:
 
 static void *mpool_fastsm_base(mca_mpool_base_module_t *module)
 {
-    return ((mca_mpool_fastsm_module_t *) module)->base;
+    return ((mca_mpool_fastsm_module_t *) module)->file.base;
 }
 
 /* A segment serves one allocation.  Its user either lays it out himself, as the BTL does through
@@ -162,9 +157,9 @@ static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, si
 
     (void) flags;
     OPAL_THREAD_LOCK(&mca_mpool_fastsm_component.lock);
-    if (!derived->taken && size <= derived->size && align <= module->mpool_allocation_unit) {
+    if (!derived->taken && size <= derived->file.size && align <= module->mpool_allocation_unit) {
         derived->taken = true;
-        result = derived->base;
+        result = derived->file.base;
     }
     OPAL_THREAD_UNLOCK(&mca_mpool_fastsm_component.lock);
     return result;
@@ -172,7 +167,7 @@ static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, si
 
 static void *mpool_fastsm_realloc(mca_mpool_base_module_t *module, void *addr, size_t size)
 {
-    return size <= ((mca_mpool_fastsm_module_t *) module)->size ? addr : NULL;
+    return size <= ((mca_mpool_fastsm_module_t *) module)->file.size ? addr : NULL;
 }
 
 /* Nobody can allocate from this segment again, because every lookup makes a new one. */
@@ -192,8 +187,7 @@ static void mpool_fastsm_finalize(mca_mpool_base_module_t *module)
     opal_list_remove_item(&component->segments, &item->super);
     OPAL_THREAD_UNLOCK(&component->lock);
 
-    munmap(derived->base, derived->size);
-    close(derived->fd);
+    mca_mpool_fastsm_file_end(&derived->file);
     OBJ_RELEASE(item);
     free(derived);
 }
