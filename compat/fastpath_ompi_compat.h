@@ -27,11 +27,47 @@
 
 /* The names of 5.0 and later, and what their module table has in addition. */
 #if 5 <= OMPI_MAJOR_VERSION
-#    define FASTPATH_PML_MODULE_SINCE_5_0 .pml_flags = 0,
+#    define FASTPATH_PML_MODULE_SINCE_5_0 .pml_flags = MCA_PML_BASE_FLAG_SUPPORTS_EXT_CID,
 #else
 #    define FASTPATH_PML_MODULE_SINCE_5_0
 #    define MCA_PML_BASE_VERSION_2_1_0 MCA_PML_BASE_VERSION_2_0_0
 #endif
+
+/** What all members of a communicator call it that have not agreed on an id. */
+typedef struct {
+    uint64_t word[2];
+} fastpath_comm_name_t;
+
+/** 1 if there are such communicators in this series. */
+#if 5 <= OMPI_MAJOR_VERSION
+#    define FASTPATH_HAVE_NAMED_COMMS 1
+#else
+#    define FASTPATH_HAVE_NAMED_COMMS 0
+#endif
+
+/** @return whether a communicator is one of those */
+static inline bool fastpath_comm_has_name(const ompi_communicator_t *comm)
+{
+#if FASTPATH_HAVE_NAMED_COMMS
+    return !OMPI_COMM_IS_GLOBAL_INDEX(comm);
+#else
+    (void) comm;
+    return false;
+#endif
+}
+
+/** @return its name */
+static inline fastpath_comm_name_t fastpath_comm_name(const ompi_communicator_t *comm)
+{
+#if FASTPATH_HAVE_NAMED_COMMS
+    const ompi_comm_extended_cid_t cid = ompi_comm_get_extended_cid(comm);
+
+    return (fastpath_comm_name_t){.word = {cid.cid_base, cid.cid_sub.u64}};
+#else
+    (void) comm;
+    return (fastpath_comm_name_t){.word = {0, 0}};
+#endif
+}
 
 /**
  * The communicator's identifier as it travels in a match header.

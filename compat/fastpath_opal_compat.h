@@ -137,6 +137,16 @@ static inline int fastpath_register_cleanup(const char *path)
 #endif
 }
 
+/**
+ * 1 if Open MPI adds the processes of another job on both sides when jobs meet. 5.0 and 6.0 mean to, but
+ * hand an empty list to add_procs.
+ */
+#if 5 <= OPAL_MAJOR_VERSION
+#    define FASTPATH_JOBS_ARE_ADDED 0
+#else
+#    define FASTPATH_JOBS_ARE_ADDED 1
+#endif
+
 /** @return whether the runtime has said how many processes of our job this node has, and which we are */
 static inline bool fastpath_local_ranks_known(void)
 {

@@ -9,6 +9,8 @@
 
 #include "ompi_config.h"
 
+#include "fastpath_ompi_compat.h"
+
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/pml/pml.h"
 
@@ -160,7 +162,7 @@ static void id_of_another(const fp_mode_t *mode, size_t length)
     FP(MPI_Comm_group(MPI_COMM_WORLD, &world));
     FP(MPI_Group_incl(world, 2, ranks, &both));
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    id = (uint32_t) comm->c_contextid;
+    id = fastpath_comm_cid(comm);
     if (0 == fp_rank) {
         fp_isend(&send, mode, length, 2, TAG, 0, comm);
         fp_await(2, MPI_COMM_WORLD);
@@ -174,7 +176,7 @@ static void id_of_another(const fp_mode_t *mode, size_t length)
         }
         FP(MPI_Comm_free(&comm));
         FP(MPI_Comm_create_group(MPI_COMM_WORLD, both, TAG, &other));
-        CHECK_INT(other->c_contextid, id);
+        CHECK_INT(fastpath_comm_cid(other), id);
         if (1 == fp_rank) {
             fp_send(&fp_modes[FP_STANDARD], 10, 1, TAG, 5, other);
         } else {

@@ -12,6 +12,8 @@
 
 #include "ompi_config.h"
 
+#include "fastpath_ompi_compat.h"
+
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/pml/pml.h"
 
@@ -102,8 +104,8 @@ static void ids_from(uint32_t id)
     for (int i = 0; i < EACH; i++) {
         table->lowest_free = (int) id + i;
         FP(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
-        fp_check(id + (uint32_t) i == comms[i]->c_contextid, __FILE__, __LINE__, "id is %u and not %u",
-                 comms[i]->c_contextid, id + (uint32_t) i);
+        fp_check(id + (uint32_t) i == fastpath_comm_cid(comms[i]), __FILE__, __LINE__, "id is %u and not %u",
+                 fastpath_comm_cid(comms[i]), id + (uint32_t) i);
     }
     for (int i = EACH - 1; i >= 0; i--) {
         traffic(comms[i]);
@@ -122,7 +124,7 @@ static void last_id(void)
 
     table->lowest_free = (int) mca_pml.pml_max_contextid - 1;
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &last));
-    CHECK(mca_pml.pml_max_contextid - 1 == last->c_contextid);
+    CHECK(mca_pml.pml_max_contextid - 1 == fastpath_comm_cid(last));
     traffic(last);
     FP(MPI_Comm_free(&last));
     table->lowest_free = small.lowest_free;

@@ -9,6 +9,8 @@
 
 #include "ompi_config.h"
 
+#include "fastpath_ompi_compat.h"
+
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/pml/pml.h"
 
@@ -136,10 +138,10 @@ static void lost_messages(void)
         has(text, "    early: tag 42 sequence 3, 28 bytes with its header\n");
         has(text, "process: 2 orphans, 0 refused, 0 late, unexpected messages take 0 bytes, at most ");
         snprintf(line, sizeof(line), "  orphan: message communicator %u source 1 tag 43 sequence 1, 29 bytes",
-                 (unsigned) unknown->c_contextid);
+                 (unsigned) fastpath_comm_cid(unknown));
         has(text, line);
         snprintf(line, sizeof(line), "  orphan: message communicator %u source 1 tag 44 sequence 2, ",
-                 (unsigned) unknown->c_contextid);
+                 (unsigned) fastpath_comm_cid(unknown));
         has(text, line);
         dump(unknown, text, sizeof(text)); /* says what it can */
         has(text, "process: 2 orphans");

@@ -47,7 +47,7 @@ static bool keep_comm(mca_pml_fastpath_send_request_t *req)
     if (!req->req_bare) {
         return true;
     }
-    comm = mca_pml_fastpath_known_comm(req->req_hdr.hdr_ctx);
+    comm = mca_pml_fastpath_known_comm(req->req_ctx);
     if (NULL == comm || mca_pml_fastpath_comm(comm)->incarnation != req->req_incarnation) {
         return false;
     }
@@ -71,17 +71,26 @@ static bool cancel_begin(mca_pml_fastpath_send_request_t *req)
 int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) request;
+    const mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_pml_fastpath_cancel_hdr_t hdr = {.hdr_sequence = req->req_sequence,
                                          .hdr_src_req = (uint64_t) (uintptr_t) req,
                                          .hdr_name = opal_proc_local_get()->proc_name};
+    char packet[sizeof(mca_pml_fastpath_named_hdr_t) + sizeof(hdr)] __attribute__((aligned(8)));
+    uint8_t type = MCA_PML_FASTPATH_HDR_CANCEL;
+    char *to;
 
     (void) complete;
     if (OMPI_REQUEST_ACTIVE != request->req_state || !cancel_begin(req)) {
         return OMPI_SUCCESS;
     }
     await_answer(req);
-    mca_pml_fastpath_send_request_hdr(req, &hdr.hdr_match, MCA_PML_FASTPATH_HDR_CANCEL, 0);
-    mca_pml_fastpath_control_send_last(req->req_peer, &hdr, sizeof(hdr));
+    mca_pml_fastpath_send_request_hdr(req, &hdr.hdr_match, type, 0);
+    if (!req->req_bare) { /* one that left at once knows */
+        mca_pml_fastpath_named_look(&hdr.hdr_match, base->req_comm, base->req_peer);
+    }
+    to = mca_pml_fastpath_named_put(base->req_comm, &hdr.hdr_match, packet, &type);
+    memcpy(to, &hdr, sizeof(hdr));
+    mca_pml_fastpath_control_send_last(req->req_peer, packet, (size_t) (to - packet) + sizeof(hdr));
     return OMPI_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_named.h"
 
 static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
 {
@@ -119,7 +120,11 @@ int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, const ompi_com
         mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    pml_comm->ctx = fastpath_comm_cid(comm);
+    pml_comm->ctx =
+        fastpath_comm_has_name(comm) ? mca_pml_fastpath_named_begin(comm) : fastpath_comm_cid(comm);
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_ctx_is_known(pml_comm->ctx))) {
+        return OMPI_ERR_OUT_OF_RESOURCE; /* the destructor sees to the rest */
+    }
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     pml_comm->incarnation = ++mca_pml_fastpath.incarnations;
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
@@ -138,6 +143,7 @@ mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_
     OBJ_CONSTRUCT(&member->early, opal_list_t);
     OBJ_CONSTRUCT(&member->withdrawn, opal_list_t);
     member->expected = 1;
+    member->ctx = mca_pml_fastpath_comm_is_named(pml_comm) ? MCA_PML_FASTPATH_CTX_UNKNOWN : pml_comm->ctx;
     /* two threads may come here for the same rank, one of them with the communicator locked */
     opal_atomic_wmb();
     if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((opal_atomic_intptr_t *) &pml_comm->members[rank], &none,

@@ -34,6 +34,8 @@ typedef struct {
     opal_atomic_int32_t
         sent;              /**< sequence number of the last message sent to it; headers carry 16 bits of it */
     uint32_t expected;     /**< sequence number of the next message from it */
+    volatile uint32_t ctx; /**< the communicator's number there, pml_fastpath_named.h */
+    bool told;             /**< it knows the communicator's number here */
     opal_list_t early;     /**< mca_pml_fastpath_parked_t before their turn, by sequence number */
     opal_list_t withdrawn; /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */
 } mca_pml_fastpath_member_t;
@@ -43,7 +45,7 @@ typedef struct {
     opal_object_t super;
     opal_mutex_t lock; /**< protects the matcher and the receiving side of the members */
     mca_pml_fastpath_matcher_t matcher;
-    uint32_t ctx;                        /**< the communicator's id, as in headers */
+    uint32_t ctx;                        /**< the communicator's number here, as in headers */
     uint32_t incarnation;                /**< tells it from others that have, or had, the same id */
     int size;                            /**< members */
     mca_pml_fastpath_member_t **members; /**< by rank; NULL until first used */
@@ -61,6 +63,12 @@ static inline mca_pml_fastpath_comm_t *mca_pml_fastpath_comm(const ompi_communic
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */
 int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, const ompi_communicator_t *comm);
+
+/** @return whether each member has a number of its own for the communicator, pml_fastpath_named.h */
+static inline bool mca_pml_fastpath_comm_is_named(const mca_pml_fastpath_comm_t *pml_comm)
+{
+    return mca_pml_fastpath_ctx_is_own(pml_comm->ctx);
+}
 
 /**
  * A communicator that nobody can receive on any more: give their senders back

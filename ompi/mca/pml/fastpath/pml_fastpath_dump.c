@@ -109,7 +109,7 @@ int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose)
     if (NULL != pml_comm) {
         OPAL_THREAD_LOCK(&pml_comm->lock);
         opal_output(0, "communicator %s [%p] id %u rank %d: %zu posted, %zu unexpected", comm->c_name,
-                    (void *) comm, fastpath_comm_cid(comm), comm->c_my_rank, pml_comm->matcher.posted,
+                    (void *) comm, pml_comm->ctx, comm->c_my_rank, pml_comm->matcher.posted,
                     pml_comm->matcher.unexpected);
         mca_pml_fastpath_match_each_posted(&pml_comm->matcher, dump_posted, NULL);
         mca_pml_fastpath_match_each_unexpected(&pml_comm->matcher, dump_unexpected, NULL);

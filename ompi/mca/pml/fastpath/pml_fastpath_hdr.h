@@ -16,12 +16,13 @@
 
 #include <stdint.h>
 
+#include "fastpath_ompi_compat.h"
 #include "opal/util/proc.h"
 
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 1u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 2u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
@@ -39,6 +40,9 @@ enum {
     MCA_PML_FASTPATH_HDR_CANCELLED = 10, /**< receiver to sender: whether it was taken back */
     MCA_PML_FASTPATH_HDR_CREDIT = 11,    /**< receiver to sender: so many bytes have been consumed */
     MCA_PML_FASTPATH_HDR_LEAVE = 12, /**< to a process of another job: we end, and our connections with us */
+    MCA_PML_FASTPATH_HDR_NAMED =
+        13, /**< a message whose communicator may have another number at its receiver */
+    MCA_PML_FASTPATH_HDR_KNOWN = 14, /**< receiver to sender: that number */
     MCA_PML_FASTPATH_HDR_MAX
 };
 
@@ -57,6 +61,25 @@ enum {
 };
 
 /**
+ * Numbers of communicators in headers. Those that all members have agreed on are below the first; those
+ * that each process has given itself (pml_fastpath_named.h) are above.
+ */
+#define MCA_PML_FASTPATH_CTX_OWN     UINT32_C(0x80000000)
+#define MCA_PML_FASTPATH_CTX_UNKNOWN UINT32_MAX
+
+/** @return whether a communicator's number is one that a process has given itself */
+static inline bool mca_pml_fastpath_ctx_is_own(uint32_t ctx)
+{
+    return FASTPATH_HAVE_NAMED_COMMS && 0 != (MCA_PML_FASTPATH_CTX_OWN & ctx);
+}
+
+/** @return whether we know a communicator's number at some other process */
+static inline bool mca_pml_fastpath_ctx_is_known(uint32_t ctx)
+{
+    return !FASTPATH_HAVE_NAMED_COMMS || MCA_PML_FASTPATH_CTX_UNKNOWN != ctx;
+}
+
+/**
  * Matching information, at the front of MATCH, RNDV and RGET. 16 bytes: with the
  * 8 that btl/fastsm puts before it, 40 bytes of user data fit into a cache line.
  */
@@ -64,7 +87,7 @@ typedef struct {
     uint8_t hdr_type;  /**< MCA_PML_FASTPATH_HDR_* */
     uint8_t hdr_flags; /**< MCA_PML_FASTPATH_HDR_FLAG_* */
     uint16_t hdr_seq;  /**< number of the message within (communicator, sender) */
-    uint32_t hdr_ctx;  /**< communicator, by its index at the receiver */
+    uint32_t hdr_ctx;  /**< communicator, by its number at the receiver */
     int32_t hdr_src;   /**< sender's rank in the communicator */
     int32_t hdr_tag;   /**< MPI tag; negative ones are Open MPI's own traffic */
 } mca_pml_fastpath_match_hdr_t;
@@ -149,6 +172,26 @@ typedef struct {
     opal_process_name_t hdr_name; /**< who leaves */
 } mca_pml_fastpath_leave_hdr_t;
 
+/** NAMED: followed by a MATCH, RNDV or CANCEL, whose hdr_ctx says nothing. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint16_t hdr_padding;
+    uint32_t hdr_ctx;              /**< the communicator's number at the sender */
+    fastpath_comm_name_t hdr_name; /**< the communicator, for all members */
+} mca_pml_fastpath_named_hdr_t;
+_Static_assert(24 == sizeof(mca_pml_fastpath_named_hdr_t), "what follows has to be aligned");
+
+/** KNOWN. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[2];
+    int32_t hdr_src;        /**< the sender's rank in the communicator */
+    uint32_t hdr_ctx;       /**< the communicator's number at the sender */
+    uint32_t hdr_their_ctx; /**< and at the receiver */
+} mca_pml_fastpath_known_hdr_t;
+
 /** PUT_DONE, GET_DONE and CANCELLED. */
 typedef struct {
     uint8_t hdr_type;
@@ -170,6 +213,8 @@ typedef union {
     mca_pml_fastpath_cancel_hdr_t hdr_cancel;
     mca_pml_fastpath_credit_hdr_t hdr_credit;
     mca_pml_fastpath_leave_hdr_t hdr_leave;
+    mca_pml_fastpath_named_hdr_t hdr_named;
+    mca_pml_fastpath_known_hdr_t hdr_known;
 } mca_pml_fastpath_hdr_t;
 
 #endif /* MCA_PML_FASTPATH_HDR_H */

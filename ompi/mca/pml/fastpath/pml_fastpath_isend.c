@@ -38,21 +38,24 @@ static __opal_attribute_noinline__ int send_convertor(mca_pml_fastpath_peer_t *p
  * hdr   filled in here
  * sent  bytes of the message
  */
-static inline int send_immediate(mca_pml_fastpath_peer_t *peer, const void *buf, size_t count,
+static inline int send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
                                  ompi_datatype_t *datatype, int tag, uint32_t sequence,
                                  ompi_communicator_t *comm, mca_pml_fastpath_match_hdr_t *hdr, size_t *sent)
 {
+    mca_pml_fastpath_peer_t *peer = member->peer;
+    const uint32_t ctx = member->ctx;
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&peer->endpoint->btl_eager);
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
     int rc;
 
     *sent = size;
-    if (OPAL_UNLIKELY(0 != peer->queued || size > mca_pml_fastpath_eager_limit(bml_btl)
+    if (OPAL_UNLIKELY(0 != peer->queued || !mca_pml_fastpath_ctx_is_known(ctx)
+                      || size > mca_pml_fastpath_eager_limit(bml_btl)
                       || !mca_pml_fastpath_credit_take(peer, cost))) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    mca_pml_fastpath_match_hdr_init(hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, tag, (uint16_t) sequence);
+    mca_pml_fastpath_match_hdr_init(hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, ctx, tag, (uint16_t) sequence);
     if (OPAL_LIKELY(NULL != peer->ext && mca_pml_fastpath.use_immediate
                     && fastpath_is_plain(datatype, count))) {
         rc = mca_pml_fastpath_bml_sendi_plain(peer->ext, bml_btl, hdr,
@@ -129,14 +132,14 @@ static int isend_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     sequence = mca_pml_fastpath_next_sequence(member);
-    if (OPAL_LIKELY(OMPI_SUCCESS
-                    == send_immediate(member->peer, buf, count, datatype, tag, sequence, comm, &req->req_hdr,
-                                      &size))) {
+    if (OPAL_LIKELY(
+            OMPI_SUCCESS
+            == send_immediate(member, buf, count, datatype, tag, sequence, comm, &req->req_hdr, &size))) {
         mca_pml_fastpath_send_request_sent(req, member->peer, comm, sequence, size);
     } else {
         mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm,
                                            false);
-        mca_pml_fastpath_send_request_start(req, sequence);
+        mca_pml_fastpath_send_request_start(req, member->ctx, sequence);
     }
     *request = &req->req_send.req_base.req_ompi;
     return OMPI_SUCCESS;
@@ -157,7 +160,7 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
     }
     rc = send_request(member, buf, count, datatype, dst, tag, mode, comm, &req);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_send_request_start(req, mca_pml_fastpath_next_sequence(member));
+        mca_pml_fastpath_send_request_start(req, member->ctx, mca_pml_fastpath_next_sequence(member));
         *request = &req->req_send.req_base.req_ompi;
     }
     return rc;
@@ -178,9 +181,8 @@ int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *dataty
     }
     if (OPAL_LIKELY(immediate_mode(mode))) {
         sequence = mca_pml_fastpath_next_sequence(member);
-        if (OPAL_LIKELY(
-                OMPI_SUCCESS
-                == send_immediate(member->peer, buf, count, datatype, tag, sequence, comm, &hdr, &size))) {
+        if (OPAL_LIKELY(OMPI_SUCCESS
+                        == send_immediate(member, buf, count, datatype, tag, sequence, comm, &hdr, &size))) {
             return OMPI_SUCCESS;
         }
         rc = send_request(member, buf, count, datatype, dst, tag, mode, comm, &req);
@@ -195,7 +197,7 @@ int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *dataty
         }
         sequence = mca_pml_fastpath_next_sequence(member);
     }
-    mca_pml_fastpath_send_request_start(req, sequence);
+    mca_pml_fastpath_send_request_start(req, member->ctx, sequence);
     ompi_request_wait_completion(&req->req_send.req_base.req_ompi);
     rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
     mca_pml_fastpath_send_request_drop(req);

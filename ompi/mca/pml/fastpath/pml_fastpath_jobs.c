@@ -110,6 +110,40 @@ int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs)
     return rc;
 }
 
+/* They have no endpoint when nobody has added them. */
+static size_t strangers(ompi_communicator_t *comm, int size, ompi_proc_t **procs)
+{
+    const opal_jobid_t own = opal_proc_local_get()->proc_name.jobid;
+    size_t count = 0;
+
+    for (int rank = 0; rank < size; ++rank) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
+
+        if (NULL != proc && own != proc->super.proc_name.jobid
+            && NULL == proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_BML]) {
+            procs[count++] = proc;
+        }
+    }
+    return count;
+}
+
+int mca_pml_fastpath_jobs_meet(ompi_communicator_t *comm)
+{
+    int size = ompi_comm_remote_size(comm), rc;
+    ompi_proc_t **procs;
+
+    if (0 == size) {
+        return OMPI_SUCCESS; /* jobs are connected by intercommunicators */
+    }
+    procs = malloc((size_t) size * sizeof(*procs));
+    if (NULL == procs) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = mca_pml_fastpath_add_procs(procs, strangers(comm, size, procs));
+    free(procs);
+    return rc;
+}
+
 uint32_t mca_pml_fastpath_jobs_refused(void)
 {
     mca_btl_base_selected_module_t *selected;

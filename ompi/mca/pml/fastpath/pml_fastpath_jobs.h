@@ -25,6 +25,13 @@ int mca_pml_fastpath_jobs_publish(void);
  */
 int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs);
 
+/**
+ * Add the processes of other jobs that a new communicator connects us with. Open MPI 4.1 does so itself; 5.0 and
+ * 6.0 hand an empty list to add_procs, and somebody who only receives would never know who sends.
+ * @return as add_procs
+ */
+int mca_pml_fastpath_jobs_meet(ompi_communicator_t *comm);
+
 /** @return how many processes btl/fastsm could not serve although they count on it; it has said why */
 uint32_t mca_pml_fastpath_jobs_refused(void);
 

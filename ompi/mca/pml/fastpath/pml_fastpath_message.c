@@ -182,7 +182,14 @@ void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message)
 mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
                                                  const mca_btl_base_segment_t *segments, size_t num_segments)
 {
-    mca_pml_fastpath_arrival_t whole = {.segments = segments, .num_segments = num_segments};
+    return mca_pml_fastpath_park_behind(btl, segments, num_segments, 0);
+}
+
+mca_pml_fastpath_parked_t *mca_pml_fastpath_park_behind(mca_btl_base_module_t *btl,
+                                                        const mca_btl_base_segment_t *segments,
+                                                        size_t num_segments, size_t skip)
+{
+    mca_pml_fastpath_arrival_t whole = {.segments = segments, .num_segments = num_segments, .skip = skip};
     size_t size = mca_pml_fastpath_arrival_payload(&whole);
     mca_pml_fastpath_parked_t *parked = malloc(sizeof(*parked) + size);
 

@@ -145,6 +145,10 @@ void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message);
 /** Keep the bytes of what arrived; to be released with mca_pml_fastpath_parked_free(). */
 mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
                                                  const mca_btl_base_segment_t *segments, size_t num_segments);
+/** The same without the first bytes, so many. */
+mca_pml_fastpath_parked_t *mca_pml_fastpath_park_behind(mca_btl_base_module_t *btl,
+                                                        const mca_btl_base_segment_t *segments,
+                                                        size_t num_segments, size_t skip);
 void mca_pml_fastpath_parked_free(mca_pml_fastpath_parked_t *parked);
 
 END_C_DECLS

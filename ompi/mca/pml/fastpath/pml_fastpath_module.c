@@ -15,6 +15,7 @@
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_named.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
@@ -44,6 +45,7 @@ mca_pml_fastpath_t mca_pml_fastpath = {
             .pml_dump = mca_pml_fastpath_dump,
             .pml_max_contextid = INT32_MAX, /* ids are below it: 32 bits in headers, int in Open MPI */
             .pml_max_tag = INT_MAX,
+            FASTPATH_PML_MODULE_SINCE_5_0 /* no comma */
         },
 };
 
@@ -74,6 +76,7 @@ int mca_pml_fastpath_enable(bool enable)
     OBJ_CONSTRUCT(&pml->formers, opal_hash_table_t);
     OBJ_CONSTRUCT(&pml->retries, opal_list_t);
     mca_pml_fastpath_messages_init();
+    mca_pml_fastpath_named_init();
     OBJ_CONSTRUCT(&pml->rdmas, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->ranges, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->packets, opal_free_list_t);
@@ -122,6 +125,7 @@ void mca_pml_fastpath_close(void)
     OBJ_DESTRUCT(&pml->packets);
     OBJ_DESTRUCT(&pml->ranges);
     OBJ_DESTRUCT(&pml->rdmas);
+    mca_pml_fastpath_named_fini();
     mca_pml_fastpath_messages_fini();
     OBJ_DESTRUCT(&pml->retries);
     mca_pml_fastpath_former_fini();
@@ -232,9 +236,13 @@ int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs)
 
 int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
 {
-    mca_pml_fastpath_comm_t *pml_comm = OBJ_NEW(mca_pml_fastpath_comm_t);
-    int rc;
+    mca_pml_fastpath_comm_t *pml_comm;
+    int rc = mca_pml_fastpath_jobs_meet(comm);
 
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    pml_comm = OBJ_NEW(mca_pml_fastpath_comm_t);
     if (NULL == pml_comm) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -245,7 +253,11 @@ int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
     }
     opal_atomic_wmb();
     comm->c_pml_comm = (struct mca_pml_comm_t *) pml_comm;
-    mca_pml_fastpath_orphans_adopt(comm);
+    if (mca_pml_fastpath_comm_is_named(pml_comm)) {
+        mca_pml_fastpath_named_adopt(comm);
+    } else {
+        mca_pml_fastpath_orphans_adopt(comm);
+    }
     return OMPI_SUCCESS;
 }
 
@@ -255,6 +267,9 @@ int mca_pml_fastpath_del_comm(ompi_communicator_t *comm)
 
     if (NULL != pml_comm) {
         mca_pml_fastpath_former_remember(pml_comm, comm);
+        if (mca_pml_fastpath_comm_is_named(pml_comm)) {
+            mca_pml_fastpath_named_end(pml_comm->ctx);
+        }
         comm->c_pml_comm = NULL;
         mca_pml_fastpath_comm_abandon(pml_comm, comm);
         OBJ_RELEASE(pml_comm);

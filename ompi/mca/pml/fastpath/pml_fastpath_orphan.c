@@ -108,7 +108,7 @@ ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl,
 
 void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm)
 {
-    uint32_t ctx = fastpath_comm_cid(comm);
+    uint32_t ctx = mca_pml_fastpath_comm(comm)->ctx;
     mca_pml_fastpath_parked_t *parked, *next;
     opal_list_t adopted;
 

@@ -21,6 +21,7 @@
 #define MCA_PML_FASTPATH_ORPHAN_H
 
 #include "pml_fastpath_comm.h"
+#include "pml_fastpath_named.h"
 
 BEGIN_C_DECLS
 
@@ -43,8 +44,12 @@ void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm);
  */
 static inline ompi_communicator_t *mca_pml_fastpath_known_comm(uint32_t ctx)
 {
-    ompi_communicator_t *comm = ompi_comm_lookup(ctx);
+    ompi_communicator_t *comm;
 
+    if (OPAL_UNLIKELY(mca_pml_fastpath_ctx_is_own(ctx))) {
+        return mca_pml_fastpath_named_comm(ctx);
+    }
+    comm = ompi_comm_lookup(ctx);
     return NULL == comm || NULL == comm->c_pml_comm || mca_pml_fastpath_comm(comm)->ctx != ctx ? NULL : comm;
 }
 

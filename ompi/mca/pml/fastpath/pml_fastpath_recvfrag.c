@@ -291,6 +291,20 @@ static inline void recv_leave(mca_btl_base_module_t *btl, const mca_btl_base_seg
     mca_pml_fastpath_link_left(segments->seg_addr.pval);
 }
 
+static inline void recv_named(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                              size_t num_segments)
+{
+    mca_pml_fastpath_named_arrived(btl, segments, num_segments);
+}
+
+static inline void recv_known(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                              size_t num_segments)
+{
+    (void) btl;
+    (void) num_segments;
+    mca_pml_fastpath_known_arrived(segments->seg_addr.pval);
+}
+
 FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
 FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
 FASTPATH_BTL_RECV_CALLBACK(callback_ack, recv_ack)
@@ -302,6 +316,8 @@ FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel)
 FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancelled)
 FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit)
 FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_leave)
+FASTPATH_BTL_RECV_CALLBACK(callback_named, recv_named)
+FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known)
 
 int mca_pml_fastpath_recvfrag_register(void)
 {
@@ -318,6 +334,8 @@ int mca_pml_fastpath_recvfrag_register(void)
         [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_cancelled,
         [MCA_PML_FASTPATH_HDR_CREDIT] = callback_credit,
         [MCA_PML_FASTPATH_HDR_LEAVE] = callback_leave,
+        [MCA_PML_FASTPATH_HDR_NAMED] = callback_named,
+        [MCA_PML_FASTPATH_HDR_KNOWN] = callback_known,
     };
 
     for (int type = MCA_PML_FASTPATH_HDR_MATCH; type < MCA_PML_FASTPATH_HDR_MAX; ++type) {

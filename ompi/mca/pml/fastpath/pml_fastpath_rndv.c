@@ -12,6 +12,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_named.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -43,6 +44,7 @@ static void rndv_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endp
 static size_t rndv_share(const mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl)
 {
     size_t limit = bml_btl->btl->btl_eager_limit;
+    size_t hdr_size = mca_pml_fastpath_named_size(&req->req_hdr) + sizeof(mca_pml_fastpath_rndv_hdr_t);
 
     if (NULL != req->req_base && req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)
         && mca_pml_fastpath_put_is_free(req->req_peer)) {
@@ -52,7 +54,7 @@ static size_t rndv_share(const mca_pml_fastpath_send_request_t *req, const mca_b
     if (limit > bml_btl->btl->btl_rndv_eager_limit) {
         limit = bml_btl->btl->btl_rndv_eager_limit;
     }
-    limit = limit > sizeof(mca_pml_fastpath_rndv_hdr_t) ? limit - sizeof(mca_pml_fastpath_rndv_hdr_t) : 0;
+    limit = limit > hdr_size ? limit - hdr_size : 0;
     return req->req_send.req_bytes_packed < limit ? req->req_send.req_bytes_packed : limit;
 }
 
@@ -64,24 +66,26 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rndv_hdr_t *hdr;
+    uint8_t type = MCA_PML_FASTPATH_HDR_RNDV;
+    size_t hdr_size = mca_pml_fastpath_named_size(&req->req_hdr) + sizeof(*hdr);
 
     if (0 == size) {
-        descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*hdr), des_flags);
+        descriptor = mca_pml_fastpath_bml_alloc(bml_btl, hdr_size, des_flags);
     } else {
-        descriptor =
-            mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, sizeof(*hdr), &size, des_flags);
+        descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, hdr_size, &size, des_flags);
     }
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    hdr = descriptor->des_segments->seg_addr.pval;
+    hdr = mca_pml_fastpath_named_put(base->req_comm, &req->req_hdr, descriptor->des_segments->seg_addr.pval,
+                                     &type);
     mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_match, MCA_PML_FASTPATH_HDR_RNDV,
                                       flags | (NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0));
     hdr->hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_src_req = (uint64_t) (uintptr_t) req;
     descriptor->des_cbfunc = rndv_completion;
     descriptor->des_cbdata = req;
-    return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_RNDV);
+    return mca_pml_fastpath_bml_send(bml_btl, descriptor, type);
 }
 
 /* From now on the receiver's answer is awaited, which may come before the send returns. */
@@ -137,7 +141,8 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
     if (0 < req->req_send.req_bytes_packed
         && !opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
         opal_convertor_get_current_pointer(&req->req_send.req_base.req_convertor, &req->req_base);
-        if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)) {
+        if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)
+            && 0 == mca_pml_fastpath_named_size(&req->req_hdr)) {
             rc = mca_pml_fastpath_get_offer(req);
         }
     }

@@ -8,6 +8,7 @@
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_named.h"
 #include "pml_fastpath_sendreq.h"
 
 static int send_request_free(ompi_request_t **request)
@@ -117,7 +118,10 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
         mca_bml_base_btl_t *bml_btl =
             mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0);
 
-        if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl) || !eager_pay(req)) {
+        /* as long as it would be with the communicator's name in front */
+        if (req->req_send.req_bytes_packed
+                > mca_pml_fastpath_eager_limit(bml_btl) - sizeof(mca_pml_fastpath_named_hdr_t)
+            || !eager_pay(req)) {
             return bsend_copy(req);
         }
     }
@@ -170,17 +174,19 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
 static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size)
 {
     const mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
+    uint8_t type = MCA_PML_FASTPATH_HDR_MATCH;
     mca_btl_base_descriptor_t *descriptor;
     bool later = false;
     char *to;
     int rc;
 
-    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*hdr) + size,
+    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, mca_pml_fastpath_named_size(hdr) + sizeof(*hdr) + size,
                                             MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    to = descriptor->des_segments->seg_addr.pval;
+    to = mca_pml_fastpath_named_put(req->req_send.req_base.req_comm, hdr,
+                                    descriptor->des_segments->seg_addr.pval, &type);
     memcpy(to, hdr, sizeof(*hdr));
     if (0 < size) {
         struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (to + sizeof(*hdr)), .iov_len = size};
@@ -191,12 +197,12 @@ static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
         descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
         descriptor->des_cbdata = NULL;
-        return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH);
+        return mca_pml_fastpath_bml_send(bml_btl, descriptor, type);
     }
     descriptor->des_cbfunc = eager_completion;
     descriptor->des_cbdata = req;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    rc = mca_pml_fastpath_bml_send_or_later(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH, &later);
+    rc = mca_pml_fastpath_bml_send_or_later(bml_btl, descriptor, type, &later);
     if (!later) {
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
     }
@@ -208,6 +214,9 @@ static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
     mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
     size_t size = req->req_send.req_bytes_packed;
 
+    if (OPAL_UNLIKELY(0 != mca_pml_fastpath_named_size(hdr))) {
+        return eager_copy(req, bml_btl, size);
+    }
     if (NULL != bml_btl->btl->btl_sendi) {
         if (OPAL_LIKELY(
                 OMPI_SUCCESS
@@ -234,8 +243,12 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_eager);
 
     convertor_rewind(req);
+    mca_pml_fastpath_named_look(&req->req_hdr, req->req_send.req_base.req_comm,
+                                req->req_send.req_base.req_peer);
     if (MCA_PML_BASE_SEND_SYNCHRONOUS != req->req_send.req_send_mode
-        && req->req_send.req_bytes_packed <= mca_pml_fastpath_eager_limit(bml_btl) && eager_pay(req)) {
+        && req->req_send.req_bytes_packed + mca_pml_fastpath_named_size(&req->req_hdr)
+               <= mca_pml_fastpath_eager_limit(bml_btl)
+        && eager_pay(req)) {
         return start_eager(req, bml_btl);
     }
     return mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
@@ -284,7 +297,8 @@ static inline void start_accepted(mca_pml_fastpath_send_request_t *req)
     base->req_ompi.req_complete = REQUEST_COMPLETED;
 }
 
-void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t sequence)
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t ctx,
+                                         uint32_t sequence)
 {
     req->req_send.req_base.req_pml_complete = false;
     req->req_send.req_base.req_ompi.req_complete = REQUEST_PENDING;
@@ -293,7 +307,7 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
     req->req_send.req_base.req_sequence = sequence;
     req->req_sequence = sequence;
     mca_pml_fastpath_match_hdr_init(&req->req_hdr, MCA_PML_FASTPATH_HDR_MATCH, 0,
-                                    req->req_send.req_base.req_comm, req->req_send.req_base.req_tag,
+                                    req->req_send.req_base.req_comm, ctx, req->req_send.req_base.req_tag,
                                     (uint16_t) sequence);
     req->req_todo = 1;
     req->req_frags = 0;

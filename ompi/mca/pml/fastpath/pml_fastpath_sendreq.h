@@ -34,8 +34,9 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_range_t);
 typedef struct {
     mca_pml_base_send_request_t req_send;
     mca_pml_fastpath_match_hdr_t req_hdr; /**< of the message, complete from the start on */
-    bool req_bare; /**< left at once: no reference, convertor or argument of the send's is in here */
-    uint32_t req_incarnation;           /**< of the communicator, if bare */
+    bool req_bare;    /**< left at once: no reference, convertor or argument of the send's is in here */
+    uint32_t req_ctx; /**< the communicator's number here, if bare */
+    uint32_t req_incarnation;           /**< and its incarnation */
     mca_pml_fastpath_peer_t *req_peer;  /**< the receiver; the communicator holds the reference */
     mca_pml_fastpath_retry_t req_retry; /**< while a BTL refuses it */
     opal_atomic_int32_t req_holds;      /**< who still needs it: its user, and we while it is active */
@@ -102,15 +103,15 @@ static inline uint32_t mca_pml_fastpath_next_sequence(mca_pml_fastpath_member_t 
     return (uint32_t) OPAL_THREAD_ADD_FETCH32(&member->sent, 1);
 }
 
-/** Fill in the matching header of a message. */
+/** Fill in the matching header of a message. ctx is the communicator's number at the receiver. */
 static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type,
-                                                   uint8_t flags, const ompi_communicator_t *comm, int tag,
-                                                   uint16_t seq)
+                                                   uint8_t flags, const ompi_communicator_t *comm,
+                                                   uint32_t ctx, int tag, uint16_t seq)
 {
     hdr->hdr_type = type;
     hdr->hdr_flags = flags;
     hdr->hdr_seq = seq;
-    hdr->hdr_ctx = fastpath_comm_cid(comm);
+    hdr->hdr_ctx = ctx;
     hdr->hdr_src = comm->c_my_rank;
     hdr->hdr_tag = tag;
 }
@@ -176,6 +177,7 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
     mca_pml_fastpath_send_request_status(req);
     req->req_peer = peer;
     req->req_bare = true;
+    req->req_ctx = mca_pml_fastpath_comm(comm)->ctx;
     req->req_incarnation = mca_pml_fastpath_comm(comm)->incarnation;
     req->req_holds = 1;
     req->req_sequence = sequence;
@@ -198,9 +200,11 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
  * retried from progress; an error of the BTL's ends the job, because the receiver
  * would wait for this sequence number for ever.
  *
+ * @param ctx       the communicator's number at the receiver
  * @param sequence  the message's sequence number
  */
-void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t sequence);
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t ctx,
+                                         uint32_t sequence);
 
 /**
  * Send the first part of a message whose receive has to be known before the rest.

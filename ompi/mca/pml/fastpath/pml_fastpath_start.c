@@ -61,7 +61,7 @@ static int start_send(ompi_request_t **request)
     if (OMPI_SUCCESS == rc) {
         mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(base->req_comm, base->req_peer);
 
-        mca_pml_fastpath_send_request_start(req, mca_pml_fastpath_next_sequence(member));
+        mca_pml_fastpath_send_request_start(req, member->ctx, mca_pml_fastpath_next_sequence(member));
     }
     return rc;
 }

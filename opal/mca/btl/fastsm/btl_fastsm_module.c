@@ -96,6 +96,10 @@ static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
             continue; /* btl/self's business */
         }
         if (procs[i]->proc_name.jobid != me->proc_name.jobid) {
+            if (!FASTPATH_JOBS_ARE_ADDED && !component->confirmed) {
+                continue; /* whoever only receives would not know us; pml/fastpath sees to that, others do not
+                           */
+            }
             /* Open MPI's word on who is local is wrong between jobs */
             rc = mca_btl_fastsm_late_connect(procs[i], &endpoints[i]);
         } else if (OPAL_PROC_ON_LOCAL_NODE(procs[i]->proc_flags)) {
