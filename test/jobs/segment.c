@@ -59,7 +59,7 @@ static void print_pages(const char *when)
     fflush(stdout);
 }
 
-/* Kilobytes that all mappings of segments, ours or btl/vader's, are for this process. */
+/* Kilobytes that all mappings of segments, ours or stock Open MPI's, are for this process. */
 static void print_pss(void)
 {
     FILE *file = fopen("/proc/self/smaps", "r");
@@ -71,7 +71,8 @@ static void print_pss(void)
         unsigned long begin, end;
 
         if (2 == sscanf(line, "%lx-%lx ", &begin, &end)) {
-            ours = NULL != strstr(line, "memfd:fastsm") || NULL != strstr(line, "vader_segment");
+            ours = NULL != strstr(line, "memfd:fastsm") || NULL != strstr(line, "vader_segment")
+                   || NULL != strstr(line, "/sm_segment");
         } else if (ours && 1 == sscanf(line, "Pss: %ld", &kib)) {
             total += kib;
         }
