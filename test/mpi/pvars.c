@@ -43,6 +43,22 @@ static unsigned long read_value(const char *name, int class, MPI_Comm comm, int 
     return MPI_UNSIGNED_LONG == type ? values[src] : ((unsigned *) values)[src];
 }
 
+/* Can a handle be had for a communicator? Open MPI 6.0.0rc2 takes the address of one for the communicator
+ * itself (ompit_obj_invalid()) and refuses all. */
+static bool binds(void)
+{
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_T_pvar_handle handle;
+    int index, count, rc;
+
+    FP(MPI_T_pvar_get_index("pml_fastpath_credit", MPI_T_PVAR_CLASS_LEVEL, &index));
+    rc = MPI_T_pvar_handle_alloc(session, index, &comm, &handle, &count);
+    if (MPI_SUCCESS == rc) {
+        FP(MPI_T_pvar_handle_free(session, &handle));
+    }
+    return MPI_T_ERR_INVALID_HANDLE != rc;
+}
+
 static unsigned long value_of(const char *name, MPI_Comm comm, int src)
 {
     return read_value(name, MPI_T_PVAR_CLASS_SIZE, comm, src);
@@ -143,6 +159,9 @@ int main(int argc, char **argv)
     fp_init(&argc, &argv, 2);
     FP(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
     FP(MPI_T_pvar_session_create(&session));
+    if (!binds()) {
+        fp_skip("this Open MPI takes no communicator for a variable that has a value for each (6.0.0rc2)");
+    }
     if (0 == fp_rank) {
         unsigned long credit = credit_with(1);
 
