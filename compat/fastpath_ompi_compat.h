@@ -21,6 +21,7 @@
 #include "ompi/proc/proc.h"
 #if 5 <= OMPI_MAJOR_VERSION
 #    include "ompi/runtime/ompi_rte.h"
+#    include "opal/mca/accelerator/base/base.h"
 #else
 #    include "ompi/mca/rte/rte.h"
 #endif
@@ -83,6 +84,18 @@ static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
 #endif
 }
 
+/** @return whether this Open MPI knows accelerators, whose memory only convertors can read and write */
+static inline bool fastpath_have_accelerator(void)
+{
+#if 5 <= OMPI_MAJOR_VERSION
+    return 'n' != opal_accelerator_base_selected_component.base_version.mca_component_name[0]; /* null */
+#elif OPAL_CUDA_SUPPORT
+    return true;
+#else
+    return false;
+#endif
+}
+
 /**
  * May `count` elements be moved with memcpy, because they are one piece of this process's memory?
  *
@@ -91,13 +104,8 @@ static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
  */
 static inline bool fastpath_is_plain(const ompi_datatype_t *datatype, size_t count)
 {
-#if OPAL_CUDA_SUPPORT
-    (void) datatype;
-    (void) count;
-    return false;
-#else
-    return opal_datatype_is_contiguous_memory_layout(&datatype->super, 1 == count ? 1 : 2);
-#endif
+    return !fastpath_have_accelerator()
+           && opal_datatype_is_contiguous_memory_layout(&datatype->super, 1 == count ? 1 : 2);
 }
 
 #endif /* FASTPATH_OMPI_COMPAT_H */

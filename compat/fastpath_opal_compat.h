@@ -53,7 +53,8 @@
         FASTPATH_STRINGIFY(OPAL_MAJOR_VERSION) "." FASTPATH_STRINGIFY(OPAL_MINOR_VERSION)
 #endif
 
-/* What waits in the runtime goes through a table, opal_pmix, in 4.1; later series call the runtime directly. */
+/* What waits in the runtime goes through a table, opal_pmix, in 4.1; later series call the runtime directly.
+ */
 #if 5 > OPAL_MAJOR_VERSION
 #    define FASTPATH_RUNTIME_TABLE
 #endif
@@ -145,6 +146,13 @@ static inline int fastpath_register_cleanup(const char *path)
 #    define FASTPATH_JOBS_ARE_ADDED 0
 #else
 #    define FASTPATH_JOBS_ARE_ADDED 1
+#endif
+
+/** 1 if opal_show_help() finds texts that are not Open MPI's own; 6.0 has them compiled in. */
+#if 6 <= OPAL_MAJOR_VERSION
+#    define FASTPATH_SHOWS_PRIVATE_HELP 0
+#else
+#    define FASTPATH_SHOWS_PRIVATE_HELP 1
 #endif
 
 /** @return whether the runtime has said how many processes of our job this node has, and which we are */

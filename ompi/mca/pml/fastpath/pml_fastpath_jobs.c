@@ -10,7 +10,6 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
-#include "opal/util/show_help.h"
 
 #include "ompi/runtime/mpiruntime.h"
 
@@ -69,7 +68,8 @@ static void say(const char *topic, const char *ours, const char *theirs)
         mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, ours,
                                       theirs);
     } else if (OMPI_MPI_STATE_INIT_COMPLETED <= ompi_mpi_state) {
-        opal_show_help("help-mpi-pml-fastpath.txt", topic, true, opal_process_info.nodename, ours, theirs);
+        mca_common_fastpath_show_help_once("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename,
+                                           ours, theirs);
     }
 }
 

@@ -3,9 +3,14 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 
+#if !defined(_GNU_SOURCE)
+#    define _GNU_SOURCE
+#endif
+
 #include "opal_config.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,18 +63,103 @@ void mca_common_fastpath_help_dir(void)
     (void) opal_show_help_add_dir(FASTPATH_INSTALLED_HELP_DIR);
 }
 
+/* The file in the build tree, or the installed one. */
+static FILE *open_help(const char *file)
+{
+    const char *const dirs[] = {getenv("FASTPATH_HELP_DIR"), FASTPATH_INSTALLED_HELP_DIR};
+    FILE *stream = NULL;
+
+    for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && NULL == stream; ++i) {
+        char path[PATH_MAX];
+
+        if (NULL != dirs[i] && (int) sizeof(path) > snprintf(path, sizeof(path), "%s/%s", dirs[i], file)) {
+            stream = fopen(path, "r");
+        }
+    }
+    return stream;
+}
+
+/* The lines between "[topic]" and the next topic, between two bars: a format, malloc'ed, or NULL. */
+static char *load_topic(FILE *stream, const char *topic)
+{
+    static const char bar[] = "--------------------------------------------------------------------------\n";
+    const size_t length = strlen(topic);
+    bool inside = false;
+    char *text = NULL, line[1024];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (NULL == out) {
+        return NULL;
+    }
+    fputs(bar, out);
+    while (NULL != fgets(line, sizeof(line), stream)) {
+        if ('[' == line[0]) {
+            if (inside) {
+                break;
+            }
+            inside = 0 == strncmp(line + 1, topic, length) && ']' == line[1 + length];
+        } else if (inside && '#' != line[0]) {
+            fputs(line, out);
+        }
+    }
+    fputs(bar, out);
+    if (0 != fclose(out) || !inside) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* One call for the whole text, so that the texts of two processes do not mix. */
+__opal_attribute_format__(__printf__, 1, 0) static void print_text(const char *format, va_list args)
+{
+    char *text = NULL;
+
+    if (0 <= vasprintf(&text, format, args)) {
+        fputs(text, stderr);
+        free(text);
+    }
+}
+
+static void show_help(const char *file, const char *topic, va_list args)
+{
+    FILE *stream = open_help(file);
+    char *format = NULL;
+
+    if (NULL != stream) {
+        format = load_topic(stream, topic);
+        (void) fclose(stream);
+    }
+    if (NULL != format) {
+        print_text(format, args);
+        free(format);
+    } else {
+        opal_output(0, "fastpath: \"%s\", whose text is not in %s: set FASTPATH_HELP_DIR or install again",
+                    topic, file);
+    }
+}
+
 void mca_common_fastpath_show_help(const char *file, const char *topic, ...)
 {
     va_list args;
-    char *text;
 
     va_start(args, topic);
-    text = opal_show_help_vstring(file, topic, true, args);
+    show_help(file, topic, args);
     va_end(args);
-    if (NULL != text) {
-        fputs(text, stderr); /* one call, so that the texts of two processes do not mix */
-        free(text);
+}
+
+void mca_common_fastpath_show_help_once(const char *file, const char *topic, ...)
+{
+    va_list args;
+
+    va_start(args, topic);
+    if (FASTPATH_SHOWS_PRIVATE_HELP) {
+        (void) opal_show_vhelp(file, topic, true, args);
+    } else {
+        show_help(file, topic, args);
     }
+    va_end(args);
 }
 
 bool mca_common_fastpath_speaker(void)

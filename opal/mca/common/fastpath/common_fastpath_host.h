@@ -39,10 +39,17 @@ void mca_common_fastpath_help_dir(void);
  *
  * Open MPI 4.1 passes help texts of ranks on to mpirun, and about every fourth is lost or garbled on the way
  * when it comes early in MPI_Init (its daemon uses the buffer after giving it away).  What a user must see
- * goes through here.  There is no aggregation: where all processes of a node have the same to say, ask
+ * goes through here.  Open MPI 6.0 does not look at our texts at all, so they are read and formatted here.
+ * There is no aggregation: where all processes of a node have the same to say, ask
  * mca_common_fastpath_speaker() first.
  */
 void mca_common_fastpath_show_help(const char *file, const char *topic, ...);
+
+/**
+ * The same for what some processes have to say, nobody knows which: mpirun makes one text of theirs where it
+ * can, which is not in Open MPI 6.0.
+ */
+void mca_common_fastpath_show_help_once(const char *file, const char *topic, ...);
 
 /**
  * Whether this process is the one that speaks where all processes of the node have the same to say.
