@@ -28,11 +28,27 @@
 
 /* The names of 5.0 and later, and what their module table has in addition. */
 #if 5 <= OMPI_MAJOR_VERSION
-#    define FASTPATH_PML_MODULE_SINCE_5_0 .pml_flags = MCA_PML_BASE_FLAG_SUPPORTS_EXT_CID,
+#    define FASTPATH_PML_MODULE_SINCE_5_0                                                                    \
+        .pml_flags = MCA_PML_BASE_FLAG_SUPPORTS_EXT_CID, .pml_revoke_comm = mca_pml_fastpath_revoke_comm,
 #else
 #    define FASTPATH_PML_MODULE_SINCE_5_0
 #    define MCA_PML_BASE_VERSION_2_1_0 MCA_PML_BASE_VERSION_2_0_0
 #endif
+
+/**
+ * Mark a communicator as revoked: its requests end with an error as soon as somebody looks at them.
+ * @param coll_only  only those of collective operations
+ */
+static inline void fastpath_comm_revoke(ompi_communicator_t *comm, bool coll_only)
+{
+#if 5 <= OMPI_MAJOR_VERSION && OPAL_ENABLE_FT_MPI
+    comm->coll_revoked = true;
+    comm->comm_revoked = comm->comm_revoked || !coll_only;
+#else
+    (void) comm;
+    (void) coll_only;
+#endif
+}
 
 /** What all members of a communicator call it that have not agreed on an id. */
 typedef struct {

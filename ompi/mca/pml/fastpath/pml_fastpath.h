@@ -84,6 +84,7 @@ int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs);
 int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs);
 int mca_pml_fastpath_add_comm(ompi_communicator_t *comm);
 int mca_pml_fastpath_del_comm(ompi_communicator_t *comm);
+int mca_pml_fastpath_revoke_comm(ompi_communicator_t *comm, bool coll_only);
 void mca_pml_fastpath_close(void);
 
 /* one file per verb; see pml.h for arguments and results */

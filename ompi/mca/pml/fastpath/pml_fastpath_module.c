@@ -276,3 +276,17 @@ int mca_pml_fastpath_del_comm(ompi_communicator_t *comm)
     }
     return OMPI_SUCCESS;
 }
+
+/* From here on requests on it end with an error; Open MPI cancels them when somebody waits for them. */
+int mca_pml_fastpath_revoke_comm(ompi_communicator_t *comm, bool coll_only)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+
+    if (0 < ompi_comm_remote_size(comm)) {
+        (void) mca_pml_fastpath_revoke_comm(comm->c_local_comm, coll_only);
+    }
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    fastpath_comm_revoke(comm, coll_only);
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    return OMPI_SUCCESS;
+}
