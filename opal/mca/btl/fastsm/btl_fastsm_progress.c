@@ -253,9 +253,8 @@ static int run_callbacks(void)
 
         /* without ownership the callback may free the frag */
         ours = 0 != (MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & frag->base.des_flags);
-        if (NULL
-            != frag->base
-                   .des_cbfunc) { /* we call back unasked; active messages of Open MPI's do not expect it */
+        /* we call back unasked; active messages of Open MPI's do not expect it */
+        if (NULL != frag->base.des_cbfunc) {
             frag->base.des_cbfunc(&mca_btl_fastsm_module.super, frag->endpoint, &frag->base, OPAL_SUCCESS);
         }
         if (ours) {
