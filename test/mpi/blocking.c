@@ -194,26 +194,33 @@ static void others_move_while_waiting(void)
     }
 }
 
-/* Rank 0 sends as fast as it can until rank 2 has got a long message through to rank 1. */
+/* Rank 0 sends to rank 1 as fast as it can until STOPPER tells it to stop; the last message is not 0. */
+static void stream_until_stopped_by(int stopper)
+{
+    MPI_Request request;
+    int last = 0;
+
+    FP(MPI_Irecv(NULL, 0, MPI_BYTE, stopper, OTHER, MPI_COMM_WORLD, &request));
+    while (!last) {
+        FP(MPI_Test(&request, &last, MPI_STATUS_IGNORE));
+        FP(MPI_Send(&last, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
+    }
+}
+
+/* Until rank 2 has got a long message through to rank 1. */
 static void others_move_while_receiving(int src)
 {
-    int last = 0, count = 0;
-    MPI_Request request;
+    int last = 0;
 
     fp_case("a long message moves while short ones stream%s", 0 > src ? ", from any source" : "");
     if (0 == fp_rank) {
-        FP(MPI_Irecv(NULL, 0, MPI_BYTE, 2, OTHER, MPI_COMM_WORLD, &request));
-        while (!last) {
-            FP(MPI_Test(&request, &last, MPI_STATUS_IGNORE));
-            FP(MPI_Send(&last, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
-        }
+        stream_until_stopped_by(2);
     } else if (1 == fp_rank) {
         fp_message_t message;
 
         fp_irecv(&message, LONG, 2, OTHER, 0, MPI_COMM_WORLD);
         while (!last) {
             FP(MPI_Recv(&last, 1, MPI_INT, src, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-            ++count;
         }
         fp_wait_recv(&message);
     } else if (2 == fp_rank) {
@@ -226,17 +233,11 @@ static void others_move_while_receiving(int src)
 /* Rank 0 always has a message waiting; the others are heard nevertheless. */
 static void everybody_is_heard(void)
 {
-    int stop = 0, heard = 0, word;
+    int heard = 0, word;
 
     fp_case("a stream from one does not hide the others");
     if (0 == fp_rank) {
-        MPI_Request request;
-
-        FP(MPI_Irecv(NULL, 0, MPI_BYTE, 1, OTHER, MPI_COMM_WORLD, &request));
-        while (!stop) {
-            FP(MPI_Test(&request, &stop, MPI_STATUS_IGNORE));
-            FP(MPI_Send(&stop, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
-        }
+        stream_until_stopped_by(1);
     } else if (1 == fp_rank) {
         MPI_Status status;
 

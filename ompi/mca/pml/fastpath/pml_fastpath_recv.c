@@ -37,11 +37,10 @@ typedef struct {
 
 /* Would a receive of (src, tag) match the next message from this member, if its tag is right? The
  * communicator is locked. */
-static inline bool next_is_ours(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_member_t *member,
-                                int src, int tag)
+static inline bool next_is_ours(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                                int tag)
 {
-    return opal_list_is_empty((opal_list_t *) &member->early)
-           && opal_list_is_empty((opal_list_t *) &member->withdrawn)
+    return opal_list_is_empty(&member->early) && opal_list_is_empty(&member->withdrawn)
            && !mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)
            && NULL == mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
 }

@@ -291,12 +291,6 @@ static inline void recv_leave(mca_btl_base_module_t *btl, const mca_btl_base_seg
     mca_pml_fastpath_link_left(segments->seg_addr.pval);
 }
 
-static inline void recv_named(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                              size_t num_segments)
-{
-    mca_pml_fastpath_named_arrived(btl, segments, num_segments);
-}
-
 static inline void recv_known(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                               size_t num_segments)
 {
@@ -316,7 +310,7 @@ FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel)
 FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancelled)
 FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit)
 FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_leave)
-FASTPATH_BTL_RECV_CALLBACK(callback_named, recv_named)
+FASTPATH_BTL_RECV_CALLBACK(callback_named, mca_pml_fastpath_named_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known)
 
 int mca_pml_fastpath_recvfrag_register(void)

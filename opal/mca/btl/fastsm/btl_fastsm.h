@@ -557,6 +557,35 @@ static inline uint32_t mca_btl_fastsm_rung(uint32_t group)
     return rung;
 }
 
+/**
+ * What a slot refers to in its sender's pool.  The reference is copied before it is checked, so that a peer
+ * cannot change it in between.
+ *
+ * @param data       of the slot
+ * @param reference  the copy
+ * @return           where it is in our address space, or NULL when it is not in the pool
+ */
+static inline char *mca_btl_fastsm_referenced(const mca_btl_base_endpoint_t *endpoint, const void *data,
+                                              mca_btl_fastsm_pool_ref_t *reference)
+{
+    memcpy(reference, data, sizeof(*reference));
+    return mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference->offset, reference->length)
+               ? endpoint->base + reference->offset
+               : NULL;
+}
+
+/** Groups of 8 that mca_btl_fastsm_rung() is asked about. */
+static inline uint32_t mca_btl_fastsm_bell_groups(void)
+{
+    return (mca_btl_fastsm_component.n_local + 7) / 8;
+}
+
+/** H2.  Partner: H1.  How many entries of `recent` are there; each of them can be read. */
+static inline uint32_t mca_btl_fastsm_load_n_recent(void)
+{
+    return atomic_load_explicit(&mca_btl_fastsm_component.n_recent, memory_order_acquire);
+}
+
 /** The consumer is through with the next `slots` slots of a peer's FIFO. */
 static inline void mca_btl_fastsm_release(mca_btl_base_endpoint_t *endpoint, uint32_t slots)
 {

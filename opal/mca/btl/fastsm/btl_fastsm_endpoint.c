@@ -181,6 +181,7 @@ static void list_recent(mca_btl_fastsm_endpoint_t *endpoint)
     }
     if (count < MCA_BTL_FASTSM_RECENT) {
         atomic_store_explicit(&component->recent[count], endpoint, memory_order_relaxed);
+        /* H1.  Partner: H2.  The entry is there before it counts. */
         atomic_store_explicit(&component->n_recent, count + 1, memory_order_release);
     }
 }

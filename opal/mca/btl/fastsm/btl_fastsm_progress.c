@@ -58,15 +58,13 @@ static __opal_attribute_noinline__ void deliver_reference(mca_btl_fastsm_endpoin
                                                           mca_btl_base_tag_t tag, const void *data)
 {
     mca_btl_fastsm_pool_ref_t reference;
+    char *message = mca_btl_fastsm_referenced(endpoint, data, &reference);
 
-    /* copied before it is checked, so that a peer cannot change it in between */
-    memcpy(&reference, data, sizeof(reference));
-    if (OPAL_UNLIKELY(
-            !mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference.offset, reference.length))) {
+    if (OPAL_UNLIKELY(NULL == message)) {
         mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) reference.offset);
         return;
     }
-    deliver(endpoint, tag, endpoint->base + reference.offset, reference.length);
+    deliver(endpoint, tag, message, reference.length);
 }
 
 static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpoint_t *endpoint,
@@ -188,7 +186,7 @@ static __opal_attribute_noinline__ int consume_ring(void)
 void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const uint32_t count = atomic_load_explicit(&component->n_recent, memory_order_acquire);
+    const uint32_t count = mca_btl_fastsm_load_n_recent();
     mca_btl_fastsm_endpoint_t *moved = endpoint;
 
     /* Never reordered while it may become a list of all: a peer that is lost by two threads doing that at
@@ -221,7 +219,7 @@ static int poll_bell(uint32_t index)
 
 static int poll_bells(void)
 {
-    const uint32_t groups = (mca_btl_fastsm_component.n_local + 7) / 8;
+    const uint32_t groups = mca_btl_fastsm_bell_groups();
     int count = 0;
 
     for (uint32_t group = 0; group < groups; ++group) {
@@ -329,8 +327,7 @@ int mca_btl_fastsm_component_progress(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const bool threads = opal_using_threads();
-    /* release and acquire: the entries up to the count are there */
-    const uint32_t n_recent = atomic_load_explicit(&component->n_recent, memory_order_acquire);
+    const uint32_t n_recent = mca_btl_fastsm_load_n_recent();
     int count = 0;
 
     for (uint32_t i = 0; i < n_recent; ++i) {

@@ -40,12 +40,10 @@ static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpo
     if (MCA_BTL_FASTSM_SLOT_POOL != head->u.head.flags) {
         return false;
     }
-    /* copied before it is checked, so that a peer cannot change it in between */
-    memcpy(&reference, head->u.head.data, sizeof(reference));
-    waiting->data = endpoint->base + reference.offset;
+    waiting->data = mca_btl_fastsm_referenced(endpoint, head->u.head.data, &reference);
     waiting->length = reference.length;
     waiting->slots = 1;
-    return mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference.offset, reference.length);
+    return NULL != waiting->data;
 }
 
 /* Pads are the BTL's own affair, so they go at once. */
@@ -180,15 +178,15 @@ static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void
     return found;
 }
 
-static mca_btl_base_endpoint_t *scan_recent(uint32_t turn, void *header)
+static mca_btl_base_endpoint_t *scan_recent(uint32_t n_recent, uint32_t turn, void *header)
 {
-    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_base_endpoint_t *found = NULL;
 
-    for (uint32_t i = 0; NULL == found && i < component->n_recent; ++i) {
-        const uint32_t at = (turn + i) % component->n_recent;
+    for (uint32_t i = 0; NULL == found && i < n_recent; ++i) {
+        const uint32_t at = (turn + i) % n_recent;
 
-        found = scan_one(atomic_load_explicit(&component->recent[at], memory_order_relaxed), header);
+        found = scan_one(atomic_load_explicit(&mca_btl_fastsm_component.recent[at], memory_order_relaxed),
+                         header);
     }
     return found;
 }
@@ -215,7 +213,7 @@ static mca_btl_base_endpoint_t *scan_group(uint32_t group, uint32_t turn, void *
 
 static mca_btl_base_endpoint_t *scan_bells(uint32_t turn, void *header)
 {
-    const uint32_t groups = (mca_btl_fastsm_component.n_local + 7) / 8;
+    const uint32_t groups = mca_btl_fastsm_bell_groups();
     mca_btl_base_endpoint_t *found = NULL;
 
     for (uint32_t i = 0; NULL == found && i < groups; ++i) {
@@ -230,7 +228,8 @@ mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *h
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const uint32_t turn = atomic_load_explicit(&component->scan_turn, memory_order_relaxed);
-    const bool bells = component->n_connected > component->n_recent;
+    const uint32_t n_recent = mca_btl_fastsm_load_n_recent();
+    const bool bells = component->n_connected > n_recent;
     mca_btl_base_endpoint_t *found = NULL;
 
     (void) btl;
@@ -238,7 +237,7 @@ mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *h
         found = scan_bells(turn / 2, header);
     }
     if (NULL == found) {
-        found = scan_recent(turn / 2, header);
+        found = scan_recent(n_recent, turn / 2, header);
     }
     if (NULL == found && bells && 0 == (turn & 1)) {
         found = scan_bells(turn / 2, header);

@@ -43,6 +43,7 @@ static void *operation_main(void *argument)
     operation_t *operation = argument;
 
     operation->rc = operation->call(operation);
+    /* D1.  Partner: D2.  The call has written all that it writes. */
     atomic_store_explicit(&operation->done, true, memory_order_release);
     return NULL;
 }
@@ -67,6 +68,7 @@ static int run(operation_t *operation)
     if (!begin(&thread, operation)) {
         return operation->call(operation);
     }
+    /* D2.  Partner: D1. */
     while (!atomic_load_explicit(&operation->done, memory_order_acquire)) {
         opal_progress();
         usleep(PAUSE_US);
