@@ -100,6 +100,35 @@ static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
 #endif
 }
 
+/**
+ * 1 if the creation of an intercommunicator ends without a step that its members take together: one of them may
+ * send before another one has announced it to the PML.
+ */
+#if 6 <= OMPI_MAJOR_VERSION
+#    define FASTPATH_EARLY_INTERCOMMS 1
+#else
+#    define FASTPATH_EARLY_INTERCOMMS 0
+#endif
+
+/**
+ * @return whether Open MPI has given an agreed id to a communicator here, or reserved it while members agree on
+ *         one; whether that has been announced to the PML, or is its last user, does not matter
+ */
+static inline bool fastpath_comm_id_is_taken(uint32_t id)
+{
+    return NULL != opal_pointer_array_get_item(&ompi_mpi_communicators, (int) id);
+}
+
+/** Let a communicator that has been announced to the PML be found by its id from now on. */
+static inline void fastpath_comm_announced(ompi_communicator_t *comm)
+{
+#if 5 <= OMPI_MAJOR_VERSION
+    OMPI_COMM_SET_PML_ADDED(comm); /* Open MPI does so, too, but only when add_comm has returned */
+#else
+    (void) comm;
+#endif
+}
+
 /** @return whether this Open MPI knows accelerators, whose memory only convertors can read and write */
 static inline bool fastpath_have_accelerator(void)
 {

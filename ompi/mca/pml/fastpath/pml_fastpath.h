@@ -61,6 +61,7 @@ typedef struct {
     opal_hash_table_t peers;   /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
     opal_list_t orphans;       /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
     opal_hash_table_t formers; /**< id of a communicator that was freed here -> mca_pml_fastpath_former_t */
+    opal_hash_table_t joints;  /**< intercommunicators with other processes, see pml_fastpath_joint.h */
     uint32_t incarnations;     /**< communicators that have existed here */
     int orphans_unanswered;    /**< CANCELs among the orphans whose sender has no answer yet */
     uint64_t late;             /**< messages that came after their communicator was freed here */

@@ -12,6 +12,7 @@
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_former.h"
+#include "pml_fastpath_joint.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -84,6 +85,7 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
         return OMPI_SUCCESS;
     }
     await_answer(req);
+    hdr.hdr_joint = mca_pml_fastpath_joint_number(base->req_comm, req->req_peer->proc->super.proc_name);
     mca_pml_fastpath_send_request_hdr(req, &hdr.hdr_match, type, 0);
     if (!req->req_bare) { /* one that left at once knows */
         mca_pml_fastpath_named_look(&hdr.hdr_match, base->req_comm, base->req_peer);

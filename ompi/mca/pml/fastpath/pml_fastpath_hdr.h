@@ -22,7 +22,7 @@
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 2u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 3u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
@@ -149,8 +149,8 @@ typedef struct {
  */
 typedef struct {
     mca_pml_fastpath_match_hdr_t hdr_match;
-    uint32_t hdr_sequence; /**< of the message, all 32 bits */
-    uint32_t hdr_padding;
+    uint32_t hdr_sequence;        /**< of the message, all 32 bits */
+    uint32_t hdr_joint;           /**< which communicator of that id, see pml_fastpath_joint.h */
     uint64_t hdr_src_req;         /**< sender's request, given back in CANCELLED */
     opal_process_name_t hdr_name; /**< who has sent the message */
 } mca_pml_fastpath_cancel_hdr_t;

@@ -14,6 +14,7 @@
 
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_jobs.h"
+#include "pml_fastpath_joint.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
 #include "pml_fastpath_orphan.h"
@@ -74,6 +75,7 @@ int mca_pml_fastpath_enable(bool enable)
     OBJ_CONSTRUCT(&pml->peers, opal_hash_table_t);
     OBJ_CONSTRUCT(&pml->orphans, opal_list_t);
     OBJ_CONSTRUCT(&pml->formers, opal_hash_table_t);
+    OBJ_CONSTRUCT(&pml->joints, opal_hash_table_t);
     OBJ_CONSTRUCT(&pml->retries, opal_list_t);
     mca_pml_fastpath_messages_init();
     mca_pml_fastpath_named_init();
@@ -89,6 +91,7 @@ int mca_pml_fastpath_enable(bool enable)
     /* debuggers find the requests on Open MPI's own two lists */
     if (OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
         || OPAL_SUCCESS != opal_hash_table_init(&pml->formers, 64)
+        || OPAL_SUCCESS != opal_hash_table_init(&pml->joints, 64)
         || OPAL_SUCCESS
                != list_init(&mca_pml_base_send_requests, sizeof(mca_pml_fastpath_send_request_t),
                             OBJ_CLASS(mca_pml_fastpath_send_request_t))
@@ -128,6 +131,7 @@ void mca_pml_fastpath_close(void)
     mca_pml_fastpath_named_fini();
     mca_pml_fastpath_messages_fini();
     OBJ_DESTRUCT(&pml->retries);
+    OBJ_DESTRUCT(&pml->joints);
     mca_pml_fastpath_former_fini();
     OBJ_DESTRUCT(&pml->formers);
     OBJ_DESTRUCT(&pml->orphans);
@@ -251,8 +255,19 @@ int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
         OBJ_RELEASE(pml_comm);
         return rc;
     }
-    opal_atomic_wmb();
-    comm->c_pml_comm = (struct mca_pml_comm_t *) pml_comm;
+    /* together: whoever looks under the lock finds that it is known, or that it is still to come */
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    rc = mca_pml_fastpath_joint_begin(pml_comm, comm);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        opal_atomic_wmb();
+        comm->c_pml_comm = (struct mca_pml_comm_t *) pml_comm;
+        fastpath_comm_announced(comm);
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    if (OMPI_SUCCESS != rc) {
+        OBJ_RELEASE(pml_comm);
+        return rc;
+    }
     if (mca_pml_fastpath_comm_is_named(pml_comm)) {
         mca_pml_fastpath_named_adopt(comm);
     } else {

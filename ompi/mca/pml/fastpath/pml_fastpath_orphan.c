@@ -6,6 +6,7 @@
 
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_former.h"
+#include "pml_fastpath_joint.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_recvfrag.h"
 
@@ -57,16 +58,53 @@ static bool settle(mca_pml_fastpath_cancel_hdr_t *settled)
     return false;
 }
 
+/* Has its communicator been freed here? Where a communicator may be used before it is known, a message of
+ * an id that is being agreed upon is kept until then, or until its CANCEL says which one it means. */
+static bool is_late(const mca_pml_fastpath_parked_t *parked)
+{
+    const uint32_t ctx = parked->hdr->hdr_match.hdr_ctx;
+
+    if (!mca_pml_fastpath_former_is(ctx)) {
+        return false;
+    }
+    if (!FASTPATH_EARLY_INTERCOMMS || mca_pml_fastpath_ctx_is_own(ctx) || !fastpath_comm_id_is_taken(ctx)) {
+        return true;
+    }
+    return is_cancel(parked) && !mca_pml_fastpath_joint_is_new(&parked->hdr->hdr_cancel);
+}
+
+/* The communicator that a CANCEL means is gone; its message may have been kept for the next one. */
+static void forget(const mca_pml_fastpath_cancel_hdr_t *cancel)
+{
+    mca_pml_fastpath_parked_t *parked;
+
+    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+    {
+        const mca_pml_fastpath_match_hdr_t *hdr = &parked->hdr->hdr_match;
+
+        if (!is_cancel(parked) && hdr->hdr_ctx == cancel->hdr_match.hdr_ctx
+            && hdr->hdr_src == cancel->hdr_match.hdr_src && hdr->hdr_seq == (uint16_t) cancel->hdr_sequence) {
+            opal_list_remove_item(&mca_pml_fastpath.orphans, &parked->super);
+            mca_pml_fastpath_parked_free(parked);
+            ++mca_pml_fastpath.late;
+            return;
+        }
+    }
+}
+
 /* Keep it, or say that it is too late. @return whether a CANCEL can be answered now, a copy of which is
  * in settled. The PML is locked. */
 static bool keep(mca_pml_fastpath_parked_t *parked, bool *late, mca_pml_fastpath_cancel_hdr_t *settled,
                  bool *dropped)
 {
-    *late = mca_pml_fastpath_former_is(parked->hdr->hdr_match.hdr_ctx);
+    *late = is_late(parked);
     if (*late) {
         if (is_cancel(parked)) {
             *settled = parked->hdr->hdr_cancel;
             *dropped = mca_pml_fastpath_former_dropped(settled);
+            if (*dropped) {
+                forget(settled);
+            }
             return true;
         }
         ++mca_pml_fastpath.late;

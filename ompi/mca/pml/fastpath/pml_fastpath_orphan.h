@@ -7,15 +7,19 @@
  * What arrives for a communicator that this process does not have.
  *
  * A communicator is made known to us (add_comm) before the collective step that
- * ends its creation, so no member sends on it before all members know it. What
- * is left are two cases:
+ * ends its creation, so no member sends on it before all members know it; but
+ * since Open MPI 6.0 that step is missing for intercommunicators. So there are:
  *
  * - The communicator has not been made known yet: that of a job's start, which
- *   others may leave earlier. Its messages wait here, in the order of arrival.
+ *   others may leave earlier, or an intercommunicator. Its messages wait here, in
+ *   the order of arrival.
  * - It has been freed here. Then nobody can receive the message any more, and
  *   the id may soon mean another communicator: it is dropped at once, and a
  *   CANCEL is answered from memory (pml_fastpath_former.h). All messages that
  *   may legally be under way at this moment are those that are cancelled.
+ * - It may be either: an intercommunicator is being made that may get this id.
+ *   The message waits; its CANCEL says which of them it means
+ *   (pml_fastpath_joint.h).
  */
 #ifndef MCA_PML_FASTPATH_ORPHAN_H
 #define MCA_PML_FASTPATH_ORPHAN_H
@@ -35,7 +39,7 @@ BEGIN_C_DECLS
 ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl,
                                              const mca_btl_base_segment_t *segments, size_t num_segments);
 
-/** A communicator is known from now on: deliver what came before. */
+/** A communicator is known from now on, also by its id: deliver what came before. */
 void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm);
 
 /**
