@@ -111,6 +111,41 @@ static void test_header_and_payload(void **state)
 }
 
 /* All but the first bytes, and not a byte more. */
+/* The way past everything: what fastsm_fifo_send_slot sends is what any other way sends. */
+static void test_send_slot(void **state)
+{
+    (void) state;
+    for (size_t s = 0; s < N_STARTS; ++s) {
+        fixture_t f;
+
+        fixture_open(&f, 8, starts[s]);
+        for (unsigned i = 0; i < 200; ++i) {
+            const size_t length = 16 + i % (MCA_BTL_FASTSM_SLOT_PAYLOAD + 1);
+            uint8_t data[MCA_BTL_FASTSM_HEAD_DATA];
+            uint64_t word[2];
+
+            fill(data, length, i);
+            memcpy(word, data, sizeof(word));
+            if (!fastsm_fifo_has_slot(&f.out)) {
+                assert_true(fastsm_fifo_prepare(&f.out, 1)); /* looks */
+            }
+            f.out.n_pending = 1;
+            assert_false(fastsm_fifo_has_slot(&f.out));
+            f.out.n_pending = 0;
+            assert_true(fastsm_fifo_has_slot(&f.out));
+            fastsm_fifo_send_slot(&f.out, word[0], word[1], data + 16, length - 16, (uint8_t) i);
+            assert_int_equal((uint8_t) f.out.write_pos, fastsm_load_bell(f.out.bell));
+            expect_message(&f, length, i);
+        }
+        for (unsigned i = 0; i < 8; ++i) {
+            assert_true(fastsm_fifo_prepare(&f.out, 1));
+            fastsm_fifo_send_slot(&f.out, 0, 0, NULL, 0, 0);
+        }
+        assert_false(fastsm_fifo_has_slot(&f.out));
+        fixture_close(&f);
+    }
+}
+
 static void test_extract(void **state)
 {
     fixture_t f;
@@ -416,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_slots_of_a_length),
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_header_and_payload),
+        cmocka_unit_test(test_send_slot),
         cmocka_unit_test(test_extract),
         cmocka_unit_test(test_order_and_wrap),
         cmocka_unit_test(test_full),

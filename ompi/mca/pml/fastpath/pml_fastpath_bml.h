@@ -96,19 +96,6 @@ static inline int mca_pml_fastpath_bml_sendi(mca_bml_base_btl_t *bml_btl, opal_c
                               MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL);
 }
 
-/** The extension's sendi of a whole message, by pointer and length. */
-static inline int mca_pml_fastpath_bml_sendi_plain(const mca_btl_fastsm_ext_t *ext,
-                                                   mca_bml_base_btl_t *bml_btl,
-                                                   const mca_pml_fastpath_match_hdr_t *hdr, const void *data,
-                                                   size_t size)
-{
-    if (mca_pml_fastpath_refuse()) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    return ext->sendi(bml_btl->btl, bml_btl->btl_endpoint, hdr, sizeof(*hdr), data, size,
-                      MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
-}
-
 END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_BML_H */

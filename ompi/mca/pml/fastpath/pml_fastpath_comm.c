@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "pml_fastpath_bml.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_named.h"
@@ -169,4 +170,33 @@ bool mca_pml_fastpath_member_connect(mca_pml_fastpath_member_t *member, ompi_com
         OBJ_RELEASE(peer); /* another thread was first; it found the same peer */
     }
     return true;
+}
+
+/* With pml_fastpath_debug_refuse: as if the FIFO were full. */
+static int refuse_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                        const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
+{
+    if (mca_pml_fastpath_refuse()) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    return mca_pml_fastpath.fastsm_ext->sendi(endpoint, word0, word1, payload, payload_size, tag);
+}
+
+void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member)
+{
+    const mca_pml_fastpath_peer_t *peer = member->peer;
+
+    if (NULL == peer->ext || !mca_pml_fastpath.use_sendi || !mca_pml_fastpath.use_immediate
+        || !mca_pml_fastpath_ctx_is_known(member->ctx)) {
+        return;
+    }
+    member->btl_endpoint = peer->btl_endpoint;
+    member->sendi_limit = peer->eager_limit;
+    opal_atomic_wmb(); /* whoever sees sendi sees the rest, and the communicator's number */
+    if (0 != mca_pml_fastpath.refuse) {
+        member->sendi = refuse_sendi;
+        return;
+    }
+    member->sendi = peer->ext->sendi;
+    member->out = peer->ext->sender(peer->btl_endpoint);
 }

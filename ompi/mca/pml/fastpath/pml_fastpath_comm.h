@@ -31,6 +31,12 @@ typedef struct {
 /** A member of a communicator (of the remote group, for an intercommunicator). */
 typedef struct {
     mca_pml_fastpath_peer_t *peer; /**< holds a reference; NULL until we send to it or receive from it */
+    fastsm_fifo_sender_t *out; /**< where short messages to it go, if there are no threads; NULL until we send
+                                  to it, and where that is not possible */
+    mca_btl_fastsm_sendi_fn_t
+        sendi; /**< how other messages of one piece of memory are sent at once; NULL as out is */
+    struct mca_btl_base_endpoint_t *btl_endpoint; /**< if sendi: what to call it with */
+    size_t sendi_limit;                           /**< if sendi: bytes of the longest such message */
     opal_atomic_int32_t
         sent;              /**< sequence number of the last message sent to it; headers carry 16 bits of it */
     uint32_t expected;     /**< sequence number of the next message from it */
@@ -113,6 +119,19 @@ static inline mca_pml_fastpath_member_t *mca_pml_fastpath_member_reach(ompi_comm
         return NULL;
     }
     return member;
+}
+
+/** Prepare what sending at once to a member needs, where that is possible. Its peer can be sent to. */
+void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member);
+
+/** The same, if it has not been done. */
+static inline void mca_pml_fastpath_member_ready(mca_pml_fastpath_member_t *member)
+{
+    if (OPAL_UNLIKELY(NULL == member->sendi)) {
+        mca_pml_fastpath_member_open(member);
+    } else {
+        opal_atomic_rmb(); /* another thread may have done it: what it needs is there, too */
+    }
 }
 
 END_C_DECLS

@@ -40,12 +40,15 @@ static inline int64_t mca_pml_fastpath_credit_cost(uint8_t type, size_t payload)
                : 0;
 }
 
+/** @return the credit that a sender begins with, bytes; where it is unlimited, too many to be used up */
+static inline int64_t mca_pml_fastpath_credit_initial(void)
+{
+    return 0 == mca_pml_fastpath.window ? INT64_MAX / 2 : (int64_t) mca_pml_fastpath.window;
+}
+
 /** Sender: take credit for a message. @return false when there is not enough, and nothing was taken */
 static inline bool mca_pml_fastpath_credit_take(mca_pml_fastpath_peer_t *peer, int64_t cost)
 {
-    if (OPAL_UNLIKELY(0 == mca_pml_fastpath.window)) {
-        return true;
-    }
     if (OPAL_UNLIKELY(peer->credit < cost)) {
         return false;
     }

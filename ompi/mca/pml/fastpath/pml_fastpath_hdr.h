@@ -93,6 +93,31 @@ typedef struct {
 } mca_pml_fastpath_match_hdr_t;
 _Static_assert(16 == sizeof(mca_pml_fastpath_match_hdr_t), "a slot's header has 16 bytes for matching");
 
+/*
+ * The two halves of a match header as they lie in memory. What is put together in registers need not be
+ * stored in small pieces and loaded again in large ones, which processors are slow at.
+ */
+
+/** @return the first 8 bytes of a match header without flags */
+static inline uint64_t mca_pml_fastpath_match_word0(uint8_t type, uint16_t seq, uint32_t ctx)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint64_t) type << 56 | (uint64_t) seq << 32 | ctx;
+#else
+    return (uint64_t) type | (uint64_t) seq << 16 | (uint64_t) ctx << 32;
+#endif
+}
+
+/** @return the last 8 bytes of a match header */
+static inline uint64_t mca_pml_fastpath_match_word1(int32_t src, int32_t tag)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint64_t) (uint32_t) src << 32 | (uint32_t) tag;
+#else
+    return (uint32_t) src | (uint64_t) (uint32_t) tag << 32;
+#endif
+}
+
 /** RNDV: followed by the first bytes of the message, possibly all or none of them. */
 typedef struct {
     mca_pml_fastpath_match_hdr_t hdr_match;

@@ -8,11 +8,57 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_sendreq.h"
 
+/* What has become of a message before there is a request that stands for it. */
+typedef enum {
+    LEFT,     /* it is on its way, and nothing remains to be done */
+    NUMBERED, /* it has its sequence number, which its receiver waits for from now on */
+    UNTOUCHED
+} attempt_t;
+
+/* Has a message of this mode to do with nobody but its BTL? A buffered one needs no room in the attached
+ * buffer if it leaves at once, but that has to be known before it takes its number: where other threads may
+ * take the next one meanwhile it goes the ordinary way. */
+static inline bool immediate_mode(mca_pml_base_send_mode_t mode, bool threads)
+{
+    return MCA_PML_BASE_SEND_STANDARD == mode || MCA_PML_BASE_SEND_READY == mode
+           || (MCA_PML_BASE_SEND_BUFFERED == mode && !threads);
+}
+
+/*
+ * Without other threads: send a short message that is one piece of memory, if it can leave at once: nothing
+ * is set up for it, and nobody is called. Returns whether it has left; else there is no trace of the attempt.
+ */
+static inline __opal_attribute_always_inline__ bool send_alone(const void *buf, size_t count,
+                                                               const ompi_datatype_t *datatype, int dst,
+                                                               int tag, mca_pml_base_send_mode_t mode,
+                                                               const ompi_communicator_t *comm)
+{
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[dst];
+    const size_t size = datatype->super.size * count;
+    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+    uint32_t sequence;
+
+    if (OPAL_UNLIKELY(opal_using_threads() || NULL == member || NULL == member->out
+                      || !immediate_mode(mode, false) || !fastpath_is_plain(datatype, count)
+                      || size > MCA_BTL_FASTSM_SLOT_PAYLOAD || 0 != member->peer->queued
+                      || member->peer->credit < cost || !fastsm_fifo_has_slot(member->out))) {
+        return false;
+    }
+    sequence = (uint32_t) member->sent + 1;
+    fastsm_fifo_send_slot(
+        member->out,
+        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, member->ctx),
+        mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
+        size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+    member->sent = (int32_t) sequence;
+    member->peer->credit -= cost;
+    return true;
+}
+
 /* Data that has to be packed, or whose BTL knows convertors only. */
-static __opal_attribute_noinline__ int send_convertor(mca_pml_fastpath_peer_t *peer,
-                                                      mca_bml_base_btl_t *bml_btl,
-                                                      mca_pml_fastpath_match_hdr_t *hdr, const void *buf,
-                                                      size_t count, ompi_datatype_t *datatype, size_t size)
+static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl,
+                           mca_pml_fastpath_match_hdr_t *hdr, const void *buf, size_t count,
+                           ompi_datatype_t *datatype, size_t size)
 {
     opal_convertor_t convertor;
     int rc;
@@ -31,70 +77,76 @@ static __opal_attribute_noinline__ int send_convertor(mca_pml_fastpath_peer_t *p
     return rc;
 }
 
+/* Hand a message to the BTL, whole. */
+static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
+                     size_t count, ompi_datatype_t *datatype, size_t size, int tag, uint32_t sequence,
+                     ompi_communicator_t *comm)
+{
+    mca_pml_fastpath_match_hdr_t hdr;
+
+    if (OPAL_LIKELY(NULL != member->sendi && fastpath_is_plain(datatype, count))) {
+        return member->sendi(
+            member->btl_endpoint,
+            mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, member->ctx),
+            mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
+            size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+    }
+    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, member->ctx, tag,
+                                    (uint16_t) sequence);
+    return sendi_convertor(member->peer, bml_btl, &hdr, buf, count, datatype, size);
+}
+
 /*
- * Try to send a message whole, before anything else is set up for it. Completes it or leaves no trace
- * but the sequence number, which the caller keeps for the ordinary path.
+ * Try to send a message whole, whatever its data and its BTL and whoever else sends, before a request is made
+ * for it. With other threads it takes its sequence number first, because they may take the next one.
  *
- * hdr   filled in here
- * sent  bytes of the message
+ * sequence  of the message, unless it is left untouched
  */
-static inline int send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                                 ompi_datatype_t *datatype, int tag, uint32_t sequence,
-                                 ompi_communicator_t *comm, mca_pml_fastpath_match_hdr_t *hdr, size_t *sent)
+static attempt_t send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                                ompi_datatype_t *datatype, int tag, mca_pml_base_send_mode_t mode,
+                                ompi_communicator_t *comm, uint32_t *sequence)
 {
     mca_pml_fastpath_peer_t *peer = member->peer;
-    const uint32_t ctx = member->ctx;
-    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&peer->endpoint->btl_eager);
+    const bool threads = opal_using_threads();
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    int rc;
+    mca_bml_base_btl_t *bml_btl;
 
-    *sent = size;
-    if (OPAL_UNLIKELY(0 != peer->queued || !mca_pml_fastpath_ctx_is_known(ctx)
-                      || size > mca_pml_fastpath_eager_limit(bml_btl)
-                      || !mca_pml_fastpath_credit_take(peer, cost))) {
-        return OMPI_ERR_NOT_AVAILABLE;
+    if (!mca_pml_fastpath.use_sendi || !immediate_mode(mode, threads) || 0 != peer->queued
+        || !mca_pml_fastpath_ctx_is_known(member->ctx)) {
+        return UNTOUCHED;
     }
-    mca_pml_fastpath_match_hdr_init(hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, ctx, tag, (uint16_t) sequence);
-    if (OPAL_LIKELY(NULL != peer->ext && mca_pml_fastpath.use_immediate
-                    && fastpath_is_plain(datatype, count))) {
-        rc = mca_pml_fastpath_bml_sendi_plain(peer->ext, bml_btl, hdr,
-                                              (const char *) buf + datatype->super.true_lb, size);
-    } else {
-        rc = send_convertor(peer, bml_btl, hdr, buf, count, datatype, size);
+    bml_btl = mca_bml_base_btl_array_get_next(&peer->endpoint->btl_eager);
+    if (size > mca_pml_fastpath_eager_limit(bml_btl) || !mca_pml_fastpath_credit_take(peer, cost)) {
+        return UNTOUCHED;
     }
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        mca_pml_fastpath_credit_untake(peer, cost);
+    *sequence = threads ? mca_pml_fastpath_next_sequence(member) : (uint32_t) member->sent + 1;
+    if (OPAL_LIKELY(OMPI_SUCCESS
+                    == sendi_any(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm))) {
+        if (!threads) {
+            member->sent = (int32_t) *sequence;
+        }
+        return LEFT;
     }
-    return rc;
+    mca_pml_fastpath_credit_untake(peer, cost);
+    return threads ? NUMBERED : UNTOUCHED;
 }
 
-/* Is this one of the modes that need nothing of their receiver or of the attached buffer, and are we to try?
- */
-static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
+/* Let a request stand for a message until it has left. Returns OMPI_SUCCESS, or, without a trace of it, what
+ * mca_pml_fastpath_send_request_prepare says. */
+static int start_request(mca_pml_fastpath_send_request_t *req, mca_pml_fastpath_member_t *member,
+                         attempt_t attempt, uint32_t sequence)
 {
-    return (MCA_PML_BASE_SEND_STANDARD == mode || MCA_PML_BASE_SEND_READY == mode)
-           && mca_pml_fastpath.use_sendi;
-}
+    if (NUMBERED != attempt) {
+        int rc = mca_pml_fastpath_send_request_prepare(req);
 
-/* The ordinary path of both flavours: a request that stands for the message until it has left. */
-static int send_request(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                        ompi_datatype_t *datatype, int dst, int tag, mca_pml_base_send_mode_t mode,
-                        ompi_communicator_t *comm, mca_pml_fastpath_send_request_t **request)
-{
-    mca_pml_fastpath_send_request_t *req = mca_pml_fastpath_send_request_alloc();
-    int rc;
-
-    if (OPAL_UNLIKELY(NULL == req)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+            mca_pml_fastpath_send_request_drop(req);
+            return rc;
+        }
+        sequence = mca_pml_fastpath_next_sequence(member);
     }
-    mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, false);
-    rc = mca_pml_fastpath_send_request_prepare(req);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        mca_pml_fastpath_send_request_drop(req);
-        return rc;
-    }
-    *request = req;
+    mca_pml_fastpath_send_request_start(req, member->ctx, sequence);
     return OMPI_SUCCESS;
 }
 
@@ -118,88 +170,104 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
     return OMPI_SUCCESS;
 }
 
-/* Send now, and let the request remember what a cancel needs. The request exists before the message has
- * its number, because then there is no way back. */
-static int isend_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                           ompi_datatype_t *datatype, int dst, int tag, mca_pml_base_send_mode_t mode,
-                           ompi_communicator_t *comm, ompi_request_t **request)
+/* A request for a message that has left, for those who want to wait for it or take it back. */
+static inline void isend_sent(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_member_t *member,
+                              size_t size, int tag, uint32_t sequence, ompi_communicator_t *comm,
+                              ompi_request_t **request)
+{
+    mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence, size);
+    *request = &req->req_send.req_base.req_ompi;
+}
+
+/* What send_alone has not sent; by the request given. */
+static __opal_attribute_noinline__ int isend_rest(mca_pml_fastpath_send_request_t *req, const void *buf,
+                                                  size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                                                  mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                                                  ompi_request_t **request)
+{
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
+    uint32_t sequence = 0;
+    attempt_t attempt;
+    int rc;
+
+    if (OPAL_UNLIKELY(NULL == member)) {
+        opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
+        return OMPI_ERR_UNREACH;
+    }
+    mca_pml_fastpath_member_ready(member);
+    attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);
+    if (OPAL_LIKELY(LEFT == attempt)) {
+        isend_sent(req, member, datatype->super.size * count, tag, sequence, comm, request);
+        return OMPI_SUCCESS;
+    }
+    mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, false);
+    rc = start_request(req, member, attempt, sequence);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        *request = &req->req_send.req_base.req_ompi;
+    }
+    return rc;
+}
+
+/* The request is made first, because there is no way back from a message that has left. */
+int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
 {
     mca_pml_fastpath_send_request_t *req = mca_pml_fastpath_send_request_alloc();
-    uint32_t sequence;
-    size_t size;
+    const mca_pml_fastpath_member_t *member;
 
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    sequence = mca_pml_fastpath_next_sequence(member);
-    if (OPAL_LIKELY(
-            OMPI_SUCCESS
-            == send_immediate(member, buf, count, datatype, tag, sequence, comm, &req->req_hdr, &size))) {
-        mca_pml_fastpath_send_request_sent(req, member->peer, comm, sequence, size);
-    } else {
-        mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm,
-                                           false);
-        mca_pml_fastpath_send_request_start(req, member->ctx, sequence);
+    if (OPAL_UNLIKELY(!send_alone(buf, count, datatype, dst, tag, mode, comm))) {
+        return isend_rest(req, buf, count, datatype, dst, tag, mode, comm, request);
     }
-    *request = &req->req_send.req_base.req_ompi;
+    member = mca_pml_fastpath_comm(comm)->members[dst];
+    isend_sent(req, member, datatype->super.size * count, tag, (uint32_t) member->sent, comm, request);
     return OMPI_SUCCESS;
 }
 
-int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
-                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
+/* What send_alone has not sent. */
+static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
+                                                 int dst, int tag, mca_pml_base_send_mode_t mode,
+                                                 ompi_communicator_t *comm)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
     mca_pml_fastpath_send_request_t *req;
+    uint32_t sequence = 0;
+    attempt_t attempt;
     int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
         return OMPI_ERR_UNREACH;
     }
-    if (OPAL_LIKELY(immediate_mode(mode))) {
-        return isend_immediate(member, buf, count, datatype, dst, tag, mode, comm, request);
+    mca_pml_fastpath_member_ready(member);
+    attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);
+    if (OPAL_LIKELY(LEFT == attempt)) {
+        return OMPI_SUCCESS;
     }
-    rc = send_request(member, buf, count, datatype, dst, tag, mode, comm, &req);
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_send_request_start(req, member->ctx, mca_pml_fastpath_next_sequence(member));
-        *request = &req->req_send.req_base.req_ompi;
+    req = mca_pml_fastpath_send_request_alloc();
+    if (OPAL_UNLIKELY(NULL == req)) {
+        if (NUMBERED == attempt) {
+            mca_pml_fastpath_abort("no memory", "a send request", "free list");
+        }
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, false);
+    rc = start_request(req, member, attempt, sequence);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return rc;
+    }
+    ompi_request_wait_completion(&req->req_send.req_base.req_ompi);
+    rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
+    mca_pml_fastpath_send_request_drop(req);
     return rc;
 }
 
 int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
-    mca_pml_fastpath_send_request_t *req = NULL;
-    mca_pml_fastpath_match_hdr_t hdr;
-    uint32_t sequence;
-    size_t size;
-    int rc;
-
-    if (OPAL_UNLIKELY(NULL == member)) {
-        return OMPI_ERR_UNREACH;
+    if (OPAL_LIKELY(send_alone(buf, count, datatype, dst, tag, mode, comm))) {
+        return OMPI_SUCCESS;
     }
-    if (OPAL_LIKELY(immediate_mode(mode))) {
-        sequence = mca_pml_fastpath_next_sequence(member);
-        if (OPAL_LIKELY(OMPI_SUCCESS
-                        == send_immediate(member, buf, count, datatype, tag, sequence, comm, &hdr, &size))) {
-            return OMPI_SUCCESS;
-        }
-        rc = send_request(member, buf, count, datatype, dst, tag, mode, comm, &req);
-        if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-            /* the receiver would wait for this sequence number for ever */
-            mca_pml_fastpath_abort("no memory", "a send request", "free list");
-        }
-    } else {
-        rc = send_request(member, buf, count, datatype, dst, tag, mode, comm, &req);
-        if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-            return rc;
-        }
-        sequence = mca_pml_fastpath_next_sequence(member);
-    }
-    mca_pml_fastpath_send_request_start(req, member->ctx, sequence);
-    ompi_request_wait_completion(&req->req_send.req_base.req_ompi);
-    rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
-    mca_pml_fastpath_send_request_drop(req);
-    return rc;
+    return send_rest(buf, count, datatype, dst, tag, mode, comm);
 }

@@ -8,16 +8,19 @@
 
 #include "opal/util/proc.h"
 
-#include "pml_fastpath_peer.h"
+#include "pml_fastpath_credit.h"
+#include "pml_fastpath_sendreq.h"
 
 static void peer_construct(mca_pml_fastpath_peer_t *peer)
 {
     peer->proc = NULL;
     peer->endpoint = NULL;
     peer->ext = NULL;
+    peer->btl_endpoint = NULL;
+    peer->eager_limit = 0;
     peer->queued = 0;
     peer->blocked_pass = 0;
-    peer->credit = (int64_t) mca_pml_fastpath.window;
+    peer->credit = mca_pml_fastpath_credit_initial();
     peer->consumed = 0;
     peer->links = NULL;
     peer->num_links = 0;
@@ -84,7 +87,11 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
         return false;
     }
     if (1 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
-        peer->ext = mca_btl_fastsm_ext(mca_bml_base_btl_array_get_index(&endpoint->btl_eager, 0)->btl);
+        const mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&endpoint->btl_eager, 0);
+
+        peer->ext = mca_btl_fastsm_ext(bml_btl->btl);
+        peer->btl_endpoint = bml_btl->btl_endpoint;
+        peer->eager_limit = mca_pml_fastpath_eager_limit(bml_btl);
     }
     opal_atomic_wmb(); /* whoever sees the endpoint sees the rest */
     peer->endpoint = endpoint;

@@ -21,14 +21,18 @@ typedef struct {
     opal_object_t super;
     ompi_proc_t *proc;                 /**< not retained: Open MPI calls del_procs first */
     mca_bml_base_endpoint_t *endpoint; /**< the BTLs that reach it; NULL until we send to it */
+
+    /* constant from the moment that endpoint is there */
     const mca_btl_fastsm_ext_t
-        *ext;                   /**< of the BTL for its eager messages, where that is fastsm; else NULL */
-    opal_atomic_int32_t queued; /**< retries waiting for it; new messages queue behind them */
-    uint64_t blocked_pass;      /**< last pass over the retries in which it had no room */
+        *ext; /**< of the BTL for its eager messages, where that is fastsm; else NULL */
+    struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
+    size_t eager_limit;                           /**< if ext: bytes of the longest eager message */
 
     /* flow control, pml_fastpath_credit.h; all in bytes */
-    opal_atomic_int64_t credit;   /**< that we may still send eagerly */
+    opal_atomic_int64_t credit; /**< that we may still send eagerly; if unlimited, more than can be used up */
     opal_atomic_int64_t consumed; /**< of its eager messages, not yet told to it */
+    opal_atomic_int32_t queued;   /**< retries waiting for it; new messages queue behind them */
+    uint64_t blocked_pass;        /**< last pass over the retries in which it had no room */
 
     /* pml_fastpath_link.h */
     struct mca_pml_fastpath_link_t *links; /**< its TCP connections that have been looked at */

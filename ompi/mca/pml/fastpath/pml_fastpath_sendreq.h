@@ -153,15 +153,18 @@ static inline void mca_pml_fastpath_send_request_status(mca_pml_fastpath_send_re
  * Make a request of a message that has left already: complete, and good for a cancel.
  * The communicator is not retained, so nothing may be read from it later; a cancel does so.
  *
- * @param req   its req_hdr is the message's
+ * @param ctx   the communicator's number at the receiver
  * @param size  bytes of the message
  */
 static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_request_t *req,
                                                       mca_pml_fastpath_peer_t *peer,
-                                                      ompi_communicator_t *comm, uint32_t sequence,
-                                                      size_t size)
+                                                      ompi_communicator_t *comm, uint32_t ctx, int tag,
+                                                      uint32_t sequence, size_t size)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
+    const uint64_t header[] = {
+        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, ctx),
+        mca_pml_fastpath_match_word1(comm->c_my_rank, tag)};
 
     OMPI_REQUEST_INIT(&base->req_ompi, false);
     base->req_ompi.req_mpi_object.comm = comm;
@@ -174,7 +177,11 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
     base->req_free_called = false;
     req->req_send.req_addr = NULL; /* not copied */
     req->req_send.req_bytes_packed = size;
-    mca_pml_fastpath_send_request_status(req);
+    memcpy(&req->req_hdr, header, sizeof(req->req_hdr));
+    base->req_ompi.req_status.MPI_SOURCE = comm->c_my_rank;
+    base->req_ompi.req_status.MPI_TAG = tag;
+    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
+    base->req_ompi.req_status._ucount = size;
     req->req_peer = peer;
     req->req_bare = true;
     req->req_ctx = mca_pml_fastpath_comm(comm)->ctx;

@@ -125,14 +125,13 @@ struct mca_btl_base_endpoint_t {
     uint32_t index;        /**< local index */
 
     /* send side: protected by `lock` */
-    fastsm_fifo_sender_t out;
-    bool opened;        /**< the pages of its FIFO are there; until then `out` has no room */
-    size_t sendi_bytes; /**< longest message that sendi puts into the FIFO; 0 for a late peer */
+    fastsm_fifo_sender_t out; /**< its n_pending is the length of `pending` */
+    bool opened;              /**< the pages of its FIFO are there; until then `out` has no room */
+    size_t sendi_bytes;       /**< longest message that sendi puts into the FIFO; 0 for a late peer */
     opal_mutex_t lock;
-    volatile uint32_t n_pending;   /**< frags on `pending` */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
-    opal_list_t pending;           /**< sends that found no room, oldest first */
+    opal_list_t pending;           /**< frags that found no room, oldest first */
     opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */
     mca_btl_fastsm_active_t active;
     bool on_active; /**< `active` is on component.active; protected by component.lock */
@@ -477,9 +476,11 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
                          mca_btl_base_descriptor_t **descriptor);
 
 /** The extension's sendi (btl_fastsm_ext.h). */
-int mca_btl_fastsm_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                               const void *header, size_t header_size, const void *payload,
-                               size_t payload_size, mca_btl_base_tag_t tag);
+int mca_btl_fastsm_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                               const void *payload, size_t payload_size, mca_btl_base_tag_t tag);
+
+/** The extension's sender (btl_fastsm_ext.h). */
+fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint);
 
 /** Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
 bool mca_btl_fastsm_get_possible(void);

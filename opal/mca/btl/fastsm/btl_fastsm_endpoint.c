@@ -323,7 +323,7 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
     endpoint->connected = false;
     drop_frags(&endpoint->pending);
     drop_frags(&endpoint->in_flight);
-    endpoint->n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
+    endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
     mca_btl_fastsm_segment_detach(endpoint);
     OPAL_THREAD_UNLOCK(&endpoint->lock);
 

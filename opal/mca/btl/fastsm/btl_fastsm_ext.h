@@ -26,14 +26,17 @@
 
 #include "opal/mca/btl/btl.h"
 
+#include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
+
 BEGIN_C_DECLS
 
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 4u
+#define MCA_BTL_FASTSM_EXT_VERSION 5u
 
-/** bytes at the beginning of a message that recvi compares */
+/** bytes at the beginning of a message that recvi compares, and of the header that the extension's sendi
+ * sends */
 #define MCA_BTL_FASTSM_PATTERN_BYTES 16u
 
 /** What the beginning of a message has to be for recvi to take it: the bits under mask are those of expected.
@@ -43,6 +46,21 @@ typedef struct {
     uint64_t mask[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
     mca_btl_base_tag_t tag; /**< the message's active message tag */
 } mca_btl_fastsm_pattern_t;
+
+/**
+ * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
+ * once and completely, or not at all.  All that it is given travels in registers.
+ *
+ * @param endpoint      one of fastsm's
+ * @param word0, word1  the header, as its 8-byte halves lie in memory
+ * @param payload       one piece of memory, or NULL when payload_size is 0
+ * @param payload_size  bytes; with the header at most btl_eager_limit
+ * @param tag           active message tag
+ * @return              OPAL_SUCCESS, or OPAL_ERR_OUT_OF_RESOURCE when there is no room
+ */
+typedef int (*mca_btl_fastsm_sendi_fn_t)(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0,
+                                         uint64_t word1, const void *payload, size_t payload_size,
+                                         mca_btl_base_tag_t tag);
 
 /**
  * The extension: constant after the component's init, owned by the module.
@@ -60,19 +78,17 @@ typedef struct {
      */
     void (*confirm)(mca_btl_base_module_t *btl);
 
+    mca_btl_fastsm_sendi_fn_t sendi;
+
     /**
-     * btl_sendi without a convertor: sends header and payload at once and
-     * completely, or not at all.
+     * The sending end of an endpoint's FIFO, for callers that want to put their short messages there
+     * themselves, with fastsm_fifo_has_slot() and fastsm_fifo_send_slot() and nothing else, so that there is
+     * no call on their way.  What they find no room for goes to sendi.  Only while opal_using_threads() says
+     * that there is one thread: there is no lock.
      *
-     * @param endpoint      one of btl's
-     * @param header_size   bytes
-     * @param payload       one piece of memory, or NULL when payload_size is 0
-     * @param payload_size  bytes; with the header at most btl_eager_limit
-     * @param tag           active message tag
-     * @return              OPAL_SUCCESS, or OPAL_ERR_OUT_OF_RESOURCE when there is no room
+     * @return  constant while the endpoint exists; or NULL: every message has to go to sendi
      */
-    int (*sendi)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, const void *header,
-                 size_t header_size, const void *payload, size_t payload_size, mca_btl_base_tag_t tag);
+    fastsm_fifo_sender_t *(*sender)(struct mca_btl_base_endpoint_t *endpoint);
 
     /**
      * How many processes of other jobs, since the start, fastsm should have

@@ -35,6 +35,7 @@ typedef struct {
     uint32_t write_pos;                /**< next position to fill */
     uint32_t read_pos;                 /**< what we last saw of the receiver's read position */
     uint32_t depth;                    /**< slots, a power of two */
+    volatile uint32_t n_pending;       /**< messages that wait outside for room: no other goes before them */
     _Atomic uint8_t *bell;             /**< our doorbell in the receiver's segment */
     _Atomic uint32_t *shared_read_pos; /**< in the receiver's segment */
 } fastsm_fifo_sender_t;
@@ -130,6 +131,7 @@ static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *pee
     fifo->write_pos = 0;
     fifo->read_pos = 0;
     fifo->depth = layout->params.fifo_depth;
+    fifo->n_pending = 0;
     fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, my_index));
     fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, my_index));
 }
@@ -170,6 +172,25 @@ static inline bool fastsm_fifo_room(fastsm_fifo_sender_t *fifo, uint32_t need)
     return (uint32_t) (fifo->write_pos + need - fifo->read_pos) <= fifo->depth;
 }
 
+/** May a message of one slot leave at once, as far as we know without looking? */
+static inline bool fastsm_fifo_has_slot(const fastsm_fifo_sender_t *fifo)
+{
+    return 0 == fifo->n_pending && fifo->write_pos - fifo->read_pos < fifo->depth;
+}
+
+/** Writes a head's length, tag and flags, in one store. */
+static inline void fastsm_fifo_describe(mca_btl_fastsm_slot_t *head, size_t length, uint8_t tag,
+                                        uint8_t flags)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    const uint32_t word = (uint32_t) length << 16 | (uint32_t) tag << 8 | flags;
+#else
+    const uint32_t word = (uint32_t) length | (uint32_t) tag << 16 | (uint32_t) flags << 24;
+#endif
+
+    memcpy(&head->u.head, &word, sizeof(word));
+}
+
 /**
  * Fills the rest of the ring with a pad, so that the next message starts at its
  * begin.  Every skipped slot gets its word too: no word in the ring is
@@ -184,9 +205,7 @@ static inline void fastsm_fifo_pad(fastsm_fifo_sender_t *fifo, uint32_t count)
     for (uint32_t i = 1; i < count; ++i) {
         fastsm_store_other_sequence(head + i, pos + i + 1);
     }
-    head->u.head.length = (uint16_t) count;
-    head->u.head.tag = 0;
-    head->u.head.flags = MCA_BTL_FASTSM_SLOT_PAD;
+    fastsm_fifo_describe(head, count, 0, MCA_BTL_FASTSM_SLOT_PAD);
     fifo->write_pos = pos + count;
     fastsm_store_head_sequence(head, pos + 1);
     fastsm_store_bell(fifo->bell, (uint8_t) (pos + count));
@@ -351,6 +370,28 @@ static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *hea
         payload_size -= MCA_BTL_FASTSM_CONT_DATA;
     }
     fastsm_copy_small((++head)->u.cont.data, from, payload_size);
+}
+
+/**
+ * Sends a message of one slot, of which fastsm_fifo_has_slot() has said that it may leave: the shortest way
+ * from a header of 16 bytes and a piece of memory to the receiver.
+ *
+ * @param word0, word1  the header, as its halves lie in memory
+ * @param payload_size  at most MCA_BTL_FASTSM_SLOT_PAYLOAD
+ */
+static inline void fastsm_fifo_send_slot(fastsm_fifo_sender_t *fifo, uint64_t word0, uint64_t word1,
+                                         const void *payload, size_t payload_size, uint8_t tag)
+{
+    const uint32_t pos = fifo->write_pos;
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, pos);
+
+    fastsm_fifo_describe(slot, sizeof(word0) + sizeof(word1) + payload_size, tag, 0);
+    memcpy(slot->u.head.data, &word0, sizeof(word0));
+    memcpy(slot->u.head.data + sizeof(word0), &word1, sizeof(word1));
+    fastsm_copy_small(slot->u.head.data + sizeof(word0) + sizeof(word1), payload, payload_size);
+    fifo->write_pos = pos + 1;
+    fastsm_store_head_sequence(slot, pos + 1);
+    fastsm_store_bell(fifo->bell, (uint8_t) (pos + 1));
 }
 
 /**

@@ -151,7 +151,7 @@ static void part(mca_btl_fastsm_late_t *late, bool call_back)
     endpoint->connected = false;
     abandon(&endpoint->pending, call_back);
     abandon(&endpoint->in_flight, call_back);
-    endpoint->n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
+    endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
     mca_btl_fastsm_segment_detach(endpoint);
     OPAL_THREAD_UNLOCK(&endpoint->lock);
     mca_btl_fastsm_deactivate(endpoint);
@@ -207,14 +207,14 @@ static void flush(mca_btl_fastsm_late_t *late)
     mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
     unsigned idle = 0;
 
-    while (0 != endpoint->n_pending && NULL != late->our_entry) {
-        const uint32_t before = endpoint->n_pending;
+    while (0 != endpoint->out.n_pending && NULL != late->our_entry) {
+        const uint32_t before = endpoint->out.n_pending;
 
         OPAL_THREAD_LOCK(&endpoint->lock);
         mca_btl_fastsm_send_pending(endpoint);
         OPAL_THREAD_UNLOCK(&endpoint->lock);
         discard(); /* the peer may be doing the same */
-        if (before != endpoint->n_pending) {
+        if (before != endpoint->out.n_pending) {
             idle = 0;
         } else if (0 != ++idle % FASTSM_FLUSH_ROUNDS) {
             sched_yield();

@@ -77,6 +77,8 @@
 /** user-visible bytes in the first and in each further slot of a message */
 #define MCA_BTL_FASTSM_HEAD_DATA 56u
 #define MCA_BTL_FASTSM_CONT_DATA 60u
+/** of the first slot's, those behind a header of 16 bytes */
+#define MCA_BTL_FASTSM_SLOT_PAYLOAD (MCA_BTL_FASTSM_HEAD_DATA - 16u)
 /** user-visible bytes in a slot of the ring */
 #define MCA_BTL_FASTSM_RING_DATA 48u
 

@@ -52,6 +52,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .size = sizeof(mca_btl_fastsm_ext_t),
             .confirm = fastsm_confirm,
             .sendi = mca_btl_fastsm_sendi_plain,
+            .sender = mca_btl_fastsm_sender,
             .recvi = mca_btl_fastsm_recvi,
             .scan = mca_btl_fastsm_scan,
             .refused = fastsm_refused,
@@ -159,7 +160,7 @@ static void dump_late(const mca_btl_fastsm_late_t *late)
     opal_output(
         0, "fastsm late peer pid %d: admission %x, ours %x%s%s; %u sends pending, %u buffers in flight",
         (int) late->endpoint.pid, late->admission, late->our_admission, late->gone ? ", has ended" : "",
-        late->parted ? ", forgotten" : "", late->endpoint.n_pending, late->endpoint.n_in_flight);
+        late->parted ? ", forgotten" : "", late->endpoint.out.n_pending, late->endpoint.n_in_flight);
 }
 
 static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
@@ -171,8 +172,8 @@ static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
     opal_output(0,
                 "fastsm peer %u pid %d: sent %u slots, of them seen read %u; read %u slots; "
                 "%u sends pending, %u buffers in flight",
-                ep->index, (int) ep->pid, ep->out.write_pos, ep->out.read_pos, ep->in.read_pos, ep->n_pending,
-                ep->n_in_flight);
+                ep->index, (int) ep->pid, ep->out.write_pos, ep->out.read_pos, ep->in.read_pos,
+                ep->out.n_pending, ep->n_in_flight);
 }
 
 static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, int verbose)

@@ -264,7 +264,7 @@ static int run_callbacks(void)
 
 void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    while (0 != endpoint->n_pending && !mca_btl_fastsm_refuse()) {
+    while (0 != endpoint->out.n_pending && !mca_btl_fastsm_refuse()) {
         mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
         bool in_flight;
 
@@ -272,7 +272,7 @@ void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
             opal_list_prepend(&endpoint->pending, &frag->base.super.super);
             return;
         }
-        --endpoint->n_pending;
+        --endpoint->out.n_pending;
         if (in_flight) {
             continue;
         }
@@ -310,7 +310,7 @@ static __opal_attribute_noinline__ int progress_deferred(void)
         OPAL_THREAD_LOCK(&item->endpoint->lock);
         mca_btl_fastsm_reclaim(item->endpoint);
         mca_btl_fastsm_send_pending(item->endpoint);
-        if (0 != item->endpoint->n_pending || 0 != item->endpoint->n_waiting) {
+        if (0 != item->endpoint->out.n_pending || 0 != item->endpoint->n_waiting) {
             mca_btl_fastsm_activate(item->endpoint);
         }
         OPAL_THREAD_UNLOCK(&item->endpoint->lock);

@@ -79,14 +79,20 @@ static int refuse_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     return OPAL_ERR_OUT_OF_RESOURCE;
 }
 
-static int refuse_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                              const void *header, size_t header_size, const void *payload,
-                              size_t payload_size, mca_btl_base_tag_t tag)
+static int refuse_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                              const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
     if (mca_btl_fastsm_refuse()) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    return mca_btl_fastsm_sendi_plain(btl, endpoint, header, header_size, payload, payload_size, tag);
+    return mca_btl_fastsm_sendi_plain(endpoint, word0, word1, payload, payload_size, tag);
+}
+
+/* Nobody goes past us. */
+static fastsm_fifo_sender_t *refuse_sender(mca_btl_base_endpoint_t *endpoint)
+{
+    (void) endpoint;
+    return NULL;
 }
 
 /* As if something else had come. */
@@ -110,5 +116,6 @@ void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module)
     module->super.btl_send = refuse_send;
     module->super.btl_sendi = refuse_sendi;
     module->ext.sendi = refuse_sendi_plain;
+    module->ext.sender = refuse_sender;
     module->ext.recvi = refuse_recvi;
 }

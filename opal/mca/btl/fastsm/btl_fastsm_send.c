@@ -30,7 +30,7 @@ void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint)
 void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
 {
     opal_list_append(&endpoint->pending, &frag->base.super.super);
-    ++endpoint->n_pending;
+    ++endpoint->out.n_pending;
     mca_btl_fastsm_activate(endpoint);
 }
 
@@ -56,9 +56,7 @@ static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
     if (NULL == head) {
         return false;
     }
-    head->u.head.length = (uint16_t) length;
-    head->u.head.tag = tag;
-    head->u.head.flags = 0;
+    fastsm_fifo_describe(head, length, tag, 0);
     fastsm_fifo_fill(head, NULL, 0, frag->segment.seg_addr.pval, length);
     fastsm_fifo_commit(&endpoint->out, head, slots);
     return true;
@@ -87,9 +85,7 @@ static bool post_reference(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_f
     if (NULL == head) {
         return false;
     }
-    head->u.head.length = sizeof(reference);
-    head->u.head.tag = tag;
-    head->u.head.flags = MCA_BTL_FASTSM_SLOT_POOL;
+    fastsm_fifo_describe(head, sizeof(reference), tag, MCA_BTL_FASTSM_SLOT_POOL);
     memcpy(head->u.head.data, &reference, sizeof(reference));
 
     frag->position = endpoint->out.write_pos;
@@ -186,7 +182,7 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     }
 
     OPAL_THREAD_LOCK(&endpoint->lock);
-    if (OPAL_LIKELY(0 == endpoint->n_pending)) {
+    if (OPAL_LIKELY(0 == endpoint->out.n_pending)) {
         posted = mca_btl_fastsm_post(endpoint, frag, tag, &in_flight);
     }
     if (OPAL_UNLIKELY(!posted)) {

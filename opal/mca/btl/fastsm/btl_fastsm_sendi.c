@@ -14,7 +14,7 @@
 
 #include "btl_fastsm.h"
 
-/* The shortest way: header and contiguous payload straight into the slots. */
+/* Header and contiguous payload straight into the slots. */
 static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void *header, size_t header_size,
                                 const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
@@ -25,9 +25,7 @@ static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void 
     if (OPAL_UNLIKELY(NULL == head)) {
         return false;
     }
-    head->u.head.length = (uint16_t) length;
-    head->u.head.tag = tag;
-    head->u.head.flags = 0;
+    fastsm_fifo_describe(head, length, tag, 0);
     fastsm_fifo_fill(head, header, header_size, payload, payload_size);
     fastsm_fifo_commit(&endpoint->out, head, slots);
     return true;
@@ -46,7 +44,7 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
     uint32_t iov_count = 1;
     struct iovec iov;
 
-    if (0 != endpoint->n_pending
+    if (0 != endpoint->out.n_pending
         || (!fastsm_fifo_prepare(&endpoint->out, slots)
             && !(NULL == endpoint->late ? mca_btl_fastsm_fifo_open(endpoint)
                                         : mca_btl_fastsm_late_room(endpoint)))) {
@@ -96,9 +94,9 @@ static __opal_attribute_noinline__ int sendi_other(mca_btl_base_module_t *btl,
 }
 
 /* One of convertor and payload may be NULL, both if there is no payload. */
-static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_t *endpoint,
-                            opal_convertor_t *convertor, const void *payload, const void *header,
-                            size_t header_size, size_t payload_size, mca_btl_base_tag_t tag)
+static int sendi_any(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                     opal_convertor_t *convertor, const void *payload, const void *header, size_t header_size,
+                     size_t payload_size, mca_btl_base_tag_t tag)
 {
     bool sent = false;
 
@@ -107,7 +105,7 @@ static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_
         return sendi_other(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
     }
     OPAL_THREAD_LOCK(&endpoint->lock);
-    if (OPAL_LIKELY(0 == endpoint->n_pending)) {
+    if (OPAL_LIKELY(0 == endpoint->out.n_pending)) {
         sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
         if (OPAL_UNLIKELY(!sent)) {
             mca_btl_fastsm_fifo_open(endpoint); /* for what comes next: this message takes the other way */
@@ -117,11 +115,52 @@ static inline int sendi_any(mca_btl_base_module_t *btl, mca_btl_fastsm_endpoint_
     return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
-int mca_btl_fastsm_sendi_plain(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                               const void *header, size_t header_size, const void *payload,
-                               size_t payload_size, mca_btl_base_tag_t tag)
+/* What takes more than one slot, or finds no room at first sight. */
+static __opal_attribute_noinline__ int sendi_rest(mca_btl_base_endpoint_t *endpoint, uint64_t word0,
+                                                  uint64_t word1, const void *payload, size_t payload_size,
+                                                  mca_btl_base_tag_t tag)
 {
-    return sendi_any(btl, endpoint, NULL, payload, header, header_size, payload_size, tag);
+    const uint64_t header[] = {word0, word1};
+
+    return sendi_any(&mca_btl_fastsm_module.super, endpoint, NULL, payload, header, sizeof(header),
+                     payload_size, tag);
+}
+
+/* With several threads of this process the FIFO's end is locked. */
+static __opal_attribute_noinline__ int sendi_locked(mca_btl_base_endpoint_t *endpoint, uint64_t word0,
+                                                    uint64_t word1, const void *payload, size_t payload_size,
+                                                    mca_btl_base_tag_t tag)
+{
+    bool sent;
+
+    opal_mutex_lock(&endpoint->lock);
+    sent = fastsm_fifo_has_slot(&endpoint->out);
+    if (OPAL_LIKELY(sent)) {
+        fastsm_fifo_send_slot(&endpoint->out, word0, word1, payload, payload_size, tag);
+    }
+    opal_mutex_unlock(&endpoint->lock);
+    return OPAL_LIKELY(sent) ? OPAL_SUCCESS : sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
+}
+
+int mca_btl_fastsm_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                               const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
+{
+    if (payload_size > MCA_BTL_FASTSM_SLOT_PAYLOAD) {
+        return sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
+    }
+    if (opal_using_threads()) {
+        return sendi_locked(endpoint, word0, word1, payload, payload_size, tag);
+    }
+    if (!fastsm_fifo_has_slot(&endpoint->out)) {
+        return sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
+    }
+    fastsm_fifo_send_slot(&endpoint->out, word0, word1, payload, payload_size, tag);
+    return OPAL_SUCCESS;
+}
+
+fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint)
+{
+    return &endpoint->out;
 }
 
 /**
