@@ -32,6 +32,9 @@
 
 BEGIN_C_DECLS
 
+/** Communicators that are found without Open MPI's table: a power of two. */
+#define MCA_PML_FASTPATH_COMMS 64
+
 /** The module, its parameters and everything process-wide. */
 typedef struct {
     mca_pml_base_module_t super;
@@ -74,6 +77,10 @@ typedef struct {
     opal_free_list_t ranges;  /**< mca_pml_fastpath_range_t */
     opal_free_list_t packets; /**< mca_pml_fastpath_packet_t */
     bool enabled;             /**< the lists above exist */
+
+    /** by the lower bits of their ids: those communicators that messages are looked up here first, or NULL;
+     * changed with the lock held. pml_fastpath_comm.h */
+    struct mca_pml_fastpath_comm_t *volatile comms[MCA_PML_FASTPATH_COMMS];
 } mca_pml_fastpath_t;
 
 extern mca_pml_fastpath_t mca_pml_fastpath;

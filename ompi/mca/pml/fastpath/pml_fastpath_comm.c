@@ -14,6 +14,7 @@
 static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
 {
     OBJ_CONSTRUCT(&pml_comm->lock, opal_mutex_t);
+    pml_comm->comm = NULL;
     pml_comm->size = 0;
     pml_comm->members = NULL;
 }
@@ -109,7 +110,21 @@ void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_commu
     }
 }
 
-int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, const ompi_communicator_t *comm)
+void mca_pml_fastpath_comm_enter(mca_pml_fastpath_comm_t *pml_comm)
+{
+    mca_pml_fastpath.comms[pml_comm->ctx % MCA_PML_FASTPATH_COMMS] = pml_comm;
+}
+
+void mca_pml_fastpath_comm_leave(mca_pml_fastpath_comm_t *pml_comm)
+{
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    if (pml_comm == mca_pml_fastpath.comms[pml_comm->ctx % MCA_PML_FASTPATH_COMMS]) {
+        mca_pml_fastpath.comms[pml_comm->ctx % MCA_PML_FASTPATH_COMMS] = NULL;
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+}
+
+int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
 {
     int size = comm->c_remote_group->grp_proc_count;
 
@@ -130,6 +145,7 @@ int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, const ompi_com
     pml_comm->incarnation = ++mca_pml_fastpath.incarnations;
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     pml_comm->size = size;
+    pml_comm->comm = comm;
     return OMPI_SUCCESS;
 }
 

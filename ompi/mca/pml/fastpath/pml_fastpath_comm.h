@@ -47,9 +47,10 @@ typedef struct {
 } mca_pml_fastpath_member_t;
 
 /** Hangs on ompi_communicator_t as c_pml_comm. */
-typedef struct {
+typedef struct mca_pml_fastpath_comm_t {
     opal_object_t super;
-    opal_mutex_t lock; /**< protects the matcher and the receiving side of the members */
+    ompi_communicator_t *comm; /**< the communicator; holds no reference */
+    opal_mutex_t lock;         /**< protects the matcher and the receiving side of the members */
     mca_pml_fastpath_matcher_t matcher;
     uint32_t ctx;                        /**< the communicator's number here, as in headers */
     uint32_t incarnation;                /**< tells it from others that have, or had, the same id */
@@ -65,10 +66,30 @@ static inline mca_pml_fastpath_comm_t *mca_pml_fastpath_comm(const ompi_communic
 }
 
 /**
+ * @return our part of the communicator with this number here, or NULL: then it may be one that has to be
+ *         looked for elsewhere, mca_pml_fastpath_known_comm()
+ */
+static inline mca_pml_fastpath_comm_t *mca_pml_fastpath_comm_of(uint32_t ctx)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath.comms[ctx % MCA_PML_FASTPATH_COMMS];
+
+    return OPAL_LIKELY(NULL != pml_comm && ctx == pml_comm->ctx
+                       && pml_comm == mca_pml_fastpath_comm(pml_comm->comm))
+               ? pml_comm
+               : NULL;
+}
+
+/** From now on messages find this communicator by mca_pml_fastpath_comm_of(). The PML is locked. */
+void mca_pml_fastpath_comm_enter(mca_pml_fastpath_comm_t *pml_comm);
+
+/** And no longer. Locks the PML. */
+void mca_pml_fastpath_comm_leave(mca_pml_fastpath_comm_t *pml_comm);
+
+/**
  * Prepare the members' table.
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */
-int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, const ompi_communicator_t *comm);
+int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
 
 /** @return whether each member has a number of its own for the communicator, pml_fastpath_named.h */
 static inline bool mca_pml_fastpath_comm_is_named(const mca_pml_fastpath_comm_t *pml_comm)

@@ -160,7 +160,7 @@ static post_t *earlier(matcher_t *m, post_t *best, unsigned int kind, int32_t sr
     queue_t *queue = &m->all;
     post_t *post;
 
-    if (0 == m->posted_kind[kind]) {
+    if (EXACT != kind && 0 == m->posted_kind[kind]) {
         return best;
     }
     if (ALL != kind) {

@@ -95,19 +95,21 @@ typedef struct mca_pml_fastpath_match_queue_t {
 
 /** The matcher of one communicator.  Must not be moved.  Others may read posted and unexpected. */
 typedef struct mca_pml_fastpath_matcher_t {
-    size_t posted;                                    /**< receives waiting */
-    size_t unexpected;                                /**< messages waiting */
-    size_t posted_kind[MCA_PML_FASTPATH_MATCH_KINDS]; /**< receives waiting, by kind of key */
-    uint64_t order;                                   /**< order of the next receive */
-    mca_pml_fastpath_match_queue_t *last;    /**< queue of the last lookup that found one, never NULL */
-    mca_pml_fastpath_match_queue_t **bucket; /**< 2^(64 - shift) chains */
-    unsigned int shift;                      /**< takes a bucket's index from a hash */
-    uint32_t indexed;                        /**< bit per kind: messages are entered BY_SOURCE, BY_TAG */
-    size_t queues;                           /**< in the table, empty ones included */
-    size_t limit;                            /**< queues at which the table is swept or grown */
-    mca_pml_fastpath_match_queue_t *spare;   /**< queues out of the table, for the next new key */
-    mca_pml_fastpath_match_queue_t all;      /**< (ANY, ANY), not in the table */
-    mca_pml_fastpath_match_link_t internal;  /**< messages with negative tags, linked as ALL */
+    size_t posted;      /**< receives waiting */
+    size_t unexpected;  /**< messages waiting */
+    size_t posted_wild; /**< of these with a wildcard */
+    size_t
+        posted_kind[MCA_PML_FASTPATH_MATCH_KINDS]; /**< these by kind of key; those without are not counted */
+    uint64_t order;                                /**< order of the next receive */
+    mca_pml_fastpath_match_queue_t *last;          /**< queue of the last lookup that found one, never NULL */
+    mca_pml_fastpath_match_queue_t **bucket;       /**< 2^(64 - shift) chains */
+    unsigned int shift;                            /**< takes a bucket's index from a hash */
+    uint32_t indexed;                       /**< bit per kind: messages are entered BY_SOURCE, BY_TAG */
+    size_t queues;                          /**< in the table, empty ones included */
+    size_t limit;                           /**< queues at which the table is swept or grown */
+    mca_pml_fastpath_match_queue_t *spare;  /**< queues out of the table, for the next new key */
+    mca_pml_fastpath_match_queue_t all;     /**< (ANY, ANY), not in the table */
+    mca_pml_fastpath_match_link_t internal; /**< messages with negative tags, linked as ALL */
     uint32_t posted_from[MCA_PML_FASTPATH_MATCH_FOLD]; /**< receives waiting, by source modulo the size */
 } mca_pml_fastpath_matcher_t;
 
@@ -235,7 +237,10 @@ static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m,
     post->queued = true;
     mca_pml_fastpath_match_append(&queue->posted, &post->link);
     ++m->posted;
-    ++m->posted_kind[kind];
+    if (MCA_PML_FASTPATH_MATCH_EXACT != kind) {
+        ++m->posted_wild;
+        ++m->posted_kind[kind];
+    }
     /* receives from any source are counted somewhere, too: while there are any, this counter is not asked */
     ++m->posted_from[(uint32_t) src % MCA_PML_FASTPATH_MATCH_FOLD];
     return 0;
@@ -245,11 +250,16 @@ static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m,
 static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m,
                                                  mca_pml_fastpath_match_post_t *post)
 {
+    const unsigned int kind = mca_pml_fastpath_match_kind(post->src, post->tag);
+
     mca_pml_fastpath_match_unlink(&post->link);
     post->queued = false;
     --m->posted;
-    --m->posted_kind[mca_pml_fastpath_match_kind(post->src, post->tag)];
     --m->posted_from[(uint32_t) post->src % MCA_PML_FASTPATH_MATCH_FOLD];
+    if (MCA_PML_FASTPATH_MATCH_EXACT != kind) {
+        --m->posted_wild;
+        --m->posted_kind[kind];
+    }
 }
 
 /**
@@ -274,7 +284,7 @@ static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek(mca_pml
     if (0 == m->posted) {
         return NULL;
     }
-    if (m->posted != m->posted_kind[MCA_PML_FASTPATH_MATCH_EXACT]) {
+    if (0 != m->posted_wild) {
         return mca_pml_fastpath_match_peek_slow(m, src, tag);
     }
     queue = mca_pml_fastpath_match_lookup(m, mca_pml_fastpath_match_key(src, tag));

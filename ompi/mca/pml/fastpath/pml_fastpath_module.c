@@ -87,6 +87,7 @@ int mca_pml_fastpath_enable(bool enable)
     pml->late = 0;
     pml->num_retries = 0;
     pml->num_waited_for = 0;
+    memset((void *) (uintptr_t) pml->comms, 0, sizeof(pml->comms));
     pml->enabled = true;
     /* debuggers find the requests on Open MPI's own two lists */
     if (OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
@@ -262,6 +263,7 @@ int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
         opal_atomic_wmb();
         comm->c_pml_comm = (struct mca_pml_comm_t *) pml_comm;
         fastpath_comm_announced(comm);
+        mca_pml_fastpath_comm_enter(pml_comm);
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     if (OMPI_SUCCESS != rc) {
@@ -285,6 +287,7 @@ int mca_pml_fastpath_del_comm(ompi_communicator_t *comm)
         if (mca_pml_fastpath_comm_is_named(pml_comm)) {
             mca_pml_fastpath_named_end(pml_comm->ctx);
         }
+        mca_pml_fastpath_comm_leave(pml_comm);
         comm->c_pml_comm = NULL;
         mca_pml_fastpath_comm_abandon(pml_comm, comm);
         OBJ_RELEASE(pml_comm);

@@ -48,8 +48,12 @@ void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm);
  */
 static inline ompi_communicator_t *mca_pml_fastpath_known_comm(uint32_t ctx)
 {
+    const mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm_of(ctx);
     ompi_communicator_t *comm;
 
+    if (OPAL_LIKELY(NULL != pml_comm)) {
+        return pml_comm->comm;
+    }
     if (OPAL_UNLIKELY(mca_pml_fastpath_ctx_is_own(ctx))) {
         return mca_pml_fastpath_named_comm(ctx);
     }

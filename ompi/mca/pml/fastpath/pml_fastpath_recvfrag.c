@@ -46,6 +46,25 @@ static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm,
     return parked;
 }
 
+static inline mca_pml_fastpath_recv_request_t *request_of(mca_pml_fastpath_match_post_t *post)
+{
+    return (mca_pml_fastpath_recv_request_t *) ((char *) post
+                                                - offsetof(mca_pml_fastpath_recv_request_t, req_post));
+}
+
+/* Keep a message that no receive waits for. The communicator is locked. */
+static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arrival_t *arrival,
+                 uint32_t sequence)
+{
+    mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_keep(arrival, sequence);
+
+    if (OPAL_UNLIKELY(
+            0
+            != mca_pml_fastpath_match_store(&pml_comm->matcher, &message->msg, arrival->src, arrival->tag))) {
+        mca_pml_fastpath_abort("no memory", "an unexpected message", "match queues");
+    }
+}
+
 /* What happens to a message in its turn. */
 typedef enum { MATCHED, KEPT, DROPPED, EARLY } fate_t;
 
@@ -55,7 +74,6 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
                      mca_pml_fastpath_withdrawn_t **withdrawn)
 {
     mca_pml_fastpath_match_post_t *post;
-    mca_pml_fastpath_message_t *message;
     uint32_t sequence = member->expected;
 
     if (OPAL_UNLIKELY(seq != (uint16_t) sequence)) {
@@ -70,16 +88,10 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
     }
     post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, arrival->src, arrival->tag);
     if (NULL != post) {
-        *req = (mca_pml_fastpath_recv_request_t *) ((char *) post
-                                                    - offsetof(mca_pml_fastpath_recv_request_t, req_post));
+        *req = request_of(post);
         return MATCHED;
     }
-    message = mca_pml_fastpath_message_keep(arrival, sequence);
-    if (OPAL_UNLIKELY(
-            0
-            != mca_pml_fastpath_match_store(&pml_comm->matcher, &message->msg, arrival->src, arrival->tag))) {
-        mca_pml_fastpath_abort("no memory", "an unexpected message", "match queues");
-    }
+    keep(pml_comm, arrival, sequence);
     return KEPT;
 }
 
@@ -174,8 +186,9 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
 }
 
 /* A message, perhaps of a communicator that does not exist here yet. */
-static inline void recv_message(uint8_t type, mca_btl_base_module_t *btl,
-                                const mca_btl_base_segment_t *segments, size_t num_segments)
+static __opal_attribute_noinline__ void recv_message(uint8_t type, mca_btl_base_module_t *btl,
+                                                     const mca_btl_base_segment_t *segments,
+                                                     size_t num_segments)
 {
     const mca_pml_fastpath_match_hdr_t *hdr = segments->seg_addr.pval;
     ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_ctx);
@@ -196,9 +209,73 @@ static inline void recv_message(uint8_t type, mca_btl_base_module_t *btl,
     }
 }
 
+/* Keep a message in its turn that no receive waits for. The communicator is locked. */
+static __opal_attribute_noinline__ void keep_match(mca_pml_fastpath_comm_t *pml_comm,
+                                                   mca_btl_base_module_t *btl,
+                                                   const mca_btl_base_segment_t *segment, uint32_t sequence)
+{
+    mca_pml_fastpath_arrival_t arrival;
+
+    arrival_init(&arrival, MCA_PML_FASTPATH_HDR_MATCH, btl, segment, 1);
+    keep(pml_comm, &arrival, sequence);
+}
+
+static __opal_attribute_noinline__ void matched_match(mca_pml_fastpath_recv_request_t *req,
+                                                      mca_btl_base_module_t *btl,
+                                                      const mca_btl_base_segment_t *segment)
+{
+    mca_pml_fastpath_arrival_t arrival;
+
+    arrival_init(&arrival, MCA_PML_FASTPATH_HDR_MATCH, btl, segment, 1);
+    mca_pml_fastpath_recv_request_matched(req, &arrival);
+}
+
+/* What nearly all messages are: whole, in one piece, in their turn, from a process that we know.
+ * @return false when it is another one; then nothing has been done */
+static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segment)
+{
+    const mca_pml_fastpath_match_hdr_t *hdr = segment->seg_addr.pval;
+    const size_t length = segment->seg_len - sizeof(*hdr);
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm_of(hdr->hdr_ctx);
+    mca_pml_fastpath_recv_request_t *req;
+    mca_pml_fastpath_match_post_t *post;
+    mca_pml_fastpath_member_t *member;
+
+    if (OPAL_UNLIKELY(NULL == pml_comm || (uint32_t) hdr->hdr_src >= (uint32_t) pml_comm->size)) {
+        return false;
+    }
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    member = pml_comm->members[hdr->hdr_src];
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || hdr->hdr_seq != (uint16_t) member->expected
+                      || !opal_list_is_empty(&member->early) || !opal_list_is_empty(&member->withdrawn))) {
+        OPAL_THREAD_UNLOCK(&pml_comm->lock);
+        return false;
+    }
+    post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, hdr->hdr_src, hdr->hdr_tag);
+    if (NULL == post) {
+        keep_match(pml_comm, btl, segment, member->expected++);
+        OPAL_THREAD_UNLOCK(&pml_comm->lock);
+        return true;
+    }
+    ++member->expected;
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    mca_pml_fastpath_credit_consumed(member->peer,
+                                     mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+    req = request_of(post);
+    if (OPAL_LIKELY(req->req_plain)) {
+        mca_pml_fastpath_recv_request_deliver(req, hdr->hdr_src, hdr->hdr_tag, hdr + 1, length);
+    } else {
+        matched_match(req, btl, segment);
+    }
+    return true;
+}
+
 static inline void recv_match(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                               size_t num_segments)
 {
+    if (OPAL_LIKELY(1 == num_segments && deliver_match(btl, segments))) {
+        return;
+    }
     recv_message(MCA_PML_FASTPATH_HDR_MATCH, btl, segments, num_segments);
 }
 

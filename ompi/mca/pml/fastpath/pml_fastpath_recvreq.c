@@ -84,13 +84,6 @@ int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req)
     return OMPI_SUCCESS;
 }
 
-void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req)
-{
-    req->req_recv.req_base.req_pml_complete = true;
-    ompi_request_complete(&req->req_recv.req_base.req_ompi, true);
-    mca_pml_fastpath_recv_request_drop(req);
-}
-
 /* Data into a buffer that is not one piece of memory. FRAGs may come in any order, and several at a time.
  * Where the last one ended within an element, Open MPI 4.1 must not be told to move on from there: if that
  * is some whole elements of the type and a few bytes, opal_convertor_generic_simple_position() leaves its
@@ -162,21 +155,15 @@ void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uin
 static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
-    ompi_status_public_t *status = &base->req_ompi.req_status;
-    size_t room = base->req_datatype->super.size * base->req_count;
 
-    req->req_accepted = arrival->length < room ? arrival->length : room;
-    req->req_recv.req_bytes_packed = arrival->length;
+    req->req_accepted =
+        mca_pml_fastpath_recv_request_status(req, arrival->src, arrival->tag, arrival->length);
     req->req_base = NULL;
-    status->MPI_SOURCE = arrival->src;
-    status->MPI_TAG = arrival->tag;
-    status->MPI_ERROR = arrival->length > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-    status->_ucount = req->req_accepted;
     if (0 == req->req_accepted) {
         return;
     }
-    if (OPAL_LIKELY(fastpath_is_plain(base->req_datatype, base->req_count))) {
-        req->req_base = (char *) base->req_addr + base->req_datatype->super.true_lb;
+    if (OPAL_LIKELY(req->req_plain)) {
+        req->req_base = req->req_buffer;
     } else {
         base->req_proc = ompi_comm_peer_lookup(base->req_comm, arrival->src);
         opal_convertor_cleanup(&base->req_convertor); /* a persistent request comes here again */

@@ -11,6 +11,8 @@
 
 #include "ompi/mca/pml/base/pml_base_recvreq.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_copy.h"
+
 #include "pml_fastpath_comm.h"
 
 BEGIN_C_DECLS
@@ -20,6 +22,11 @@ typedef struct {
     mca_pml_base_recv_request_t req_recv;
     mca_pml_fastpath_match_post_t req_post; /**< while it waits for a message; guarded by the communicator */
     opal_atomic_int32_t req_holds;          /**< who still needs it: its user, and we while it is active */
+
+    bool req_bare;    /**< complete from the start: no reference or argument of the receive's is in here */
+    bool req_plain;   /**< the user's buffer is one piece of memory, and no convertor is needed */
+    void *req_buffer; /**< where it begins, if so */
+    size_t req_room;  /**< bytes that fit into it */
 
     /* from the match on */
     mca_pml_fastpath_peer_t *req_peer; /**< the sender; the communicator holds the reference */
@@ -46,10 +53,21 @@ static inline mca_pml_fastpath_recv_request_t *mca_pml_fastpath_recv_request_all
 /** One holder is done with a request; the last one gives it back. */
 static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_request_t *req)
 {
-    if (mca_pml_fastpath_last_hold(&req->req_holds)) {
-        MCA_PML_BASE_RECV_REQUEST_FINI(&req->req_recv);
-        opal_free_list_return(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+
+    if (!mca_pml_fastpath_last_hold(&req->req_holds)) {
+        return;
     }
+    if (OPAL_LIKELY(req->req_plain)) { /* the same but for the convertor */
+        OMPI_REQUEST_FINI(&base->req_ompi);
+        if (!req->req_bare) {
+            OBJ_RELEASE(base->req_comm);
+            OMPI_DATATYPE_RELEASE(base->req_datatype);
+        }
+    } else {
+        MCA_PML_BASE_RECV_REQUEST_FINI(&req->req_recv);
+    }
+    opal_free_list_return(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
 }
 
 /** Fill in a request from the arguments of a receive. Its user holds it from here on. */
@@ -61,6 +79,10 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
     req->req_recv.req_base.req_type = MCA_PML_REQUEST_RECV;
     req->req_post.queued = false;
     req->req_holds = 1;
+    req->req_bare = false;
+    req->req_plain = fastpath_is_plain(datatype, count);
+    req->req_buffer = (char *) buf + datatype->super.true_lb;
+    req->req_room = datatype->super.size * count;
 }
 
 /** Make a request active, without looking for a message. We hold it until it completes. */
@@ -110,7 +132,36 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
                                             size_t skip, size_t offset, size_t limit);
 
 /** Complete the request at both levels. */
-void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req);
+static inline void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req)
+{
+    req->req_recv.req_base.req_pml_complete = true;
+    ompi_request_complete(&req->req_recv.req_base.req_ompi, true);
+    mca_pml_fastpath_recv_request_drop(req);
+}
+
+/** Fill in what the status says of a message. @return bytes of it that fit into the user's buffer */
+static inline size_t mca_pml_fastpath_recv_request_status(mca_pml_fastpath_recv_request_t *req, int src,
+                                                          int tag, size_t length)
+{
+    ompi_status_public_t *status = &req->req_recv.req_base.req_ompi.req_status;
+    const size_t accepted = OPAL_LIKELY(length <= req->req_room) ? length : req->req_room;
+
+    req->req_recv.req_bytes_packed = length;
+    status->MPI_SOURCE = src;
+    status->MPI_TAG = tag;
+    status->MPI_ERROR = OPAL_LIKELY(length <= req->req_room) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    status->_ucount = accepted;
+    return accepted;
+}
+
+/** A whole message, in one piece, and a receive have found each other, whose buffer is plain: all is done. */
+static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_request_t *req, int src,
+                                                         int tag, const void *data, size_t length)
+{
+    mca_common_fastpath_copy(req->req_buffer, data,
+                             mca_pml_fastpath_recv_request_status(req, src, tag, length));
+    mca_pml_fastpath_recv_request_complete(req);
+}
 
 /** So many bytes have come, or one function is done; whoever brings todo to zero completes the request. */
 static inline void mca_pml_fastpath_recv_request_progressed(mca_pml_fastpath_recv_request_t *req,

@@ -1,0 +1,55 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Copying what is mostly a few bytes.
+ */
+#ifndef COMMON_FASTPATH_COPY_H
+#define COMMON_FASTPATH_COPY_H
+
+#include <stdint.h>
+#include <string.h>
+
+/** memcpy, which for up to 32 bytes is two overlapping moves of a fixed size, without a call */
+static inline void mca_common_fastpath_copy(void *to, const void *from, size_t length)
+{
+    char *t = (char *) to;
+    const char *f = (const char *) from;
+
+    if (16 <= length) {
+        char a[16], b[16];
+
+        if (32 < length) {
+            memcpy(to, from, length);
+            return;
+        }
+        memcpy(a, f, 16);
+        memcpy(b, f + length - 16, 16);
+        memcpy(t, a, 16);
+        memcpy(t + length - 16, b, 16);
+    } else if (8 <= length) {
+        uint64_t a, b;
+
+        memcpy(&a, f, 8);
+        memcpy(&b, f + length - 8, 8);
+        memcpy(t, &a, 8);
+        memcpy(t + length - 8, &b, 8);
+    } else if (4 <= length) {
+        uint32_t a, b;
+
+        memcpy(&a, f, 4);
+        memcpy(&b, f + length - 4, 4);
+        memcpy(t, &a, 4);
+        memcpy(t + length - 4, &b, 4);
+    } else {
+        for (size_t i = 0; i < length; ++i) {
+            t[i] = f[i];
+        }
+    }
+}
+
+#endif /* COMMON_FASTPATH_COPY_H */
