@@ -14,12 +14,15 @@
 #ifndef FASTPATH_BENCH_H
 #define FASTPATH_BENCH_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define BENCH_BATCH_US    2000.0
 #define BENCH_MAX_BATCHES 1001
+#define BENCH_LINE        64
 
 static inline double bench_now_us(void)
 {
@@ -35,6 +38,19 @@ static inline int bench_compare(const void *a, const void *b)
     double y = *(const double *) b;
 
     return (x > y) - (x < y);
+}
+
+/** Writes one word in every cache line of a message, which otherwise stays in the receiver's cache. */
+static inline void bench_fill(char *buffer, size_t size, uint64_t value)
+{
+    size_t i;
+
+    for (i = 0; i + sizeof(value) <= size; i += BENCH_LINE) {
+        memcpy(buffer + i, &value, sizeof(value));
+    }
+    if (size > 0 && size < sizeof(value)) {
+        memcpy(buffer, &value, size);
+    }
 }
 
 /** One line for scripts: what, bytes, median and least time of a message in microseconds. */

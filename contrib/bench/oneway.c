@@ -10,20 +10,23 @@
  * burst when all of it has arrived.  The two wait for each other in read() on named pipes, never inside MPI,
  * so that two runs with different bursts differ by the messages alone.
  *
- * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend]
+ * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|at-once] [unexpected|waiting
+ * N]
  *
  * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
- * sent, with "isend" the burst is sent by MPI_Isend.
+ * sent, with "isend" the burst is sent by MPI_Isend.  "unexpected N": so many messages of other tags wait at
+ * the receiver all the time; "waiting N": so many receives of other tags are posted there.
  */
 
 #include <fcntl.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TAG = 7, MAX_BURST = 64 };
+enum { TAG = 7, MAX_BURST = 64, FIRST_OTHER_TAG = 100, MAX_OTHERS = 30000 };
 
 static int open_pipe(const char *directory, const char *name, int flags)
 {
@@ -94,6 +97,27 @@ static __attribute__((noinline)) void count_receive(int burst, double *data, MPI
     }
 }
 
+static void send_others(int others)
+{
+    for (int i = 0; i < others; ++i) {
+        MPI_Send(NULL, 0, MPI_BYTE, 1, FIRST_OTHER_TAG + i, MPI_COMM_WORLD);
+    }
+}
+
+static void receive_others(int others)
+{
+    for (int i = 0; i < others; ++i) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, FIRST_OTHER_TAG + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void post_others(int others, MPI_Request *request)
+{
+    for (int i = 0; i < others; ++i) {
+        MPI_Irecv(NULL, 0, MPI_BYTE, 0, FIRST_OTHER_TAG + i, MPI_COMM_WORLD, &request[i]);
+    }
+}
+
 static void sender(int go, int back, int burst, int nonblocking)
 {
     hear(back);
@@ -118,31 +142,54 @@ static void receiver(int go, int back, int burst, int posted)
     count_receive(burst, data, posted ? request : NULL);
 }
 
+/* Before the bursts, with collect false, and after them. */
+static void others(int rank, int count, bool unexpected, bool collect)
+{
+    static MPI_Request request[MAX_OTHERS];
+
+    if (0 == rank && collect != unexpected) {
+        send_others(count);
+    } else if (1 == rank && unexpected && collect) {
+        receive_others(count);
+    } else if (1 == rank && !unexpected && !collect) {
+        post_others(count, request);
+    } else if (1 == rank && !unexpected) {
+        MPI_Waitall(count, request, MPI_STATUSES_IGNORE);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rank;
     int bursts = argc > 3 ? atoi(argv[2]) : 0;
     int burst = argc > 3 ? atoi(argv[3]) : 0;
+    const char *style = argc > 4 ? argv[4] : "at-once";
+    bool unexpected = argc > 6 && 0 == strcmp("unexpected", argv[5]);
+    int count = argc > 6 ? atoi(argv[6]) : 0; /* of others */
     int go;
     int back;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (bursts < 1 || burst < 0 || burst > MAX_BURST) {
-        fprintf(stderr, "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend]\n");
+    if (bursts < 1 || burst < 0 || burst > MAX_BURST || count < 0 || count > MAX_OTHERS) {
+        fprintf(stderr,
+                "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|at-once] "
+                "[unexpected|waiting N]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     /* read and write, so that opening waits for nobody */
     go = open_pipe(argv[1], "go", O_RDWR);
     back = open_pipe(argv[1], "back", O_RDWR);
-    MPI_Barrier(MPI_COMM_WORLD);
+    others(rank, count, unexpected, false);
+    MPI_Barrier(MPI_COMM_WORLD); /* behind them, so that they have arrived */
     for (int i = 0; i < bursts; ++i) {
         if (0 == rank) {
-            sender(go, back, burst, argc > 4 && 0 == strcmp("isend", argv[4]));
+            sender(go, back, burst, 0 == strcmp("isend", style));
         } else if (1 == rank) {
-            receiver(go, back, burst, argc > 4 && 0 == strcmp("posted", argv[4]));
+            receiver(go, back, burst, 0 == strcmp("posted", style));
         }
     }
+    others(rank, count, unexpected, true);
     MPI_Finalize();
     return 0;
 }

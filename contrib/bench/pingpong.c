@@ -7,20 +7,29 @@
  * @file
  *
  * Latencies and message rate between ranks 0 and 1 of any MPI.  Other ranks exchange one message with both,
- * so that they are connected, and then sleep.
+ * so that they are connected, and then sleep outside MPI.
  *
- * Usage: pingpong [-m MODE,...] [-b BATCHES] [-t] [SIZE ...]    prints lines: MODE BYTES MEDIAN_US LEAST_US
+ * Usage: pingpong [-m MODE,...] [-b BATCHES] [-d DEPTH] [-t] [SIZE ...]
+ *
+ * Prints lines: MODE BYTES MEDIAN_US LEAST_US.  A size is measured in all modes of -m; one that is given as
+ * MODE:SIZE in that mode only.  -t asks for MPI_THREAD_MULTIPLE.
  *
  * latency      MPI_Send and MPI_Recv to and fro; time of one way
  * anysource    the same, received from MPI_ANY_SOURCE
  * sendrecv     both sides MPI_Sendrecv; time of one exchange
  * nonblocking  both sides MPI_Irecv, MPI_Isend, MPI_Waitall; time of one exchange
  * rate         windows of 64 MPI_Isend, answered by an empty message; time of one message
+ * vector       latency of a vector of 8-byte blocks with gaps of 8 bytes
+ * unexpected   latency while DEPTH messages of other tags wait at each side (default: 10000)
+ * posted       latency while DEPTH receives of other tags are posted at each side
+ *
+ * The last two print their name with the depth, as in unexpected-10000.
  *
  * The sender writes one word in every cache line of the message before each hop, because a message that
  * nobody has written stays in the receiver's cache and costs less than any real one.
  */
 
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,12 +37,15 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "turns.h"
 
-enum { TAG = 7, WINDOW = 64, LINE = 64 };
+enum { TAG = 7, FIRST_OTHER_TAG = 100, MAX_DEPTH = 30000, WINDOW = 64 }; /* tags up to 32767 are guaranteed */
 
 static int rank;
 static char *out;
 static char *in;
+static int depth = 10000;
+static MPI_Request *waiting; /* of receives in mode posted */
 
 /* Sizes have a suffix K or M, or none. */
 static size_t parse_size(const char *text)
@@ -44,25 +56,13 @@ static size_t parse_size(const char *text)
     return 'K' == *end ? size << 10 : 'M' == *end ? size << 20 : size;
 }
 
-static void fill(char *buffer, size_t size, uint64_t value)
-{
-    size_t i;
-
-    for (i = 0; i + sizeof(value) <= size; i += LINE) {
-        memcpy(buffer + i, &value, sizeof(value));
-    }
-    if (size > 0 && size < sizeof(value)) {
-        memcpy(buffer, &value, size);
-    }
-}
-
 static void check(const char *buffer, size_t size, uint64_t value)
 {
-    for (size_t i = 0; i < size; i += i + LINE < size ? LINE : size) {
+    for (size_t i = 0; i < size; i += i + BENCH_LINE < size ? BENCH_LINE : size) {
         size_t bytes = size - i < sizeof(value) ? size - i : sizeof(value);
 
         if (bytes < sizeof(value) && i > 0) {
-            break; /* fill() writes whole words only, but for tiny messages */
+            break; /* bench_fill() writes whole words only, but for tiny messages */
         }
         if (0 != memcmp(buffer + i, &value, bytes)) {
             fprintf(stderr, "pingpong: wrong data at byte %zu of %zu\n", i, size);
@@ -71,35 +71,52 @@ static void check(const char *buffer, size_t size, uint64_t value)
     }
 }
 
-static void to_and_fro(long iterations, int size, int source)
+/* extent is what the data covers in memory, count of datatype. */
+static inline void to_and_fro(long iterations, size_t extent, int count, MPI_Datatype datatype, int source)
 {
     for (long i = 0; i < iterations; ++i) {
         if (0 == rank) {
-            fill(out, (size_t) size, (uint64_t) i);
-            MPI_Send(out, size, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+            bench_fill(out, extent, (uint64_t) i);
+            MPI_Send(out, count, datatype, 1, TAG, MPI_COMM_WORLD);
         }
-        MPI_Recv(in, size, MPI_BYTE, source, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(in, count, datatype, source, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (1 == rank) {
-            fill(out, (size_t) size, (uint64_t) i);
-            MPI_Send(out, size, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+            bench_fill(out, extent, (uint64_t) i);
+            MPI_Send(out, count, datatype, 0, TAG, MPI_COMM_WORLD);
         }
     }
 }
 
 static void latency(long iterations, int size)
 {
-    to_and_fro(iterations, size, 1 - rank);
+    to_and_fro(iterations, (size_t) size, size, MPI_BYTE, 1 - rank);
 }
 
 static void any_source(long iterations, int size)
 {
-    to_and_fro(iterations, size, MPI_ANY_SOURCE);
+    to_and_fro(iterations, (size_t) size, size, MPI_BYTE, MPI_ANY_SOURCE);
+}
+
+static void vector(long iterations, int size)
+{
+    static MPI_Datatype blocks = MPI_DATATYPE_NULL; /* of blocks_bytes; kept, since a batch is called often */
+    static int blocks_bytes;
+
+    if (size != blocks_bytes) {
+        if (0 != blocks_bytes) {
+            MPI_Type_free(&blocks);
+        }
+        MPI_Type_vector(size / 8, 8, 16, MPI_BYTE, &blocks);
+        MPI_Type_commit(&blocks);
+        blocks_bytes = size;
+    }
+    to_and_fro(iterations, 2 * (size_t) size, 1, blocks, 1 - rank);
 }
 
 static void send_receive(long iterations, int size)
 {
     for (long i = 0; i < iterations; ++i) {
-        fill(out, (size_t) size, (uint64_t) i);
+        bench_fill(out, (size_t) size, (uint64_t) i);
         MPI_Sendrecv(out, size, MPI_BYTE, 1 - rank, TAG, in, size, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
     }
@@ -110,7 +127,7 @@ static void nonblocking(long iterations, int size)
     MPI_Request request[2];
 
     for (long i = 0; i < iterations; ++i) {
-        fill(out, (size_t) size, (uint64_t) i);
+        bench_fill(out, (size_t) size, (uint64_t) i);
         MPI_Irecv(in, size, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request[0]);
         MPI_Isend(out, size, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request[1]);
         MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
@@ -122,7 +139,7 @@ static void rate(long iterations, int size)
     MPI_Request request[WINDOW];
 
     for (long i = 0; i < iterations; ++i) {
-        fill(out, (size_t) size, (uint64_t) i);
+        bench_fill(out, (size_t) size, (uint64_t) i);
         for (int w = 0; w < WINDOW; ++w) {
             if (0 == rank) {
                 MPI_Isend(out, size, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request[w]);
@@ -139,13 +156,57 @@ static void rate(long iterations, int size)
     }
 }
 
+/* Messages of other tags go both ways.  They have arrived when the next message from the same side has. */
+static void send_others(void)
+{
+    for (int i = 0; i < depth; ++i) {
+        MPI_Send(NULL, 0, MPI_BYTE, 1 - rank, FIRST_OTHER_TAG + i, MPI_COMM_WORLD);
+    }
+}
+
+static void receive_others(void)
+{
+    for (int i = 0; i < depth; ++i) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 1 - rank, FIRST_OTHER_TAG + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void post_others(void)
+{
+    waiting = malloc((size_t) depth * sizeof(MPI_Request) + 1);
+    if (NULL == waiting) {
+        fprintf(stderr, "pingpong: no memory for %d requests\n", depth);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (int i = 0; i < depth; ++i) {
+        MPI_Irecv(NULL, 0, MPI_BYTE, 1 - rank, FIRST_OTHER_TAG + i, MPI_COMM_WORLD, &waiting[i]);
+    }
+}
+
+static void complete_others(void)
+{
+    send_others();
+    MPI_Waitall(depth, waiting, MPI_STATUSES_IGNORE);
+    free(waiting);
+    waiting = NULL;
+}
+
 static const struct mode {
     const char *name;
     void (*run)(long iterations, int size);
-    double parts; /* what one iteration is divided by */
+    double parts;          /* what one iteration is divided by */
+    size_t spread;         /* bytes in memory for each byte of a message */
+    void (*prepare)(void); /* before the first batch and after the last one: only of modes with a depth */
+    void (*finish)(void);
 } modes[] = {
-    {"latency", latency, 2.0},         {"anysource", any_source, 2.0}, {"sendrecv", send_receive, 1.0},
-    {"nonblocking", nonblocking, 1.0}, {"rate", rate, WINDOW},
+    {"latency", latency, 2.0, 1, NULL, NULL},
+    {"anysource", any_source, 2.0, 1, NULL, NULL},
+    {"sendrecv", send_receive, 1.0, 1, NULL, NULL},
+    {"nonblocking", nonblocking, 1.0, 1, NULL, NULL},
+    {"rate", rate, WINDOW, 1, NULL, NULL},
+    {"vector", vector, 2.0, 2, NULL, NULL},
+    {"unexpected", latency, 2.0, 1, send_others, receive_others},
+    {"posted", latency, 2.0, 1, post_others, complete_others},
 };
 
 /* Rank 0 says how many iterations come; both meet before the clock starts. */
@@ -168,13 +229,17 @@ static double batch(const struct mode *mode, long iterations, int size)
 static void measure(const struct mode *mode, size_t size, int batches)
 {
     static double us[BENCH_MAX_BATCHES];
+    char name[64];
     long iterations = 4;
 
+    if (NULL != mode->prepare) {
+        mode->prepare();
+    }
     for (int i = 0; i < 4; ++i) { /* is what arrives what was sent? */
-        memset(in, 0xff, size);
+        memset(in, 0xff, mode->spread * size);
         batch(mode, i + 1, (int) size);
         if (0 != strcmp("rate", mode->name) || 1 == rank) {
-            check(in, size, (uint64_t) i);
+            check(in, mode->spread * size, (uint64_t) i);
         }
     }
     for (int i = 0; i < 5; ++i) {
@@ -183,48 +248,87 @@ static void measure(const struct mode *mode, size_t size, int batches)
     for (int i = 0; i < batches; ++i) {
         us[i] = batch(mode, iterations, (int) size) / (double) iterations / mode->parts;
     }
+    if (NULL != mode->finish) {
+        mode->finish();
+    }
     if (0 == rank) {
-        bench_print(mode->name, size, us, batches);
+        snprintf(name, sizeof(name), NULL != mode->prepare ? "%s-%d" : "%s", mode->name, depth);
+        bench_print(name, size, us, batches);
     }
 }
 
-/* Ranks above 1: connected and asleep until rank 0 is done.  Ranks 0 and 1: wake = false connects, true ends.
- */
-static void bystanders(int ranks, int wake)
+/* Without memory that all ranks share, on several hosts: asleep but for a look now and then. */
+static void sleep_apart(void)
 {
     MPI_Request request;
     int done = 0;
 
-    if (rank > 1) {
-        MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
-        MPI_Send(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-        MPI_Irecv(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
-        while (!done) {
-            usleep(20000);
-            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-        }
+    MPI_Irecv(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
+    while (!done) {
+        usleep(20000);
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Ranks above 1: connected and asleep until rank 0 is done. */
+static void stand_by(turns_t *turns, int ranks)
+{
+    MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+    MPI_Send(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    if (NULL == turns) {
+        sleep_apart();
         return;
     }
+    turns_settle(turns, ranks, false);
+    turns_sleep(turns, rank);
+}
+
+/* Ranks 0 and 1: all others are connected and go to sleep. */
+static void settle(turns_t *turns, int ranks)
+{
     for (int other = 2; other < ranks; ++other) {
-        if (!wake) {
-            MPI_Recv(NULL, 0, MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        } else if (0 == rank) {
+        MPI_Recv(NULL, 0, MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (NULL != turns) {
+        turns_settle(turns, ranks, true);
+    }
+}
+
+static void wake_all(turns_t *turns, int ranks)
+{
+    for (int other = 2; other < ranks; ++other) {
+        if (NULL != turns) {
+            turns_wake(turns, other);
+        } else {
             MPI_Send(NULL, 0, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
         }
     }
 }
 
+/* Is this the mode's name, or one of a list? */
+static bool listed(const char *list, const char *end, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; at < end; ++at) {
+        if ((at == list || ',' == at[-1]) && (size_t) (end - at) >= length && 0 == strncmp(at, name, length)
+            && (at + length == end || ',' == at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void run(const char *wanted, char **sizes, int count, int batches)
 {
     for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); ++m) {
-        const char *at = strstr(wanted, modes[m].name);
-        size_t length = strlen(modes[m].name);
-
-        if (NULL == at || (at != wanted && ',' != at[-1]) || ('\0' != at[length] && ',' != at[length])) {
-            continue;
-        }
         for (int i = 0; i < count; ++i) {
-            measure(&modes[m], parse_size(sizes[i]), batches);
+            const char *colon = strchr(sizes[i], ':');
+
+            if (NULL == colon ? listed(wanted, wanted + strlen(wanted), modes[m].name)
+                              : listed(sizes[i], colon, modes[m].name)) {
+                measure(&modes[m], parse_size(NULL == colon ? sizes[i] : colon + 1), batches);
+            }
         }
     }
 }
@@ -237,6 +341,7 @@ int main(int argc, char **argv)
     size_t room = 0; /* bytes in each of out and in */
     char **sizes = default_sizes;
     int count = sizeof(default_sizes) / sizeof(default_sizes[0]);
+    turns_t *turns = NULL;
     int ranks;
     int option, provided;
     bool threads = false;
@@ -248,15 +353,20 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    while (-1 != (option = getopt(argc, argv, "m:b:t"))) {
+    while (-1 != (option = getopt(argc, argv, "m:b:d:t"))) {
         if ('m' == option) {
             wanted = optarg;
-        } else if ('t' != option && ('b' != option || (batches = atoi(optarg)) < 1 || batches > BENCH_MAX_BATCHES)) {
+        } else if ('d' == option) {
+            depth = atoi(optarg);
+        } else if ('t' != option
+                   && ('b' != option || (batches = atoi(optarg)) < 1 || batches > BENCH_MAX_BATCHES)) {
             ranks = 0;
         }
     }
-    if (ranks < 2) {
-        fprintf(stderr, "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-t] [SIZE ...]\n");
+    if (ranks < 2 || depth < 0 || depth > MAX_DEPTH) {
+        fprintf(
+            stderr,
+            "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-d DEPTH] [-t] [[MODE:]SIZE ...]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (optind < argc) {
@@ -264,18 +374,29 @@ int main(int argc, char **argv)
         count = argc - optind;
     }
     for (int i = 0; i < count; ++i) {
-        room = parse_size(sizes[i]) > room ? parse_size(sizes[i]) : room;
+        const char *colon = strchr(sizes[i], ':');
+        size_t size =
+            2 * parse_size(NULL == colon ? sizes[i] : colon + 1); /* a vector takes twice its bytes */
+
+        room = size > room ? size : room;
     }
-    out = calloc(1, room + LINE);
-    in = calloc(1, room + LINE);
+    out = calloc(1, room + BENCH_LINE);
+    in = calloc(1, room + BENCH_LINE);
     if (NULL == out || NULL == in) {
         fprintf(stderr, "pingpong: no memory for two buffers of %zu bytes\n", room);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    bystanders(ranks, 0);
-    if (rank < 2) {
+    if (ranks > 2) {
+        turns = turns_open(0, NULL);
+    }
+    if (rank > 1) {
+        stand_by(turns, ranks);
+    } else {
+        settle(turns, ranks);
         run(wanted, sizes, count, batches);
-        bystanders(ranks, 1);
+    }
+    if (0 == rank) {
+        wake_all(turns, ranks);
     }
     MPI_Finalize();
     free(out);

@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The fastpath authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Sourced by compare, instructions and report: where the programs are, which configurations there are, and which
+# processors ranks get.
+#
+#   here       the directory of the script
+#   build, installed, programs   the options of these names, or empty
+# shellcheck shell=sh disable=SC2034,SC2154
+
+fail()
+{
+    echo "${0##*/}: $*" >&2
+    exit 1
+}
+
+# set_up PROGRAM ...: finds the build tree, mpirun and the programs, and makes a scratch directory.
+set_up()
+{
+    # The build tree: the script may be in it (or in the source tree, if that is the same).
+    if [ -z "$build" ] && [ -d "$here/../../components" ]; then
+        build=$(cd "$here/../.." && pwd)
+    fi
+    programs=${programs:-${build:-$here/../..}/contrib/bench}
+    for program; do
+        [ -x "$programs/$program" ] || fail "no $program in $programs: run make, or say --build DIR or --programs DIR"
+    done
+    mpirun=${MPIRUN:-$(command -v mpirun.openmpi || command -v mpirun)}
+    [ -n "$mpirun" ] || fail "no mpirun found (set MPIRUN)"
+    if [ "$(id -u)" = 0 ]; then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    fi
+    if [ -n "$build" ] && [ "$installed" != yes ]; then
+        export OMPI_MCA_opal_mca_base_component_path="$build/components:SYS_DEFAULT" FASTPATH_HELP_DIR="$build/help"
+    fi
+    scratch=$(mktemp -d) || exit 1
+    trap 'rm -rf "$scratch"' EXIT
+    trap 'exit 1' HUP INT TERM
+}
+
+# selection CONFIGURATION: mpirun's options for it; returns 1 if there is no such configuration.
+selection()
+{
+    case $1 in
+    stock) echo --mca pml ob1 --mca btl vader,self ;;
+    fastpath) echo --mca pml fastpath --mca btl fastsm,self ;;
+    fastsm) echo --mca pml ob1 --mca btl fastsm,self ;;
+    fastvader) echo --mca pml fastpath --mca btl vader,self ;;
+    # ucx as a whole: by default Open MPI takes it for some networks only
+    ucx) echo --mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any ;;
+    *) return 1 ;;
+    esac
+}
+
+# place_ranks NP: sets place, mpirun's options for one core to each of two ranks where that can be had.
+place_ranks()
+{
+    place="--map-by core --bind-to core"
+    [ "$1" -le 2 ] || place="$place:overload-allowed --oversubscribe"
+    [ -z "${HOSTS_STATE:-}" ] || place='' # support/hosts says where
+    # shellcheck disable=SC2086
+    if ! timeout 60 "$mpirun" -np "$1" $place true >"$scratch/log" 2>&1; then
+        place="--bind-to none --oversubscribe"
+        echo "${0##*/}: cannot bind $1 ranks to cores here, running unbound" >&2
+    fi
+}
+
+# processors NP OPTION ...: the first processor of each of the first ranks as mpirun places them, with commas
+# between them; the same one once.
+processors()
+{
+    # shellcheck disable=SC2016
+    timeout 60 "$mpirun" -np "$@" sh -c \
+        'sed -n "s/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/$OMPI_COMM_WORLD_RANK \1/p" /proc/self/status' \
+        2>/dev/null | sort -n | awk '!seen[$2]++ { printf "%s%s", (comma++ ? "," : ""), $2 }'
+}
+
+# mpich_program PROGRAM: builds it with MPICH in the scratch directory; returns 1 without MPICH.
+mpich_program()
+{
+    mpicc.mpich -std=gnu11 -O2 -o "$scratch/$1" "$here/$1.c" >"$scratch/log" 2>&1 && return
+    echo "${0##*/}: no MPICH here (mpicc.mpich), left out" >&2
+    return 1
+}
+
+machine()
+{
+    echo "cpu       $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) processors"
+    echo "kernel    $(uname -sr)"
+    echo "mpi       $($mpirun --version | head -n 1)"
+}

@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The fastpath authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What compare and report share: medians over rounds.  us[ROUND, KEY] has the results, rounds their number.
+
+function median(values, n,    i, j, t)
+{
+    for (i = 2; i <= n; ++i) {
+        t = values[i]
+        for (j = i - 1; j >= 1 && values[j] > t; --j) {
+            values[j + 1] = values[j]
+        }
+        values[j + 1] = t
+    }
+    return n == 0 ? "" : n % 2 ? values[(n + 1) / 2] : (values[n / 2] + values[n / 2 + 1]) / 2
+}
+
+# Median over the rounds of one key, divided by another key of the same round if there is one.
+function over(one, base,    r, n, values)
+{
+    n = 0
+    for (r = 1; r <= rounds; ++r) {
+        if ((r, one) in us && (base == "" || ((r, base) in us && us[r, base] > 0))) {
+            values[++n] = us[r, one] / (base == "" ? 1 : us[r, base])
+        }
+    }
+    return median(values, n)
+}
+
+function show(value, format)
+{
+    return value == "" ? "-" : sprintf(format, value)
+}
