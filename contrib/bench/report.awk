@@ -1,0 +1,417 @@
+# Copyright (c) 2026 The fastpath authors.  All rights reserved.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The tables of report, printed and as CSV in the directory out, from results.csv
+#
+#     round,with,ranks,what,bytes,us,least_us
+#
+# and pairs.csv, round,with,ranks,from,to,us,mbyte_per_s.  nps are the numbers of ranks, column says which of the
+# times counts.  A result's key is "with ranks what bytes".
+
+FNR == 1 {
+    ++file
+    next
+}
+file == 1 {
+    key = $2 " " $3 " " $4 " " $5
+    us[$1, key] = $column
+    seen[$2] = 1
+    if ($4 ~ /^natural-warm/) {
+        in_ring[$2, $3, $5] = 1
+        rings[$3, $5] = 1
+    }
+    if ($4 ~ /^unexpected-/) {
+        depth = substr($4, 12)
+        if (!(depth in known_depth)) {
+            known_depth[depth] = 1
+            depths[++depth_count] = depth
+        }
+    }
+}
+file == 2 {
+    us[$1, "pair " $2 " " $3 " " $4 " " $5] = $6
+    measured[$2, $3, $4, $5] = 1
+    seen_pairs[$2, $3] = 1
+}
+
+function value(with, np, what, bytes)
+{
+    return over(with " " np " " what " " bytes, "")
+}
+
+# The same divided by another configuration, or by another number of ranks or bytes.
+function ratio(with, np, what, bytes, base)
+{
+    return over(with " " np " " what " " bytes, base)
+}
+
+function to(with, np, what, bytes, other)
+{
+    return ratio(with, np, what, bytes, other " " np " " what " " bytes)
+}
+
+function floors(with, np, what, bytes)
+{
+    return ratio(with, np, what, bytes, FLOOR)
+}
+
+function f3(number)
+{
+    return show(number, "%.3f")
+}
+
+function f2(number)
+{
+    return show(number, "%.2f")
+}
+
+# As it stands in a CSV file, "-" (which csv leaves out) if it is not known.
+function exact(number)
+{
+    return show(number, "%.6g")
+}
+
+function title(text)
+{
+    printf "\n%s\n\n", text
+}
+
+# One line of a table as CSV; unknown figures are empty.
+function csv(name, line)
+{
+    gsub(/,-/, ",", line)
+    print line >(out "/" name ".csv")
+}
+
+# The fastest of those that we are compared with, per round.
+function find_best(np, what, bytes,    r, i, key)
+{
+    for (r = 1; r <= rounds; ++r) {
+        for (i = 1; i <= rivals; ++i) {
+            key = rival[i] " " np " " what " " bytes
+            if ((r, key) in us && (!((r, "best " np " " what " " bytes) in us) \
+                    || us[r, key] < us[r, "best " np " " what " " bytes])) {
+                us[r, "best " np " " what " " bytes] = us[r, key]
+            }
+        }
+    }
+}
+
+function staged(    i, b, name, with, line)
+{
+    title("1. Ping-pong of 2 ranks in stages, us one way")
+    printf "%-34s", ""
+    for (b = 1; b <= 3; ++b) {
+        printf "%8d bytes  / stock / floor", size[b]
+    }
+    printf "\n%-34s%14s%18s\n", "one cache line without MPI (floor)", "", f3(over(FLOOR, ""))
+    csv("staged", "stage,us_0,over_stock_0,over_floor_0,us_8,over_stock_8,over_floor_8,us_40,over_stock_40,over_floor_40")
+    csv("staged", "floor,,,," exact(over(FLOOR, "")) ",,,,,")
+    for (i = 1; i <= 5; ++i) {
+        with = stage_of[i]
+        printf "%-34s", stage_name[i]
+        line = stage_name[i]
+        sub(/^ */, "", line)
+        for (b = 1; b <= 3; ++b) {
+            printf "%14s%9s%8s", f3(value(with, 2, "latency", size[b])),
+                f3(to(with, 2, "latency", size[b], "stock")), f2(floors(with, 2, "latency", size[b]))
+            line = line "," exact(value(with, 2, "latency", size[b])) "," exact(to(with, 2, "latency", size[b], "stock")) "," \
+                exact(floors(with, 2, "latency", size[b]))
+        }
+        printf "\n"
+        csv("staged", line)
+    }
+    printf "%-34s%46s\n", "  the same, MPI_THREAD_MULTIPLE",
+        f3(value("threads", 2, "latency", 8)) "  (" f2(ratio("threads", 2, "latency", 8, "fastpath 2 latency 8")) \
+        " of one thread)"
+}
+
+# Minimum, average and maximum over the pairs of ranks: latency or rate.
+function by_pairs(number, name, file_name, what, unit, format,    n, i, np, k, line, against)
+{
+    title(number ". HPCC-style ping-pong, " name)
+    printf "%5s %7s   %-30s   %-30s   %18s\n", "ranks", "pairs", "stock: min    avg    max", "fastpath: min    avg    max",
+        what == "pair-latency" ? "avg / stock / floor" : "avg / stock"
+    csv(file_name, "ranks,pairs,stock_min,stock_avg,stock_max,fastpath_min,fastpath_avg,fastpath_max,over_stock")
+    for (n = 1; n <= np_count; ++n) {
+        np = np_list[n]
+        printf "%5d %7s  ", np, show(value("fastpath", np, "pair-count", 8), "%d")
+        line = np "," exact(value("fastpath", np, "pair-count", 8))
+        for (i = 1; i <= 2; ++i) {
+            for (k = 1; k <= 3; ++k) {
+                printf " %9s", show(value(pair_with[i], np, what "-" part[k], 8), format)
+                line = line "," exact(value(pair_with[i], np, what "-" part[k], 8))
+            }
+            printf "   "
+        }
+        against = to("fastpath", np, what "-avg", 8, "stock")
+        printf "%11s", f3(against)
+        if (what == "pair-latency") {
+            printf " %7s", f2(floors("fastpath", np, what "-avg", 8))
+        }
+        printf "\n"
+        csv(file_name, line "," exact(against))
+    }
+    print "  " unit
+}
+
+# Latency of each pair of ranks: as CSV for all, printed for few ranks.
+function matrix(with, np, print_it,    i, j, at, line, file_name)
+{
+    file_name = "matrix-" with "-" np
+    if (print_it) {
+        printf "\n  %s, %d ranks: latency of each pair in ns (across: who begins)\n\n", with, np
+    }
+    for (j = 0; j < np; ++j) {
+        line = ""
+        if (print_it) {
+            printf "  "
+        }
+        for (i = 0; i < np; ++i) {
+            at = (with, np, i, j) in measured ? over("pair " with " " np " " i " " j, "") : ""
+            line = line (i ? "," : "") (at == "" ? "nan" : sprintf("%.4f", at))
+            if (print_it) {
+                printf " %5s", i == j ? "-" : at == "" ? "." : sprintf("%d", at * 1000 + 0.5)
+            }
+        }
+        print line >(out "/" file_name ".csv")
+        if (print_it) {
+            printf "\n"
+        }
+    }
+}
+
+function matrices(    n, i, shown)
+{
+    for (n = 1; n <= np_count; ++n) {
+        if (np_list[n] <= 40) {
+            shown = np_list[n]
+        }
+    }
+    for (i = 1; i <= 2; ++i) {
+        for (n = 1; n <= np_count; ++n) {
+            if ((pair_with[i], np_list[n]) in seen_pairs) {
+                matrix(pair_with[i], np_list[n], np_list[n] == shown)
+            }
+        }
+    }
+}
+
+function ring_line(np, members,    k, w, line, what, figure)
+{
+    printf "%5d %8d ", np, members
+    line = np "," members
+    for (w = 1; w <= 2; ++w) {
+        for (k = 1; k <= 2; ++k) {
+            what = ring_what[k] "-" ring_state[w]
+            figure = to("fastpath", np, what, members, "stock")
+            printf " %10s %9s %7s", f2(value("stock", np, what, members)), f2(value("fastpath", np, what, members)),
+                f3(figure)
+            line = line "," exact(value("stock", np, what, members)) "," exact(value("fastpath", np, what, members)) "," \
+                exact(figure)
+        }
+    }
+    printf "\n"
+    csv("rings", line)
+}
+
+function all_rings(    n, m, np, w, k, line)
+{
+    title("4. Rings: MPI_Sendrecv of 8 bytes to both sides, us each, at the slowest rank")
+    printf "%14s  %-56s %-56s\n", "", "cold: the first step, after a barrier", "warm: after 100 more steps"
+    printf "%14s  %-28s %-28s%-28s %-28s\n", "", "natural", "random", "natural", "random"
+    printf "%5s %8s ", "ranks", "in ring"
+    line = "ranks,in_ring"
+    for (w = 1; w <= 2; ++w) {
+        for (k = 1; k <= 2; ++k) {
+            printf " %10s %9s %7s", "stock", "fastpath", "ratio"
+            line = line "," ring_what[k] "_" ring_state[w] "_stock," ring_what[k] "_" ring_state[w] "_fastpath," \
+                ring_what[k] "_" ring_state[w] "_over_stock"
+        }
+    }
+    printf "\n"
+    csv("rings", line)
+    for (n = 1; n <= np_count; ++n) {
+        np = np_list[n]
+        for (m = 2; m <= np; ++m) {
+            if ((np, m) in rings) {
+                ring_line(np, m)
+            }
+        }
+    }
+    print "  Rings of fewer ranks than there are: one on each core while all others are asleep.  Rings of all ranks, where"
+    print "  they are more than cores, are a measurement of waiting and of the scheduler, not of latency."
+}
+
+function modes(    n, i, k, np, what, line, header)
+{
+    title("5. 8 bytes between 2 of the ranks; the others are connected and asleep outside MPI; us")
+    printf "%-14s %5s", "", "ranks"
+    header = "mode,ranks"
+    for (i = 1; i <= rivals; ++i) {
+        printf " %9s", rival[i]
+        header = header "," rival[i]
+    }
+    printf " %9s %8s %8s %8s %9s\n", "fastpath", "/ stock", "/ best", "/ floor", "/ 2 ranks"
+    csv("modes", header ",fastpath,over_stock,over_best,over_floor,over_2_ranks")
+    for (k = 1; k <= 5; ++k) {
+        what = mode[k]
+        for (n = 1; n <= np_count; ++n) {
+            np = np_list[n]
+            find_best(np, what, 8)
+            printf "%-14s %5d", n == 1 ? mode_name[k] : "", np
+            line = what "," np
+            for (i = 1; i <= rivals; ++i) {
+                printf " %9s", f3(value(rival[i], np, what, 8))
+                line = line "," exact(value(rival[i], np, what, 8))
+            }
+            printf " %9s %8s %8s %8s %9s\n", f3(value("fastpath", np, what, 8)), f3(to("fastpath", np, what, 8, "stock")),
+                f3(to("fastpath", np, what, 8, "best")), f2(floors("fastpath", np, what, 8)),
+                f3(ratio("fastpath", np, what, 8, "fastpath 2 " what " 8"))
+            csv("modes", line "," exact(value("fastpath", np, what, 8)) "," exact(to("fastpath", np, what, 8, "stock")) "," \
+                exact(to("fastpath", np, what, 8, "best")) "," exact(floors("fastpath", np, what, 8)) "," \
+                exact(ratio("fastpath", np, what, 8, "fastpath 2 " what " 8")))
+        }
+    }
+    print "  rate: time of one message of windows of 64.  Sendrecv and nonblocking: time of one exchange."
+}
+
+function vectors(    b, i, line, bytes)
+{
+    title("6. Ping-pong of a vector of 8-byte blocks with gaps of 8 bytes, 2 ranks, us one way")
+    printf "%8s", "bytes"
+    line = "bytes"
+    for (i = 1; i <= rivals; ++i) {
+        printf " %9s", rival[i]
+        line = line "," rival[i]
+    }
+    printf " %9s %8s %8s %8s\n", "fastpath", "/ stock", "/ best", "/ floor"
+    csv("vector", line ",fastpath,over_stock,over_best,over_floor")
+    for (b = 1; b <= 2; ++b) {
+        bytes = vector_bytes[b]
+        find_best(2, "vector", bytes)
+        printf "%8d", bytes
+        line = bytes
+        for (i = 1; i <= rivals; ++i) {
+            printf " %9s", f3(value(rival[i], 2, "vector", bytes))
+            line = line "," exact(value(rival[i], 2, "vector", bytes))
+        }
+        printf " %9s %8s %8s %8s\n", f3(value("fastpath", 2, "vector", bytes)), f3(to("fastpath", 2, "vector", bytes, "stock")),
+            f3(to("fastpath", 2, "vector", bytes, "best")), f2(floors("fastpath", 2, "vector", bytes))
+        csv("vector", line "," exact(value("fastpath", 2, "vector", bytes)) "," exact(to("fastpath", 2, "vector", bytes, "stock")) \
+            "," exact(to("fastpath", 2, "vector", bytes, "best")) "," exact(floors("fastpath", 2, "vector", bytes)))
+    }
+}
+
+function waiting(    d, q, i, what, line)
+{
+    title("7. Receive of 8 bytes behind messages or receives of other tags, 2 ranks")
+    printf "%-12s %7s", "", ""
+    line = "queue,depth"
+    for (i = 1; i <= rivals; ++i) {
+        printf " %9s", rival[i]
+        line = line "," rival[i]
+    }
+    printf " %9s %8s %8s   %18s\n", "fastpath", "/ stock", "/ ucx", "instructions: stock  fastpath"
+    csv("behind", line ",fastpath,over_stock,over_ucx,stock_instructions,fastpath_instructions")
+    for (q = 1; q <= 2; ++q) {
+        for (d = 1; d <= depth_count; ++d) {
+            what = queue[q] "-" depths[d]
+            printf "%-12s %7d", queue[q], depths[d]
+            line = queue[q] "," depths[d]
+            for (i = 1; i <= rivals; ++i) {
+                printf " %9s", f3(value(rival[i], 2, what, 8))
+                line = line "," exact(value(rival[i], 2, what, 8))
+            }
+            printf " %9s %8s %8s   %19s %9s\n", f3(value("fastpath", 2, what, 8)), f3(to("fastpath", 2, what, 8, "stock")),
+                f3(to("fastpath", 2, what, 8, "ucx")), show(value("stock", 2, "instructions-" what, 8), "%d"),
+                show(value("fastpath", 2, "instructions-" what, 8), "%d")
+            csv("behind", line "," exact(value("fastpath", 2, what, 8)) "," exact(to("fastpath", 2, what, 8, "stock")) "," \
+                exact(to("fastpath", 2, what, 8, "ucx")) "," exact(value("stock", 2, "instructions-" what, 8)) "," \
+                exact(value("fastpath", 2, "instructions-" what, 8)))
+        }
+    }
+    print "  us one way, while as many wait at both sides; instructions of one MPI_Recv whose message has arrived"
+}
+
+# One line of the summary: figure must be at most limit, with 2 % of tolerance.
+function bar(text, limit, figure,    verdict)
+{
+    figure = figure == "" ? "" : exact(figure) + 0
+    verdict = figure == "" ? "not measured" : figure <= limit * 1.02 ? "met" : "not met"
+    printf "  %-62s <= %.2f  %7s  %s\n", text, limit, f3(figure), verdict
+    csv("summary", text "," limit "," exact(figure) "," verdict)
+    ++verdicts[verdict]
+}
+
+function summary(    n, np, k, d, q, least, most, what, first, last)
+{
+    title("8. The bars (medians, 2 % of tolerance)")
+    csv("summary", "what,limit,seen,verdict")
+    bar("ping-pong of 8 bytes / floor", 1.25, floors("fastpath", 2, "latency", 8))
+    bar("ping-pong of 8 bytes / stock", 0.60, to("fastpath", 2, "latency", 8, "stock"))
+    bar("ping-pong of 0 bytes / floor", 1.25, floors("fastpath", 2, "latency", 0))
+    bar("ping-pong of 0 bytes / stock", 0.60, to("fastpath", 2, "latency", 0, "stock"))
+    bar("ping-pong of 40 bytes / floor", 1.35, floors("fastpath", 2, "latency", 40))
+    for (n = 2; n <= np_count; ++n) {
+        bar("ping-pong of 8 bytes with " np_list[n] " ranks / with 2", 1.03,
+            ratio("fastpath", np_list[n], "latency", 8, "fastpath 2 latency 8"))
+    }
+    for (n = 1; n <= np_count; ++n) {
+        np = np_list[n]
+        bar("from MPI_ANY_SOURCE with " np " ranks / named", 1.10,
+            ratio("fastpath", np, "anysource", 8, "fastpath " np " latency 8"))
+    }
+    bar("MPI_Sendrecv of 8 bytes / best of " rival_names, 0.60, to("fastpath", 2, "sendrecv", 8, "best"))
+    bar("Irecv Isend Waitall of 8 bytes / best of " rival_names, 0.60, to("fastpath", 2, "nonblocking", 8, "best"))
+    bar("time per message in windows of 64 / best of " rival_names, 0.40, to("fastpath", 2, "rate", 8, "best"))
+    bar("vector of 64 bytes / best of " rival_names, 0.60, to("fastpath", 2, "vector", 64, "best"))
+    bar("vector of 1 KiB / best of " rival_names, 0.60, to("fastpath", 2, "vector", 1024, "best"))
+    first = depths[1]
+    last = depths[depth_count]
+    for (q = 1; q <= 2 && depth_count > 1; ++q) {
+        bar("instructions behind " last " " queue[q] " / behind " first, 1.05,
+            ratio("fastpath", 2, "instructions-" queue[q] "-" last, 8,
+                "fastpath 2 instructions-" queue[q] "-" first " 8"))
+        bar("time behind " last " " queue[q] " / ucx", 0.90, to("fastpath", 2, queue[q] "-" last, 8, "ucx"))
+    }
+    bar("MPI_THREAD_MULTIPLE and one active thread / single", 1.30,
+        ratio("threads", 2, "latency", 8, "fastpath 2 latency 8"))
+    printf "\n  %d met, %d not met, %d not measured\n", verdicts["met"], verdicts["not met"], verdicts["not measured"]
+}
+
+END {
+    FLOOR = "floor 2 floor 8"
+    np_count = split(nps, np_list, " ")
+    split("0 8 40", size, " ")
+    split("64 1024", vector_bytes, " ")
+    split("min avg max", part, " ")
+    split("stock fastpath", pair_with, " ")
+    split("natural random", ring_what, " ")
+    split("cold warm", ring_state, " ")
+    split("unexpected posted", queue, " ")
+    split("stock none send receive fastpath", stage_of, " ")
+    split("out of the box (stock)|fastpath with nothing immediate|  + send|  + receive|  + data (all of it)", stage_name, "|")
+    split("latency anysource sendrecv nonblocking rate", mode, " ")
+    split("named|MPI_ANY_SOURCE|Sendrecv|nonblocking|rate", mode_name, "|")
+    rival[++rivals] = "stock"
+    rival_names = "stock"
+    if ("ucx" in seen) {
+        rival[++rivals] = "ucx"
+        rival_names = rival_names " ucx"
+    }
+    if ("mpich" in seen) {
+        rival[++rivals] = "mpich"
+        rival_names = rival_names " mpich"
+    }
+    staged()
+    by_pairs(2, "8 bytes, us one way", "pairs-latency", "pair-latency",
+        "Two ranks at a time, each on a core of its own; all others are asleep outside MPI.", "%.3f")
+    matrices()
+    by_pairs(3, "2 000 000 bytes, MB/s", "pairs-rate", "pair-rate", "As in 2.  More is better.", "%.0f")
+    all_rings()
+    modes()
+    vectors()
+    waiting()
+    summary()
+}
