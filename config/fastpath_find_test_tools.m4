@@ -17,4 +17,13 @@ AC_CHECK_LIB([cmocka], [_cmocka_run_group_tests],
 AS_IF([test no = $fastpath_have_cmocka],
     [AC_MSG_WARN([cmocka was not found, so the unit tests are left out (Debian: apt install libcmocka-dev)])])
 AM_CONDITIONAL([HAVE_CMOCKA], [test yes = $fastpath_have_cmocka])
+# For tests that count work in basic blocks (test/unit/work.h).
+AC_MSG_CHECKING([how $CC counts basic blocks])
+fastpath_saved_CFLAGS=$CFLAGS
+FASTPATH_COUNT_CFLAGS=-fsanitize-coverage=trace-pc
+CFLAGS="$CFLAGS $FASTPATH_COUNT_CFLAGS"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [], [FASTPATH_COUNT_CFLAGS=])
+CFLAGS=$fastpath_saved_CFLAGS
+AC_MSG_RESULT([${FASTPATH_COUNT_CFLAGS:-not at all}])
+AC_SUBST([FASTPATH_COUNT_CFLAGS])
 ])

@@ -24,7 +24,8 @@ enum {
     BY_SOURCE = MCA_PML_FASTPATH_MATCH_BY_SOURCE,
     BY_TAG = MCA_PML_FASTPATH_MATCH_BY_TAG,
     ALL = MCA_PML_FASTPATH_MATCH_ALL,
-    FIRST_SHIFT = 64 - 6 /* the table starts with 64 buckets */
+    FIRST_SHIFT = 64 - 6, /* the table starts with 64 buckets */
+    LONG_CHAIN = 16       /* at most half as many queues as buckets: no chance that so many meet */
 };
 
 /* The table is full when half as many queues as buckets are in it. */
@@ -47,7 +48,9 @@ static void queue_init(queue_t *queue, uint64_t key)
 
 int mca_pml_fastpath_matcher_init(matcher_t *m)
 {
-    *m = (matcher_t){.shift = FIRST_SHIFT, .limit = MATCH_LIMIT(FIRST_SHIFT)};
+    *m = (matcher_t){.multiplier = MCA_PML_FASTPATH_MATCH_MULTIPLIER,
+                     .shift = FIRST_SHIFT,
+                     .limit = MATCH_LIMIT(FIRST_SHIFT)};
     queue_init(&m->all, mca_pml_fastpath_match_key(MCA_PML_FASTPATH_ANY_SOURCE, MCA_PML_FASTPATH_ANY_TAG));
     list_init(&m->internal);
     m->last = &m->all;
@@ -99,6 +102,14 @@ static void sweep(matcher_t *m)
     m->last = &m->all; /* the last one found may be gone */
 }
 
+static void insert(matcher_t *m, queue_t *queue)
+{
+    size_t at = mca_pml_fastpath_match_hash(m, queue->key);
+
+    queue->next = m->bucket[at];
+    m->bucket[at] = queue;
+}
+
 /* Doubles the table.  Without memory for it the chains get longer instead: slower, not wrong. */
 static void grow(matcher_t *m)
 {
@@ -115,26 +126,66 @@ static void grow(matcher_t *m)
     for (size_t i = 0; i < buckets; ++i) {
         while (NULL != old[i]) {
             queue_t *queue = old[i];
-            size_t to = mca_pml_fastpath_match_hash(m, queue->key);
 
             old[i] = queue->next;
-            queue->next = bucket[to];
-            bucket[to] = queue;
+            insert(m, queue);
         }
     }
     free(old);
 }
 
+/* Spreads the queues by another multiplier.  Costs a walk over the table, so not again before as many new
+ * keys. */
+static void rehash(matcher_t *m)
+{
+    queue_t *all = NULL;
+
+    for (size_t i = 0; i < MATCH_BUCKETS(m->shift); ++i) {
+        while (NULL != m->bucket[i]) {
+            queue_t *queue = m->bucket[i];
+
+            m->bucket[i] = queue->next;
+            queue->next = all;
+            all = queue;
+        }
+    }
+    /* a step of a generator whose numbers have nothing in common that a program's keys could have with them
+     */
+    m->multiplier = (m->multiplier * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407)) | 1;
+    while (NULL != all) {
+        queue_t *queue = all;
+
+        all = queue->next;
+        insert(m, queue);
+    }
+    m->rehash_after = m->queues;
+}
+
+static bool is_long(const queue_t *chain)
+{
+    unsigned int length = 0;
+
+    while (NULL != chain && length < LONG_CHAIN) {
+        chain = chain->next;
+        ++length;
+    }
+    return LONG_CHAIN == length;
+}
+
 queue_t *mca_pml_fastpath_match_queue_new(matcher_t *m, uint64_t key)
 {
     queue_t *queue;
-    size_t at;
 
     if (m->queues >= m->limit) {
         sweep(m);
         if (m->queues > m->limit / 2) {
             grow(m);
         }
+    }
+    if (m->rehash_after > 0) {
+        --m->rehash_after;
+    } else if (is_long(m->bucket[mca_pml_fastpath_match_hash(m, key)])) {
+        rehash(m);
     }
     queue = m->spare;
     if (NULL != queue) {
@@ -146,9 +197,7 @@ queue_t *mca_pml_fastpath_match_queue_new(matcher_t *m, uint64_t key)
         }
     }
     queue_init(queue, key);
-    at = mca_pml_fastpath_match_hash(m, key);
-    queue->next = m->bucket[at];
-    m->bucket[at] = queue;
+    insert(m, queue);
     ++m->queues;
     m->last = queue;
     return queue;

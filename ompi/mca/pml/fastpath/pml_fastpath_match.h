@@ -39,6 +39,9 @@
  * Queues that ran empty stay in the table, because the same key mostly comes back.  When the table is full
  * the empty ones are taken out first, and it grows only if that freed less than half: a million different
  * tags used one after the other need no more memory than a few.
+ *
+ * Keys of a program may meet in one bucket, whatever the hash.  When a chain gets long, all queues are spread
+ * by another multiplier, under which they do not.
  */
 
 #ifndef MCA_PML_FASTPATH_MATCH_H
@@ -98,18 +101,20 @@ typedef struct mca_pml_fastpath_matcher_t {
     size_t posted;      /**< receives waiting */
     size_t unexpected;  /**< messages waiting */
     size_t posted_wild; /**< of these with a wildcard */
-    size_t
-        posted_kind[MCA_PML_FASTPATH_MATCH_KINDS]; /**< these by kind of key; those without are not counted */
-    uint64_t order;                                /**< order of the next receive */
-    mca_pml_fastpath_match_queue_t *last;          /**< queue of the last lookup that found one, never NULL */
-    mca_pml_fastpath_match_queue_t **bucket;       /**< 2^(64 - shift) chains */
-    unsigned int shift;                            /**< takes a bucket's index from a hash */
-    uint32_t indexed;                       /**< bit per kind: messages are entered BY_SOURCE, BY_TAG */
-    size_t queues;                          /**< in the table, empty ones included */
-    size_t limit;                           /**< queues at which the table is swept or grown */
-    mca_pml_fastpath_match_queue_t *spare;  /**< queues out of the table, for the next new key */
-    mca_pml_fastpath_match_queue_t all;     /**< (ANY, ANY), not in the table */
-    mca_pml_fastpath_match_link_t internal; /**< messages with negative tags, linked as ALL */
+    /** these by kind of key; those without a wildcard are not counted */
+    size_t posted_kind[MCA_PML_FASTPATH_MATCH_KINDS];
+    uint64_t order;                          /**< order of the next receive */
+    mca_pml_fastpath_match_queue_t *last;    /**< queue of the last lookup that found one, never NULL */
+    mca_pml_fastpath_match_queue_t **bucket; /**< 2^(64 - shift) chains */
+    uint64_t multiplier;                     /**< of the hash; odd */
+    unsigned int shift;                      /**< takes a bucket's index from a hash */
+    uint32_t indexed;                        /**< bit per kind: messages are entered BY_SOURCE, BY_TAG */
+    size_t queues;                           /**< in the table, empty ones included */
+    size_t limit;                            /**< queues at which the table is swept or grown */
+    size_t rehash_after;                     /**< so many new keys before chains are looked at again */
+    mca_pml_fastpath_match_queue_t *spare;   /**< queues out of the table, for the next new key */
+    mca_pml_fastpath_match_queue_t all;      /**< (ANY, ANY), not in the table */
+    mca_pml_fastpath_match_link_t internal;  /**< messages with negative tags, linked as ALL */
     uint32_t posted_from[MCA_PML_FASTPATH_MATCH_FOLD]; /**< receives waiting, by source modulo the size */
 } mca_pml_fastpath_matcher_t;
 
@@ -150,13 +155,13 @@ static inline unsigned int mca_pml_fastpath_match_kind(int32_t src, int32_t tag)
            | (MCA_PML_FASTPATH_ANY_SOURCE == src ? MCA_PML_FASTPATH_MATCH_BY_TAG : 0);
 }
 
-/**
- * Multiplies by the golden ratio (upper half, meets the tag) and the square root of two (lower half, meets
- * the source): runs of tags and of sources both spread evenly over the upper bits.
- */
+/** The first multiplier: the golden ratio (upper half, meets the tag) and the square root of two (lower half,
+ * meets the source), so that runs of tags and of sources both spread evenly over the upper bits. */
+#define MCA_PML_FASTPATH_MATCH_MULTIPLIER UINT64_C(0x9e3779b96a09e667)
+
 static inline size_t mca_pml_fastpath_match_hash(const mca_pml_fastpath_matcher_t *m, uint64_t key)
 {
-    return (size_t) (key * UINT64_C(0x9e3779b96a09e667) >> m->shift);
+    return (size_t) (key * m->multiplier >> m->shift);
 }
 
 static inline bool mca_pml_fastpath_match_empty(const mca_pml_fastpath_match_link_t *list)
