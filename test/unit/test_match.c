@@ -6,8 +6,8 @@
 /**
  * @file
  *
- * Matching without MPI: cases by hand, memory that fails, and random operations against a matcher made of
- * plain arrays.
+ * Matching without MPI: cases by hand, memory that fails, and random operations on several communicators with
+ * all kinds of keys against matchers made of plain arrays.
  *
  * FASTPATH_SEED sets the seed of the random test (it prints the one it used), FASTPATH_OPS the number of
  * operations.
@@ -78,6 +78,8 @@ static void counted_free(void *block)
 #undef malloc
 #undef calloc
 #undef free
+
+#include "match_keys.h"
 
 #define ANY_S MCA_PML_FASTPATH_ANY_SOURCE
 #define ANY_T MCA_PML_FASTPATH_ANY_TAG
@@ -366,6 +368,34 @@ static void test_table_stays_shallow(void **state)
     }
 }
 
+/* Keys that meet in one bucket are spread by another multiplier; nothing gets lost or out of order by that.
+ */
+static void test_keys_that_meet(void **state)
+{
+    enum { COUNT = 10000 };
+    mca_pml_fastpath_match_post_t *post = malloc(COUNT * sizeof(*post));
+
+    assert_non_null(post);
+    for (int sources = 0; sources < 2; ++sources) {
+        int32_t value = 0;
+
+        for (int i = 0; i < COUNT; ++i) {
+            assert_int_equal(
+                0, mca_pml_fastpath_match_post(&matcher, &post[i], sources ? value : 3, sources ? 3 : value));
+            value = match_key_next(value, sources);
+        }
+        assert_int_not_equal(MCA_PML_FASTPATH_MATCH_MULTIPLIER, matcher.multiplier);
+        print_message("%s: %.2f steps\n", sources ? "sources" : "tags", mean_steps());
+        assert_true(mean_steps() < 1.5);
+        for (int i = 0; i < COUNT; ++i) {
+            assert_ptr_equal(&post[i], mca_pml_fastpath_match_arrive(&matcher, post[i].src, post[i].tag));
+        }
+        tear_down(state);
+        set_up(state);
+    }
+    free(post);
+}
+
 static void test_no_memory(void **state)
 {
     mca_pml_fastpath_matcher_t other;
@@ -452,10 +482,28 @@ static void test_posted_for(void **state)
     mca_pml_fastpath_match_cancel(&matcher, &other);
 }
 
-/* The naive matcher: receives and messages in arrays, in order. */
-#define POOL 2000
+/* How the keys of a communicator are spread. */
+typedef struct {
+    const char *name;
+    uint32_t sources, tags;
+    bool sources_meet, tags_meet; /* in one bucket of a new matcher */
+} profile_t;
 
-static struct naive {
+static const profile_t profiles[] = {
+    {"few sources, few tags", 6, 6, false, false},
+    {"many sources", 10000, 3, false, false},
+    {"many tags", 2, 10000, false, false},
+    {"tags that meet in one bucket", 2, 300, false, true},
+    {"sources that meet in one bucket", 300, 2, true, false},
+};
+
+/* The naive matcher of each communicator: receives and messages in arrays, in order. */
+#define POOL  2000
+#define COMMS (sizeof(profiles) / sizeof(profiles[0]))
+
+typedef struct {
+    const profile_t *profile;
+    mca_pml_fastpath_matcher_t matcher; /* the one under test */
     mca_pml_fastpath_match_post_t post[POOL];
     mca_pml_fastpath_match_msg_t msg[POOL];
     int posted[POOL], posted_count; /* indices into post, earliest first */
@@ -464,17 +512,32 @@ static struct naive {
     int free_msg[POOL], free_msg_count;
     int32_t post_key[POOL][2];
     int32_t msg_key[POOL][2];
-} naive;
+} comm_t;
 
-static void naive_reset(void)
+static comm_t comms[COMMS];
+static comm_t *comm; /* of the operation under way */
+
+/* Values that meet in one bucket, found once. */
+static int32_t meeting[2][300];
+
+static void comms_reset(void)
 {
-    memset(&naive, 0, sizeof(naive));
-    for (int i = 0; i < POOL; ++i) {
-        naive.free_post[i] = i;
-        naive.free_msg[i] = i;
+    memset(comms, 0, sizeof(comms));
+    for (size_t c = 0; c < COMMS; ++c) {
+        comm = &comms[c];
+        comm->profile = &profiles[c];
+        for (int i = 0; i < POOL; ++i) {
+            comm->free_post[i] = i;
+            comm->free_msg[i] = i;
+        }
+        comm->free_post_count = POOL;
+        comm->free_msg_count = POOL;
+        assert_int_equal(0, mca_pml_fastpath_matcher_init(&comm->matcher));
     }
-    naive.free_post_count = POOL;
-    naive.free_msg_count = POOL;
+    for (int i = 1; i < 300; ++i) {
+        meeting[0][i] = match_key_next(meeting[0][i - 1], false);
+        meeting[1][i] = match_key_next(meeting[1][i - 1], true);
+    }
 }
 
 static void naive_remove(int *list, int *count, int at)
@@ -485,12 +548,18 @@ static void naive_remove(int *list, int *count, int at)
 
 static int32_t random_source(bool wildcard)
 {
-    return wildcard && 0 == random_u32() % 4 ? ANY_S : (int32_t) (random_u32() % 6);
+    uint32_t source = random_u32() % comm->profile->sources;
+
+    if (wildcard && 0 == random_u32() % 4) {
+        return ANY_S;
+    }
+    return comm->profile->sources_meet ? meeting[1][source] : (int32_t) source;
 }
 
 static int32_t random_tag(bool wildcard)
 {
     uint32_t choice = random_u32() % 16;
+    uint32_t tag = random_u32() % comm->profile->tags;
 
     if (wildcard && choice < 4) {
         return ANY_T;
@@ -498,7 +567,10 @@ static int32_t random_tag(bool wildcard)
     if (choice < 6) {
         return -10 - (int32_t) (random_u32() % 3);
     }
-    return (int32_t) (15 == choice ? random_u32() : random_u32() % 6); /* now and then any tag there is */
+    if (15 == choice) {
+        return (int32_t) random_u32(); /* now and then any tag there is */
+    }
+    return comm->profile->tags_meet ? meeting[0][tag] : (int32_t) tag;
 }
 
 static void step_post(void)
@@ -507,32 +579,32 @@ static void step_post(void)
     int32_t tag = random_tag(true);
     int i;
 
-    if (0 == naive.free_post_count) {
+    if (0 == comm->free_post_count) {
         return;
     }
-    i = naive.free_post[naive.free_post_count - 1];
-    if (0 != mca_pml_fastpath_match_post(&matcher, &naive.post[i], src, tag)) {
+    i = comm->free_post[comm->free_post_count - 1];
+    if (0 != mca_pml_fastpath_match_post(&comm->matcher, &comm->post[i], src, tag)) {
         assert_int_not_equal(0, fail_one_in);
-        assert_false(naive.post[i].queued);
+        assert_false(comm->post[i].queued);
         return;
     }
-    --naive.free_post_count;
-    naive.post_key[i][0] = src;
-    naive.post_key[i][1] = tag;
-    naive.posted[naive.posted_count++] = i;
+    --comm->free_post_count;
+    comm->post_key[i][0] = src;
+    comm->post_key[i][1] = tag;
+    comm->posted[comm->posted_count++] = i;
 }
 
 static void step_cancel(void)
 {
     int at;
 
-    if (0 == naive.posted_count) {
+    if (0 == comm->posted_count) {
         return;
     }
-    at = (int) (random_u32() % (uint32_t) naive.posted_count);
-    mca_pml_fastpath_match_cancel(&matcher, &naive.post[naive.posted[at]]);
-    naive.free_post[naive.free_post_count++] = naive.posted[at];
-    naive_remove(naive.posted, &naive.posted_count, at);
+    at = (int) (random_u32() % (uint32_t) comm->posted_count);
+    mca_pml_fastpath_match_cancel(&comm->matcher, &comm->post[comm->posted[at]]);
+    comm->free_post[comm->free_post_count++] = comm->posted[at];
+    naive_remove(comm->posted, &comm->posted_count, at);
 }
 
 static void step_arrive(void)
@@ -543,23 +615,23 @@ static void step_arrive(void)
     bool for_source = false;
     int at;
 
-    for (at = 0; at < naive.posted_count; ++at) {
-        int32_t *key = naive.post_key[naive.posted[at]];
+    for (at = 0; at < comm->posted_count; ++at) {
+        int32_t *key = comm->post_key[comm->posted[at]];
 
         for_source = for_source || ANY_S == key[0] || src == key[0];
         if (matches(key[0], key[1], src, tag)) {
-            expected = &naive.post[naive.posted[at]];
+            expected = &comm->post[comm->posted[at]];
             break;
         }
     }
     if (for_source) {
-        assert_true(mca_pml_fastpath_match_posted_for(&matcher, src));
+        assert_true(mca_pml_fastpath_match_posted_for(&comm->matcher, src));
     }
-    assert_ptr_equal(expected, mca_pml_fastpath_match_arrive(&matcher, src, tag));
+    assert_ptr_equal(expected, mca_pml_fastpath_match_arrive(&comm->matcher, src, tag));
     if (NULL != expected) {
         assert_false(expected->queued);
-        naive.free_post[naive.free_post_count++] = naive.posted[at];
-        naive_remove(naive.posted, &naive.posted_count, at);
+        comm->free_post[comm->free_post_count++] = comm->posted[at];
+        naive_remove(comm->posted, &comm->posted_count, at);
     }
 }
 
@@ -569,18 +641,18 @@ static void step_store(void)
     int32_t tag = random_tag(false);
     int i;
 
-    if (0 == naive.free_msg_count) {
+    if (0 == comm->free_msg_count) {
         return;
     }
-    i = naive.free_msg[naive.free_msg_count - 1];
-    if (0 != mca_pml_fastpath_match_store(&matcher, &naive.msg[i], src, tag)) {
+    i = comm->free_msg[comm->free_msg_count - 1];
+    if (0 != mca_pml_fastpath_match_store(&comm->matcher, &comm->msg[i], src, tag)) {
         assert_int_not_equal(0, fail_one_in);
         return;
     }
-    --naive.free_msg_count;
-    naive.msg_key[i][0] = src;
-    naive.msg_key[i][1] = tag;
-    naive.stored[naive.stored_count++] = i;
+    --comm->free_msg_count;
+    comm->msg_key[i][0] = src;
+    comm->msg_key[i][1] = tag;
+    comm->stored[comm->stored_count++] = i;
 }
 
 /* Looks for a message as probe and receive do. Takes it as a receive does, or one from the middle as a
@@ -592,39 +664,44 @@ static void step_find(bool take)
     mca_pml_fastpath_match_msg_t *expected = NULL;
     int at;
 
-    for (at = 0; at < naive.stored_count; ++at) {
-        int32_t *key = naive.msg_key[naive.stored[at]];
+    for (at = 0; at < comm->stored_count; ++at) {
+        int32_t *key = comm->msg_key[comm->stored[at]];
 
         if (matches(src, tag, key[0], key[1])) {
-            expected = &naive.msg[naive.stored[at]];
+            expected = &comm->msg[comm->stored[at]];
             break;
         }
     }
-    assert_ptr_equal(expected, mca_pml_fastpath_match_find(&matcher, src, tag));
-    if (take && NULL == expected && 0 != naive.stored_count) {
-        at = (int) (random_u32() % (uint32_t) naive.stored_count);
-        expected = &naive.msg[naive.stored[at]];
+    assert_ptr_equal(expected, mca_pml_fastpath_match_find(&comm->matcher, src, tag));
+    if (take && NULL == expected && 0 != comm->stored_count) {
+        at = (int) (random_u32() % (uint32_t) comm->stored_count);
+        expected = &comm->msg[comm->stored[at]];
     }
     if (take && NULL != expected) {
-        mca_pml_fastpath_match_take(&matcher, expected);
+        mca_pml_fastpath_match_take(&comm->matcher, expected);
         memset(expected, 0xa5, sizeof(*expected)); /* nothing may look at it any more */
-        naive.free_msg[naive.free_msg_count++] = naive.stored[at];
-        naive_remove(naive.stored, &naive.stored_count, at);
+        comm->free_msg[comm->free_msg_count++] = comm->stored[at];
+        naive_remove(comm->stored, &comm->stored_count, at);
     }
 }
 
-/* Cancels and takes all there is, and goes on with a new matcher, so that indices start over. */
-static void start_over(void)
+/* Cancels and takes all there is. */
+static void drain(void)
 {
-    while (0 != naive.posted_count) {
+    while (0 != comm->posted_count) {
         step_cancel();
     }
-    while (0 != naive.stored_count) {
+    while (0 != comm->stored_count) {
         step_find(true);
     }
-    mca_pml_fastpath_matcher_fini(&matcher);
-    assert_int_equal(0, live);
-    while (0 != mca_pml_fastpath_matcher_init(&matcher)) {
+    mca_pml_fastpath_matcher_fini(&comm->matcher);
+}
+
+/* Goes on with a new matcher, so that indices and hash start over. */
+static void start_over(void)
+{
+    drain();
+    while (0 != mca_pml_fastpath_matcher_init(&comm->matcher)) {
         assert_int_not_equal(0, fail_one_in);
     }
 }
@@ -652,13 +729,15 @@ static void random_operations(long count)
     for (long i = 0; i < count; ++i) {
         if (0 == i % 1000) {
             fill = phases[random_u32() % 5];
-            if (0 == random_u32() % 50) {
+            if (0 == random_u32() % 20) {
+                comm = &comms[random_u32() % COMMS];
                 start_over();
             }
         }
+        comm = &comms[random_u32() % COMMS];
         random_u32() % 100 < fill ? step_add() : step_remove();
-        assert_int_equal(naive.posted_count, matcher.posted);
-        assert_int_equal(naive.stored_count, matcher.unexpected);
+        assert_int_equal(comm->posted_count, comm->matcher.posted);
+        assert_int_equal(comm->stored_count, comm->matcher.unexpected);
     }
 }
 
@@ -666,15 +745,24 @@ static void test_random(void **state)
 {
     const char *seed = getenv("FASTPATH_SEED");
     const char *ops = getenv("FASTPATH_OPS");
+    int respread = 0;
     long count = NULL != ops ? strtol(ops, NULL, 0) : 1000000;
 
     (void) state;
     random_state = NULL != seed ? strtoull(seed, NULL, 0) : (uint64_t) time(NULL);
     print_message("FASTPATH_SEED=%" PRIu64 "\n", random_state);
-    naive_reset();
+    comms_reset();
     random_operations(count / 2);
+    for (size_t c = 0; c < COMMS; ++c) {
+        respread += MCA_PML_FASTPATH_MATCH_MULTIPLIER != comms[c].matcher.multiplier;
+    }
+    print_message("%d of %zu tables are spread by another multiplier\n", respread, COMMS);
     fail_one_in = 3;
     random_operations(count - count / 2);
+    for (size_t c = 0; c < COMMS; ++c) {
+        comm = &comms[c];
+        drain();
+    }
 }
 
 int main(void)
@@ -686,6 +774,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_iterate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_tags_over_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_table_stays_shallow, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_keys_that_meet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory_for_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_posted_for, set_up, tear_down),
