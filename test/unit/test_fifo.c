@@ -278,6 +278,52 @@ static void test_pad_goes_ahead(void **state)
     fixture_close(&f);
 }
 
+/* A producer is killed when the words of further slots are there, and that of the head is not.  Returns
+ * whether the next one's message is the only one that is found. */
+static bool next_after_kill(uint32_t start, bool renewed)
+{
+    fixture_t f;
+    bool only;
+
+    fixture_open(&f, 8, start);
+    fastsm_fifo_prepare(&f.out, 3);
+    if (f.out.write_pos != start) {
+        fixture_peek(&f); /* takes the pad */
+    }
+    for (uint32_t i = 1; i < 3; ++i) {
+        const uint32_t pos = f.out.write_pos + i;
+
+        fastsm_store_other_sequence(fastsm_fifo_slot(f.out.slots, f.out.depth, pos), pos + 1);
+    }
+    fastsm_store_bell(f.out.bell, (uint8_t) (f.out.write_pos + 3));
+
+    assert_null(fixture_peek(&f));
+    if (renewed) {
+        fastsm_fifo_renew(&f.in, f.out.bell);
+        assert_int_equal((uint8_t) f.in.read_pos, fastsm_load_bell(f.out.bell));
+    }
+    fastsm_fifo_sender_init(&f.out, f.segment, &f.layout, SENDER_INDEX);
+    f.out.write_pos = f.out.read_pos = fastsm_load_read_pos(f.out.shared_read_pos);
+    assert_true(send_message(&f, 8, 1));
+    expect_message(&f, 8, 1);
+    only = NULL == fixture_peek(&f);
+    for (unsigned i = 0; only && i < 20; ++i) {
+        assert_true(send_message(&f, 8, i));
+        expect_message(&f, 8, i);
+    }
+    fixture_close(&f);
+    return only;
+}
+
+static void test_next_producer_after_a_kill(void **state)
+{
+    (void) state;
+    for (size_t s = 0; s < N_STARTS; ++s) {
+        assert_true(next_after_kill(starts[s], true));
+        assert_false(next_after_kill(starts[s], false));
+    }
+}
+
 static void test_message_as_long_as_the_ring(void **state)
 {
     (void) state;
@@ -457,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_pad),
         cmocka_unit_test(test_pad_goes_ahead),
+        cmocka_unit_test(test_next_producer_after_a_kill),
         cmocka_unit_test(test_message_as_long_as_the_ring),
         cmocka_unit_test(test_words_never_older_than_a_lap),
         cmocka_unit_test(test_user_bytes_are_no_words),

@@ -38,22 +38,27 @@ static const mca_btl_fastsm_layout_params_t usual = {
     .max_size = 32768,
     .ring_depth = 32,
     .late_peers = 512,
+    .grants = 16,
+    .grant_depth = 64,
 };
 
 /* The published formula, written down a second time: docs/shared-layout.md. */
 static uint64_t model(const mca_btl_fastsm_layout_params_t *p)
 {
     const uint64_t page = 4096, n = p->n_local;
-    uint64_t bells = (n * p->bell_stride + 63) / 64 * 64;
+    const uint64_t g = p->grants;
+    uint64_t bells = ((n + g) * p->bell_stride + 63) / 64 * 64;
     uint64_t positions = (n * p->position_stride + 63) / 64 * 64;
     uint64_t ring = 192 + 64 * (uint64_t) p->ring_depth;
-    uint64_t late = 32 * (uint64_t) p->late_peers;
-    uint64_t control = (128 + ring + bells + positions + late + page - 1) / page * page;
+    uint64_t late = (32 * (uint64_t) p->late_peers + 63) / 64 * 64;
+    uint64_t control = (128 + ring + bells + positions + late + 64 * g + page - 1) / page * page;
     uint64_t fifos = (64 * n * p->fifo_depth + page - 1) / page * page;
     uint64_t eager = (1024 + (uint64_t) p->eager_count * p->eager_size + page - 1) / page * page;
     uint64_t max = (1024 + (uint64_t) p->max_count * p->max_size + page - 1) / page * page;
 
-    return control + fifos + eager + max;
+    uint64_t arena = (64 * g * p->grant_depth + page - 1) / page * page;
+
+    return control + fifos + arena + eager + max;
 }
 
 static void test_model(void **state)
@@ -62,6 +67,7 @@ static void test_model(void **state)
     static const uint32_t depths[] = {2, 4, 8, 16, 32, 64, 128};
     static const uint32_t strides[] = {1, 2, 8, 64};
     static const uint32_t late[] = {0, 1, 54, 55, 65535};
+    static const uint32_t grants[] = {0, 1, 16, 17, 65534};
 
     (void) state;
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); ++c) {
@@ -78,6 +84,8 @@ static void test_model(void **state)
                 params.max_count = (uint32_t) c;
                 params.ring_depth = 2u << c;
                 params.late_peers = late[(c + d + s) % (sizeof(late) / sizeof(late[0]))];
+                params.grants = grants[(c + d + 2 * s) % (sizeof(grants) / sizeof(grants[0]))];
+                params.grant_depth = depths[(d + c) % (sizeof(depths) / sizeof(depths[0]))];
                 assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
                 assert_int_equal(model(&params), layout.total);
                 assert_memory_equal(&params, &layout.params, sizeof(params));
@@ -97,10 +105,12 @@ static void test_defaults_to_the_byte(void **state)
     assert_int_equal(320 + 32 * 64, layout.bells);
     assert_int_equal(320 + 32 * 64 + 64, layout.read_pos);
     assert_int_equal(320 + 32 * 64 + 64 + 4 * 64, layout.admissions);
+    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64 + 512 * 32, layout.arena_pos);
     assert_int_equal(20480, layout.fifos);
-    assert_int_equal(20480 + 4 * 8192 + 1024, layout.eager_pool);
-    assert_int_equal(20480 + 4 * 8192 + 64 * 4096 + 4096 + 1024, layout.max_pool);
-    assert_int_equal(20480 + 4 * 8192 + 64 * 4096 + 4096 + 16 * 32768 + 4096, layout.total);
+    assert_int_equal(20480 + 4 * 8192, layout.arena);
+    assert_int_equal(20480 + 4 * 8192 + 65536 + 1024, layout.eager_pool);
+    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4096 + 4096 + 1024, layout.max_pool);
+    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4096 + 4096 + 16 * 32768 + 4096, layout.total);
 }
 
 static void test_file_has_the_model_length(void **state)
@@ -133,7 +143,8 @@ static void claim(uint8_t *owner, const mca_btl_fastsm_layout_t *layout, uint64_
     }
 }
 
-static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t position_stride, uint32_t late_peers)
+static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t position_stride, uint32_t late_peers,
+                             uint32_t grants)
 {
     mca_btl_fastsm_layout_params_t params = usual;
     mca_btl_fastsm_layout_t layout;
@@ -143,6 +154,7 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t positio
     params.bell_stride = stride;
     params.position_stride = position_stride;
     params.late_peers = late_peers;
+    params.grants = grants;
     assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
     owner = (uint8_t *) calloc(1, layout.total);
     assert_non_null(owner);
@@ -158,13 +170,17 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t positio
     for (uint32_t i = 0; i < params.late_peers; ++i) {
         claim(owner, &layout, mca_btl_fastsm_layout_admission(&layout, i), 32, 11);
     }
-    for (uint32_t i = 0; i < n_local; ++i) {
+    assert_int_equal(n_local + grants, mca_btl_fastsm_layout_count(&layout));
+    for (uint32_t i = 0; i < n_local + grants; ++i) {
         const uint64_t fifo = mca_btl_fastsm_layout_fifo(&layout, i);
+        const uint32_t depth = mca_btl_fastsm_layout_depth(&layout, i);
 
+        assert_int_equal(i < n_local ? params.fifo_depth : params.grant_depth, depth);
         claim(owner, &layout, mca_btl_fastsm_layout_bell(&layout, i), 1, 2);
         claim(owner, &layout, mca_btl_fastsm_layout_read_pos(&layout, i), 8, 3);
-        claim(owner, &layout, fifo, (uint64_t) params.fifo_depth * 64, 4);
-        assert_int_equal(0, mca_btl_fastsm_layout_read_pos(&layout, i) % position_stride);
+        claim(owner, &layout, fifo, (uint64_t) depth * 64, 4);
+        assert_int_equal(0,
+                         mca_btl_fastsm_layout_read_pos(&layout, i) % (i < n_local ? position_stride : 64));
         assert_int_equal(0, fifo % 64);
     }
     for (uint32_t i = 0; i < params.eager_count; ++i) {
@@ -193,13 +209,13 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t positio
 static void test_no_overlap(void **state)
 {
     (void) state;
-    check_no_overlap(1, 1, 64, 512);
-    check_no_overlap(2, 1, 8, 0);
-    check_no_overlap(9, 1, 8, 1);
-    check_no_overlap(64, 1, 8, 512);
-    check_no_overlap(65, 1, 64, 511);
-    check_no_overlap(5, 64, 8, 3);
-    check_no_overlap(130, 8, 16, 512);
+    check_no_overlap(1, 1, 64, 512, 16);
+    check_no_overlap(2, 1, 8, 0, 0);
+    check_no_overlap(9, 1, 8, 1, 1);
+    check_no_overlap(64, 1, 8, 512, 16);
+    check_no_overlap(65, 1, 64, 511, 3);
+    check_no_overlap(5, 64, 8, 3, 7);
+    check_no_overlap(130, 8, 16, 512, 100);
 }
 
 static void refused(mca_btl_fastsm_layout_params_t params)
@@ -244,6 +260,12 @@ static void test_bad_parameters(void **state)
     REFUSED(ring_depth, 33);
     REFUSED(ring_depth, 8192);
     REFUSED(late_peers, 65536);
+    REFUSED(grants, 65535);
+    REFUSED(grants, MCA_BTL_FASTSM_GRANTS_SCALED);
+    REFUSED(grant_depth, 0);
+    REFUSED(grant_depth, 1);
+    REFUSED(grant_depth, 100);
+    REFUSED(grant_depth, 256);
 
     huge.max_count = UINT32_MAX;
     huge.max_size = UINT32_MAX & ~UINT32_C(63);
@@ -275,21 +297,23 @@ static void test_pool_bounds(void **state)
 static void test_scale(void **state)
 {
     static const struct {
-        uint32_t n_local, depth, eager_size, eager_count, max_size, max_count, stride;
+        uint32_t n_local, depth, eager_size, eager_count, max_size, max_count, stride, grants, grant_depth;
     } rule[] = {
-        {1, 128, 4096, 64, 32768, 16, 64},  {2, 128, 4096, 64, 32768, 16, 64},
-        {16, 128, 4096, 64, 32768, 16, 64}, {17, 64, 4096, 64, 32768, 16, 8},
-        {32, 64, 4096, 64, 32768, 16, 8},   {33, 64, 4096, 64, 32768, 16, 8},
-        {64, 64, 4096, 64, 32768, 16, 8},   {65, 32, 4096, 32, 32768, 8, 8},
-        {128, 32, 4096, 32, 32768, 8, 8},   {256, 16, 4096, 32, 32768, 8, 8},
-        {257, 8, 2048, 16, 16384, 4, 8},    {512, 8, 2048, 16, 16384, 4, 8},
-        {1024, 4, 2048, 16, 16384, 4, 8},   {1025, 4, 1024, 16, 8192, 4, 8},
-        {1000000, 4, 1024, 16, 8192, 4, 8},
+        {1, 128, 4096, 64, 32768, 16, 64, 16, 128},  {2, 128, 4096, 64, 32768, 16, 64, 16, 128},
+        {16, 128, 4096, 64, 32768, 16, 64, 16, 128}, {17, 64, 4096, 64, 32768, 16, 8, 16, 128},
+        {32, 64, 4096, 64, 32768, 16, 8, 16, 128},   {33, 64, 4096, 64, 32768, 16, 8, 16, 128},
+        {64, 64, 4096, 64, 32768, 16, 8, 16, 128},   {65, 32, 4096, 32, 32768, 8, 8, 16, 64},
+        {128, 32, 4096, 32, 32768, 8, 8, 16, 64},    {256, 16, 4096, 32, 32768, 8, 8, 16, 64},
+        {257, 8, 2048, 16, 16384, 4, 8, 8, 64},      {512, 8, 2048, 16, 16384, 4, 8, 8, 64},
+        {1024, 4, 2048, 16, 16384, 4, 8, 8, 64},     {1025, 4, 1024, 16, 8192, 4, 8, 8, 64},
+        {1000000, 4, 1024, 16, 8192, 4, 8, 8, 64},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); ++i) {
-        mca_btl_fastsm_layout_params_t params = {.n_local = rule[i].n_local}, again;
+        mca_btl_fastsm_layout_params_t params = {.n_local = rule[i].n_local,
+                                                 .grants = MCA_BTL_FASTSM_GRANTS_SCALED},
+                                       again;
 
         mca_btl_fastsm_layout_scale(&params, false);
         assert_int_equal(rule[i].depth, params.fifo_depth);
@@ -298,6 +322,8 @@ static void test_scale(void **state)
         assert_int_equal(rule[i].max_size, params.max_size);
         assert_int_equal(rule[i].max_count, params.max_count);
         assert_int_equal(rule[i].stride, params.position_stride);
+        assert_int_equal(rule[i].grants, params.grants);
+        assert_int_equal(rule[i].grant_depth, params.grant_depth);
 
         again = params;
         mca_btl_fastsm_layout_scale(&again, true);
@@ -312,10 +338,12 @@ static void test_scale(void **state)
 static void test_scale_keeps_what_is_given(void **state)
 {
     mca_btl_fastsm_layout_params_t params = {
-        .n_local = 1024, .fifo_depth = 16, .eager_size = 256, .max_size = 8192};
+        .n_local = 1024, .fifo_depth = 16, .eager_size = 256, .max_size = 8192, .grant_depth = 2};
 
     (void) state;
     mca_btl_fastsm_layout_scale(&params, false);
+    assert_int_equal(0, params.grants);
+    assert_int_equal(2, params.grant_depth);
     assert_int_equal(16, params.fifo_depth);
     assert_int_equal(256, params.eager_size);
     assert_int_equal(8192, params.max_size);
@@ -341,9 +369,9 @@ static uint64_t node_bytes(mca_btl_fastsm_layout_params_t params)
 /* Half of the best that the RFC reports for 1024 processes, and a quarter. */
 static void test_budget(void **state)
 {
-    const mca_btl_fastsm_layout_params_t defaults = {.n_local = 1024};
+    const mca_btl_fastsm_layout_params_t defaults = {.n_local = 1024, .grants = MCA_BTL_FASTSM_GRANTS_SCALED};
     const mca_btl_fastsm_layout_params_t smallest = {
-        .n_local = 1024, .fifo_depth = 2, .eager_size = 256, .max_size = 8192};
+        .n_local = 1024, .fifo_depth = 2, .eager_size = 256, .max_size = 8192, .grants = defaults.grants};
 
     (void) state;
     assert_true(node_bytes(defaults) <= UINT64_C(460000000));
@@ -359,9 +387,10 @@ static void test_parts(void **state)
     assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
     mca_btl_fastsm_layout_parts(&layout, &parts);
     assert_int_equal(64 + 4 * 64 + 4 * 128 * 64, parts.fifos);
+    assert_int_equal(16 * (64 + 64 * 64), parts.arena);
     assert_int_equal(64 * 4096, parts.eager);
     assert_int_equal(16 * 32768, parts.max);
-    assert_int_equal(layout.total, parts.fifos + parts.eager + parts.max + parts.other);
+    assert_int_equal(layout.total, parts.fifos + parts.arena + parts.eager + parts.max + parts.other);
 }
 
 static void test_sizes_of_shared_structs(void **state)

@@ -112,6 +112,29 @@ typedef struct {
 
 OBJ_CLASS_DECLARATION(mca_btl_fastsm_active_t);
 
+/** how far a sender is on its way to a FIFO of the arena (btl_fastsm_grow.c) */
+typedef enum {
+    MCA_BTL_FASTSM_GROW_IDLE,   /**< busy or not, it goes on where it is */
+    MCA_BTL_FASTSM_GROW_WANT,   /**< it is to ask as soon as there is room for the question */
+    MCA_BTL_FASTSM_GROW_ASKED,  /**< it waits for the answer */
+    MCA_BTL_FASTSM_GROW_LEAVE,  /**< it is to say that it goes on elsewhere, as soon as there is room for that
+                                 */
+    MCA_BTL_FASTSM_GROW_MOVING, /**< it has said so and waits until all that it sent has been read */
+    MCA_BTL_FASTSM_GROW_MOVED   /**< it is there */
+} mca_btl_fastsm_grow_state_t;
+
+/** the sender's side of a grant; protected by the endpoint's lock */
+typedef struct {
+    mca_btl_fastsm_grow_state_t state;
+    uint32_t limit;    /**< how busy is busy; 0: it never asks */
+    uint32_t count;    /**< how often it was since it asked last */
+    uint32_t position; /**< IDLE: where the FIFO was found full last.  MOVING: of the last slot in the ring */
+    uint32_t serial;   /**< of the last question, 1 to 65535 */
+    uint32_t admission;       /**< a late peer's id when it asked */
+    uint32_t number;          /**< of the FIFO that it was granted */
+    _Atomic uint32_t stopped; /**< MOVING: a read position that leaves no room */
+} mca_btl_fastsm_grow_t;
+
 /**
  * A local peer.  All of them are in component.peers, in the order of their
  * local index, whether add_procs accepted them or not.
@@ -119,10 +142,14 @@ OBJ_CLASS_DECLARATION(mca_btl_fastsm_active_t);
 struct mca_btl_base_endpoint_t {
     /* receive side: touched only by the thread that holds `consuming` */
     fastsm_fifo_receiver_t in;
-    _Atomic int consuming; /**< one consumer at a time, also against recursion */
-    bool connected;        /**< accepted by add_procs and not yet removed */
-    bool heard;            /**< a message came from it; protected by component.lock */
-    uint32_t index;        /**< local index */
+    _Atomic int consuming;     /**< one consumer at a time, also against recursion */
+    bool readable;             /**< `in` may be looked at: connected, and a late peer has moved to a FIFO */
+    bool connected;            /**< accepted by add_procs and not yet removed */
+    bool heard;                /**< a message came from it; protected by component.lock */
+    uint32_t index;            /**< local index */
+    uint32_t in_number;        /**< of the FIFO that `in` is */
+    uint32_t granted;          /**< number of the arena's FIFO that it may move to, or has; 0: none */
+    _Atomic uint8_t *expected; /**< its bell when all has been read; in component.bell_expected */
 
     /* send side: protected by `lock` */
     fastsm_fifo_sender_t out; /**< its n_pending is the length of `pending` */
@@ -135,6 +162,7 @@ struct mca_btl_base_endpoint_t {
     opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */
     mca_btl_fastsm_active_t active;
     bool on_active; /**< `active` is on component.active; protected by component.lock */
+    mca_btl_fastsm_grow_t grow;
 
     /* the peer: constant while connected */
     mca_btl_fastsm_layout_t layout; /**< of its segment */
@@ -152,10 +180,11 @@ struct mca_btl_base_endpoint_t {
 };
 
 /**
- * A late peer: a process of another job on this node.  It has no FIFO: its
- * messages come through our ring, and ours go through its ring.  `out` of its
- * endpoint has no slots, so that the short ways of sending find no room there
- * and need no test of their own.  All late peers are on component.late_list.
+ * A late peer: a process of another job on this node.  It has no FIFO until it
+ * is granted one: its messages come through our ring, and ours go through its
+ * ring.  Until then `out` of its endpoint has no slots, so that the short ways
+ * of sending find no room there and need no test of their own.  All late peers
+ * are on component.late_list.
  */
 typedef struct mca_btl_fastsm_late_t {
     opal_list_item_t super;
@@ -186,6 +215,13 @@ typedef struct {
     _Atomic(mca_btl_fastsm_late_t *) peer; /**< NULL: free */
     uint32_t generation;                   /**< uses so far, 1 to 65535 and then 1 again */
 } mca_btl_fastsm_admitted_t;
+
+/** a FIFO of our arena; protected by component.lock, unless said otherwise */
+typedef struct {
+    _Atomic(mca_btl_fastsm_endpoint_t *) tenant; /**< whom it is granted; stored with release */
+    bool retired;                                /**< its tenant was forgotten and may still write there */
+    uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];    /**< then: who that was */
+} mca_btl_fastsm_arena_t;
 
 /**
  * What each process tells its peers.  Fixed-size fields only.
@@ -221,6 +257,9 @@ typedef struct {
     unsigned poll_max;
     unsigned ring_depth;
     unsigned late_peers;
+    int grants;
+    unsigned grant_depth;
+    unsigned grant_after;
     unsigned refuse;
     bool single_copy;
     bool print_memory;
@@ -230,8 +269,9 @@ typedef struct {
     bool threads; /**< MPI_THREAD_MULTIPLE is in force */
 
     /* hot: receiving */
-    uint32_t n_local;          /**< processes of our job on this node */
-    uint32_t n_connected;      /**< of them, peers that add_procs accepted */
+    uint32_t n_local;         /**< processes of our job on this node */
+    uint32_t n_connected;     /**< peers whose FIFOs may be looked at */
+    _Atomic uint32_t n_bells; /**< bells that may ring: of local processes, and of the arena's FIFOs so far */
     _Atomic uint32_t n_recent; /**< valid entries of `recent`; grows under `lock` */
     /** last senders, latest first; all that were heard of, in any order, while no more are connected.  The
      * slots of others are not looked at, because that would take pages that may never be needed */
@@ -255,6 +295,12 @@ typedef struct {
     mca_btl_fastsm_admitted_t *admitted; /**< late_peers of them */
     uint32_t n_late;                     /**< late peers that are admitted */
     uint32_t late_refused;               /**< late peers that could not be admitted */
+
+    /* grants, ours to others and others' to us */
+    mca_btl_fastsm_arena_t *arena;        /**< layout.params.grants of them */
+    _Atomic unsigned long grants_given;   /**< senders that have moved to a FIFO of ours */
+    _Atomic unsigned long grants_taken;   /**< times that we have moved to one of a peer's */
+    _Atomic unsigned long grants_refused; /**< times that we have asked for one and were refused */
 
     /* own segment */
     mca_mpool_fastsm_module_t *segment;
@@ -311,11 +357,18 @@ int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_f
 bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint);
 
 /**
- * Gets the pages of the FIFO to a local peer, before its first use.  The endpoint's lock is held.
+ * What follows when there is no room in the FIFO to a local peer: before its first use, its pages are
+ * reserved; later it counts as one more time that it was full.  The endpoint's lock is held.
  *
  * @return  true when there is room now where there was none before
  */
 bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint);
+
+/** Pointer to what lies `offset` bytes behind the begin of a peer's segment. */
+static inline void *mca_btl_fastsm_in_segment(const mca_btl_fastsm_endpoint_t *endpoint, uint64_t offset)
+{
+    return endpoint->base + offset;
+}
 
 /** Says that there is no memory for `what`, which needs so many bytes, and ends the job.
  *  @param endpoint  in whose segment; NULL: in ours */
@@ -356,6 +409,11 @@ void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_
                                       const mca_btl_fastsm_modex_t *modex);
 /** A message came from this peer, so its slots may be looked at from now on. */
 void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint);
+/** Has a peer's FIFO looked at from now on, or no longer. */
+void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint);
+void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint);
+/** Makes `in` of an endpoint the FIFO with this number, as it has been left. */
+void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number);
 /** The read position of a FIFO that leaves no room: one without slots, or without pages yet. */
 extern _Atomic uint32_t mca_btl_fastsm_no_room;
 /** Takes the endpoint off component.active.  Its frags are nobody's then. */
@@ -395,8 +453,53 @@ bool mca_btl_fastsm_late_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fasts
                               mca_btl_base_tag_t tag, bool *in_flight);
 /** Could a message be posted now?  The endpoint's lock is held. */
 bool mca_btl_fastsm_late_room(mca_btl_fastsm_endpoint_t *endpoint);
-/** Has a late peer read the slot that refers to this frag, or will it never?  The lock is held. */
-bool mca_btl_fastsm_late_was_read(mca_btl_fastsm_late_t *late, const mca_btl_fastsm_frag_t *frag);
+/** Has a late peer read the slot at this position of its ring, or will it never?  The lock is held. */
+bool mca_btl_fastsm_late_was_read(mca_btl_fastsm_late_t *late, uint32_t position);
+/** Does a late peer know us under this id?  The lock is held. */
+bool mca_btl_fastsm_late_known(mca_btl_fastsm_late_t *late, uint32_t admission);
+/** Will a late peer never read anything more?  The lock is held. */
+bool mca_btl_fastsm_late_left(const mca_btl_fastsm_late_t *late);
+/** Posts a slot that is no message (MCA_BTL_FASTSM_SLOT_OWN) to its ring; false when there is no room, or the
+ * peer has not admitted us, or a message has left in part only.  The lock is held. */
+bool mca_btl_fastsm_late_post_own(mca_btl_fastsm_late_t *late, const void *data, size_t length, uint8_t flags,
+                                  uint32_t *position);
+
+/* ---- btl_fastsm_grow.c: deeper FIFOs ---- */
+
+/** Makes the records of our arena.  Returns an OPAL error code. */
+int mca_btl_fastsm_arena_init(void);
+void mca_btl_fastsm_arena_fini(void);
+/** Says when the peer, which is connected, counts as busy. */
+void mca_btl_fastsm_grow_init(mca_btl_fastsm_endpoint_t *endpoint);
+/** Counts that the FIFO was full, or that one more slot of the ring was needed.  The endpoint's lock is held.
+ */
+void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint);
+/** Goes on towards a FIFO of the peer's arena, as far as possible now.  The endpoint's lock is held. */
+void mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint);
+/** Puts the sending end back to where it was when a local peer was removed. */
+void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint);
+/** Answers a question for a FIFO; `data` is that of its slot.  The caller consumes what comes from the peer.
+ */
+void mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data);
+/**
+ * Goes on reading in the FIFO that the peer was granted.  The caller holds `consuming`, and has released the
+ * slot that said so.
+ *
+ * @return  false when it was granted none
+ */
+bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint);
+/**
+ * Takes the FIFO back from a late peer that is forgotten.
+ *
+ * @param ended  its process writes no more, and all it wrote has been read
+ */
+void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended);
+/** Gives a late peer that is met again the FIFO back that it may still write. */
+void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint);
+/** Drops what is in the FIFOs of late peers. */
+void mca_btl_fastsm_arena_discard(void);
+/** Performance variables of grants. */
+void mca_btl_fastsm_pvar_register(void);
 
 /* ---- btl_fastsm_refuse.c ---- */
 
@@ -528,12 +631,18 @@ static inline void mca_btl_fastsm_end_consuming(_Atomic int *consuming)
     atomic_store_explicit(consuming, 0, memory_order_release);
 }
 
+/** How many bells are there to look at?  It only grows, and before the first of them that counts can ring. */
+static inline uint32_t mca_btl_fastsm_load_n_bells(void)
+{
+    return atomic_load_explicit(&mca_btl_fastsm_component.n_bells, memory_order_relaxed);
+}
+
 /**
- * Which of 8 neighbouring peers have rung?  A bell that differs from what we have read is rung.  It may be
+ * Which of 8 neighbouring FIFOs have rung?  A bell that differs from what we have read is rung.  It may be
  * ahead of its slot or behind it, either way it differs until we have read all there is.
  *
- * @param group  of the peers with local index 8 * group and up
- * @return       bit per peer
+ * @param group  of the FIFOs with numbers 8 * group and up
+ * @return       bit per FIFO
  */
 static inline uint32_t mca_btl_fastsm_rung(uint32_t group)
 {
@@ -549,7 +658,7 @@ static inline uint32_t mca_btl_fastsm_rung(uint32_t group)
                        == atomic_load_explicit(&component->bell_expected[group], memory_order_relaxed))) {
         return 0;
     }
-    for (uint32_t i = first; i < component->n_local && i < first + 8; ++i) {
+    for (uint32_t i = first; i < mca_btl_fastsm_load_n_bells() && i < first + 8; ++i) {
         if (fastsm_load_bell((_Atomic uint8_t *) (bells + (size_t) i * stride))
             != atomic_load_explicit(&expected[i], memory_order_relaxed)) {
             rung |= 1u << (i - first);
@@ -578,7 +687,26 @@ static inline char *mca_btl_fastsm_referenced(const mca_btl_base_endpoint_t *end
 /** Groups of 8 that mca_btl_fastsm_rung() is asked about. */
 static inline uint32_t mca_btl_fastsm_bell_groups(void)
 {
-    return (mca_btl_fastsm_component.n_local + 7) / 8;
+    return (mca_btl_fastsm_load_n_bells() + 7) / 8;
+}
+
+/** Whose FIFO of ours has this number?  NULL where that is nobody's. */
+static inline mca_btl_fastsm_endpoint_t *mca_btl_fastsm_writer(uint32_t number)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    if (OPAL_LIKELY(number < component->n_local)) {
+        return &component->peers[number];
+    }
+    /* T2.  Partner: T1.  The tenant's record is complete. */
+    return atomic_load_explicit(&component->arena[number - component->n_local].tenant, memory_order_acquire);
+}
+
+/** Is something under way that leads to a deeper FIFO? */
+static inline bool mca_btl_fastsm_growing(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    return MCA_BTL_FASTSM_GROW_IDLE != endpoint->grow.state
+           && MCA_BTL_FASTSM_GROW_MOVED != endpoint->grow.state;
 }
 
 /** H2.  Partner: H1.  How many entries of `recent` are there; each of them can be read. */
@@ -590,10 +718,8 @@ static inline uint32_t mca_btl_fastsm_load_n_recent(void)
 /** The consumer is through with the next `slots` slots of a peer's FIFO. */
 static inline void mca_btl_fastsm_release(mca_btl_base_endpoint_t *endpoint, uint32_t slots)
 {
-    _Atomic uint8_t *expected = (_Atomic uint8_t *) mca_btl_fastsm_component.bell_expected;
-
     fastsm_fifo_release(&endpoint->in, slots);
-    atomic_store_explicit(&expected[endpoint->index], (uint8_t) endpoint->in.read_pos, memory_order_relaxed);
+    atomic_store_explicit(endpoint->expected, (uint8_t) endpoint->in.read_pos, memory_order_relaxed);
 }
 
 /** Puts a frag back on its free list. */

@@ -144,6 +144,38 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .value = MCA_BTL_FASTSM_LATE_PEERS,
      .min = 0,
      .max = MCA_BTL_FASTSM_LATE_PEERS_MAX},
+    {.name = "grants",
+     .text =
+         "Deeper FIFOs that a process has for senders that turn out busy, and for processes of other jobs on "
+         "the node.  0: none; -1: by the number of local processes",
+     .type = MCA_COMMON_FASTPATH_INT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_btl_fastsm_component.grants,
+     .value = -1,
+     .min = (uint64_t) -1,
+     .max = MCA_BTL_FASTSM_GRANTS_MAX},
+    {.name = "grant_depth",
+     .text = "Slots of each of these FIFOs.  0: by the number of local processes",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_btl_fastsm_component.grant_depth,
+     .value = 0,
+     .or_zero = true,
+     .min = MCA_BTL_FASTSM_DEPTH_MIN,
+     .max = MCA_BTL_FASTSM_DEPTH_MAX,
+     .power_of_two = true},
+    {.name = "grant_after",
+     .text = "A sender asks for a deeper FIFO when it has found its own one full so often, or a process of "
+             "another "
+             "job when it has sent so many slots.  After a refusal it asks again after twice as many.  0: it "
+             "never "
+             "asks",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_btl_fastsm_component.grant_after,
+     .value = 32,
+     .min = 0,
+     .max = 1u << 30},
     {.name = "debug_refuse",
      .text = "Percentage of the sends and allocations that are refused at random, as if there were no room; "
              "for tests",
@@ -286,6 +318,7 @@ static int fastsm_register(void)
     mca_common_fastpath_help_dir();
 
     rc = register_own();
+    mca_btl_fastsm_pvar_register();
     return OPAL_SUCCESS == rc ? register_standard() : rc;
 }
 

@@ -112,11 +112,21 @@ void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint)
     OBJ_DESTRUCT(&endpoint->lock);
 }
 
+void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    fastsm_fifo_receiver_init(&endpoint->in, component->base, &component->layout, number);
+    endpoint->in.read_pos = atomic_load_explicit(endpoint->in.shared_read_pos, memory_order_relaxed);
+    endpoint->in_number = number;
+    endpoint->expected = (_Atomic uint8_t *) component->bell_expected + number;
+}
+
 int mca_btl_fastsm_endpoints_init(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const size_t bell_bytes =
-        (component->n_local + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE;
+    const size_t bells = mca_btl_fastsm_layout_count(&component->layout);
+    const size_t bell_bytes = (bells + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE;
     void *memory = NULL;
 
     component->bell_expected = (_Atomic uint64_t *) calloc(1, bell_bytes);
@@ -129,9 +139,9 @@ int mca_btl_fastsm_endpoints_init(void)
     component->peers = (mca_btl_fastsm_endpoint_t *) memory;
     for (uint32_t i = 0; i < component->n_local; ++i) {
         mca_btl_fastsm_endpoint_construct(&component->peers[i], i);
-        fastsm_fifo_receiver_init(&component->peers[i].in, component->base, &component->layout, i);
+        mca_btl_fastsm_read_fifo(&component->peers[i], i);
     }
-    return OPAL_SUCCESS;
+    return mca_btl_fastsm_arena_init();
 }
 
 void mca_btl_fastsm_endpoints_fini(void)
@@ -148,6 +158,7 @@ void mca_btl_fastsm_endpoints_fini(void)
     component->peers = NULL;
     free(component->bell_expected);
     component->bell_expected = NULL;
+    mca_btl_fastsm_arena_fini();
 }
 
 int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
@@ -197,21 +208,29 @@ void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint)
 }
 
 /* What the peer sent before it was connected is behind its bell. */
-static void list_peer(void)
-{
-    ++mca_btl_fastsm_component.n_connected;
-}
-
-static void unlist_peer(void)
+void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
     OPAL_THREAD_LOCK(&component->lock);
+    endpoint->readable = true;
+    ++component->n_connected;
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    endpoint->readable = false;
     --component->n_connected;
     atomic_store_explicit(&component->n_recent, 0, memory_order_relaxed);
-    for (uint32_t i = 0; i < component->n_local; ++i) {
-        if (component->peers[i].connected && component->peers[i].heard) {
-            list_recent(&component->peers[i]);
+    for (uint32_t number = 0; number < mca_btl_fastsm_load_n_bells(); ++number) {
+        mca_btl_fastsm_endpoint_t *other = mca_btl_fastsm_writer(number);
+
+        if (NULL != other && other->readable && other->heard) {
+            list_recent(other);
         }
     }
     OPAL_THREAD_UNLOCK(&component->lock);
@@ -248,7 +267,6 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
     mca_btl_fastsm_endpoint_t *endpoint;
     mca_btl_fastsm_modex_t modex;
     const char *why;
-    uint32_t write_pos;
 
     *result = NULL;
     /* how long an inline message may be follows from the depth, so both have to have the same */
@@ -275,17 +293,14 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
 
     /* a peer that was removed and comes back goes on where its FIFO stopped; a FIFO that was never used has
      * no room until its pages are there */
-    write_pos = endpoint->out.write_pos;
-    fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout, component->me.local_index);
-    endpoint->out.write_pos = write_pos;
-    endpoint->out.read_pos = write_pos - endpoint->out.depth;
+    endpoint->connected = true;
+    mca_btl_fastsm_grow_init(endpoint);
+    mca_btl_fastsm_grow_resume(endpoint);
     if (!endpoint->opened) {
         endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
     }
     endpoint->sendi_bytes = component->inline_bytes;
-
-    endpoint->connected = true;
-    list_peer();
+    mca_btl_fastsm_list_peer(endpoint);
     *result = endpoint;
     return OPAL_SUCCESS;
 }
@@ -327,5 +342,5 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_segment_detach(endpoint);
     OPAL_THREAD_UNLOCK(&endpoint->lock);
 
-    unlist_peer();
+    mca_btl_fastsm_unlist_peer(endpoint);
 }

@@ -23,7 +23,7 @@ void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *wha
         NULL == endpoint->late ? endpoint->in.read_pos : mca_btl_fastsm_component.ring.read_pos, what, value);
 
     /* nothing behind the damage can be trusted, not even where the next message begins */
-    endpoint->connected = false;
+    endpoint->connected = endpoint->readable = false;
     mca_btl_fastsm_fatal(endpoint->proc, info);
 }
 

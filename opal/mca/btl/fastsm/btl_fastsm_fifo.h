@@ -17,7 +17,7 @@
  * thread at a time produces and one at a time consumes.
  *
  * Positions count slots and wrap around at 2^32.  The ordered accesses are
- * the eight functions named fastsm_load_* and fastsm_store_* below; each
+ * the functions named fastsm_load_* and fastsm_store_* below; each
  * names its partner.  docs/memory-ordering.md says why each is needed.
  */
 
@@ -92,6 +92,19 @@ static inline uint8_t fastsm_load_bell(_Atomic uint8_t *bell)
     return atomic_load_explicit(bell, memory_order_relaxed);
 }
 
+/** G1, receiver.  Partner: G2.  The FIFO that it grants is as the next one finds it: pages, words, read
+ * position. */
+static inline void fastsm_store_grant(_Atomic uint32_t *grant, uint32_t value)
+{
+    atomic_store_explicit(grant, value, memory_order_release);
+}
+
+/** G2, sender.  Partner: G1. */
+static inline uint32_t fastsm_load_grant(_Atomic uint32_t *grant)
+{
+    return atomic_load_explicit(grant, memory_order_acquire);
+}
+
 /** B2 for eight neighbouring bells at once; `bells` is aligned to 8 bytes. */
 static inline uint64_t fastsm_load_bells(_Atomic uint64_t *bells)
 {
@@ -120,34 +133,34 @@ static inline size_t fastsm_fifo_capacity(uint32_t slots)
 /* ---- set-up ---- */
 
 /**
- * Starts the producer's end on a FIFO in zeroed memory, at position 0.
+ * Starts the producer's end on FIFO `number`, in zeroed memory, at position 0.
  */
 static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *peer_segment,
-                                           const mca_btl_fastsm_layout_t *layout, uint32_t my_index)
+                                           const mca_btl_fastsm_layout_t *layout, uint32_t number)
 {
     char *base = (char *) peer_segment;
 
-    fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, my_index));
+    fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, number));
     fifo->write_pos = 0;
     fifo->read_pos = 0;
-    fifo->depth = layout->params.fifo_depth;
+    fifo->depth = mca_btl_fastsm_layout_depth(layout, number);
     fifo->n_pending = 0;
-    fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, my_index));
-    fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, my_index));
+    fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, number));
+    fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, number));
 }
 
 /**
- * Starts the consumer's end on a FIFO in zeroed memory, at position 0.
+ * Starts the consumer's end on FIFO `number`, in zeroed memory, at position 0.
  */
 static inline void fastsm_fifo_receiver_init(fastsm_fifo_receiver_t *fifo, void *my_segment,
-                                             const mca_btl_fastsm_layout_t *layout, uint32_t peer_index)
+                                             const mca_btl_fastsm_layout_t *layout, uint32_t number)
 {
     char *base = (char *) my_segment;
 
-    fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, peer_index));
+    fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, number));
     fifo->read_pos = 0;
-    fifo->depth = layout->params.fifo_depth;
-    fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, peer_index));
+    fifo->depth = mca_btl_fastsm_layout_depth(layout, number);
+    fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, number));
 }
 
 /* ---- producer ---- */
@@ -285,6 +298,21 @@ static inline void fastsm_fifo_release(fastsm_fifo_receiver_t *fifo, uint32_t co
 {
     fifo->read_pos += count;
     fastsm_store_read_pos(fifo->shared_read_pos, fifo->read_pos);
+}
+
+/**
+ * Makes an empty FIFO one that the next producer can go on with, wherever the
+ * last one was killed: each word is that of the lap before the one that comes,
+ * and the bell says that nothing is there.  There is no producer.
+ */
+static inline void fastsm_fifo_renew(fastsm_fifo_receiver_t *fifo, _Atomic uint8_t *bell)
+{
+    for (uint32_t i = 0; i < fifo->depth; ++i) {
+        const uint32_t pos = fifo->read_pos + i;
+
+        fastsm_store_other_sequence(fastsm_fifo_slot(fifo->slots, fifo->depth, pos), pos + 1 - fifo->depth);
+    }
+    fastsm_store_bell(bell, (uint8_t) fifo->read_pos);
 }
 
 /**

@@ -20,6 +20,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
@@ -140,18 +141,29 @@ static void abandon(opal_list_t *list, bool call_back)
     }
 }
 
+/* Nowhere to send to but the ring. */
+static void without_fifo(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    memset(&endpoint->out, 0, sizeof(endpoint->out));
+    endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
+    endpoint->out.read_pos = mca_btl_fastsm_no_room;
+    endpoint->sendi_bytes = 0;
+}
+
 /* Gives back all that a late peer occupies, except for what Open MPI points to. */
 static void part(mca_btl_fastsm_late_t *late, bool call_back)
 {
     mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
     const uint32_t index = fastsm_admission_index(late->admission);
 
+    mca_btl_fastsm_evict(endpoint, late->gone);
     OPAL_THREAD_LOCK(&endpoint->lock);
     late->parted = true;
     endpoint->connected = false;
     abandon(&endpoint->pending, call_back);
     abandon(&endpoint->in_flight, call_back);
     endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
+    without_fifo(endpoint);
     mca_btl_fastsm_segment_detach(endpoint);
     OPAL_THREAD_UNLOCK(&endpoint->lock);
     mca_btl_fastsm_deactivate(endpoint);
@@ -167,8 +179,22 @@ static bool has_ended(const mca_btl_fastsm_late_t *late)
            || !mca_btl_fastsm_segment_alive(&late->endpoint);
 }
 
+/* Parts from a peer that has ended, unless there are messages of it still. */
+static void part_if_read(mca_btl_fastsm_late_t *late)
+{
+    mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
+
+    if (!mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+        return;
+    }
+    if (!endpoint->readable || NULL == fastsm_fifo_peek(&endpoint->in)) {
+        part(late, true);
+    }
+    mca_btl_fastsm_end_consuming(&endpoint->consuming);
+}
+
 /* Its last messages may refer to its segment, which therefore stays until our ring has been read
- * beyond them. */
+ * beyond them, and the FIFO that it was granted, too. */
 static void sweep(void)
 {
     const uint32_t read_pos = fastsm_load_read_pos(&our_ctl()->read_pos);
@@ -184,7 +210,7 @@ static void sweep(void)
             late->gone_pos = atomic_load_explicit(&our_ctl()->write_pos, memory_order_relaxed);
         }
         if (late->gone && 0 <= (int32_t) (read_pos - late->gone_pos)) {
-            part(late, true);
+            part_if_read(late);
         }
     }
 }
@@ -193,10 +219,17 @@ static void sweep(void)
 static void discard(void)
 {
     fastsm_fifo_receiver_t *ring = &mca_btl_fastsm_component.ring;
+    const mca_btl_fastsm_slot_t *slot;
 
-    while (NULL != fastsm_fifo_peek(ring)) {
+    while (NULL != (slot = fastsm_fifo_peek(ring))) {
+        mca_btl_fastsm_late_t *late = mca_btl_fastsm_late_find(slot->u.ring.admission);
+
+        if (NULL != late && MCA_BTL_FASTSM_SLOT_CONTINUE == slot->u.ring.flags) {
+            (void) mca_btl_fastsm_continued(&late->endpoint);
+        }
         fastsm_fifo_release(ring, 1);
     }
+    mca_btl_fastsm_arena_discard();
 }
 
 /* Messages that MPI considers sent may still wait for room in the peer's ring.  It takes them
@@ -212,6 +245,7 @@ static void flush(mca_btl_fastsm_late_t *late)
 
         OPAL_THREAD_LOCK(&endpoint->lock);
         mca_btl_fastsm_send_pending(endpoint);
+        mca_btl_fastsm_grow(endpoint);
         OPAL_THREAD_UNLOCK(&endpoint->lock);
         discard(); /* the peer may be doing the same */
         if (before != endpoint->out.n_pending) {
@@ -322,8 +356,8 @@ static mca_btl_fastsm_late_t *make(const mca_btl_fastsm_modex_t *modex, const ch
     late->our_admission = late->pieces_admission = 0;
     late->pieces_length = 0;
     fastsm_ring_sender_init(&late->ring, endpoint->base, &endpoint->layout);
-    endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
-    endpoint->out.read_pos = mca_btl_fastsm_no_room;
+    without_fifo(endpoint);
+    mca_btl_fastsm_grow_init(endpoint);
     return late;
 }
 
@@ -366,6 +400,7 @@ static int connect_new(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, m
     mca_btl_fastsm_endpoint_describe(&late->endpoint, proc, modex);
     late->endpoint.connected = true;
     opal_list_append(&component->late_list, &late->super);
+    mca_btl_fastsm_readmit(&late->endpoint);
     admit(late, index);
     *result = late;
     return OPAL_SUCCESS;

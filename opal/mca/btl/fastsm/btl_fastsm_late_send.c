@@ -32,19 +32,36 @@ static bool left(const mca_btl_fastsm_late_t *late)
     return late->parted || MCA_BTL_FASTSM_OWNER_LEFT == fastsm_load_owner(&late->ring.ctl->owner);
 }
 
+bool mca_btl_fastsm_late_left(const mca_btl_fastsm_late_t *late)
+{
+    return left(late);
+}
+
+bool mca_btl_fastsm_late_known(mca_btl_fastsm_late_t *late, uint32_t admission)
+{
+    return !late->parted && admitted(late) && admission == late->our_admission;
+}
+
+/* Does it have a FIFO, or is it on its way there?  Nothing goes to the ring then: it would come out of turn.
+ */
+static bool has_moved(const mca_btl_fastsm_late_t *late)
+{
+    return MCA_BTL_FASTSM_GROW_MOVING <= late->endpoint.grow.state;
+}
+
 bool mca_btl_fastsm_late_room(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_late_t *late = endpoint->late;
     uint32_t pos;
 
-    return late->parted || (admitted(late) && fastsm_ring_room(&late->ring, &pos)) || left(late);
+    return late->parted || (!has_moved(late) && admitted(late) && fastsm_ring_room(&late->ring, &pos))
+           || left(late);
 }
 
-bool mca_btl_fastsm_late_was_read(mca_btl_fastsm_late_t *late, const mca_btl_fastsm_frag_t *frag)
+bool mca_btl_fastsm_late_was_read(mca_btl_fastsm_late_t *late, uint32_t position)
 {
     return late->parted
-           || fastsm_ring_was_read(&late->ring, fastsm_load_read_pos(&late->ring.ctl->read_pos),
-                                   frag->position)
+           || fastsm_ring_was_read(&late->ring, fastsm_load_read_pos(&late->ring.ctl->read_pos), position)
            || left(late);
 }
 
@@ -62,7 +79,21 @@ static bool post(mca_btl_fastsm_late_t *late, const void *data, size_t length, m
     slot->u.ring.admission = late->our_admission;
     fastsm_copy_small(slot->u.ring.data, data, length);
     fastsm_ring_commit(slot, *pos);
+    mca_btl_fastsm_busy(&late->endpoint);
     return true;
+}
+
+bool mca_btl_fastsm_late_post_own(mca_btl_fastsm_late_t *late, const void *data, size_t length, uint8_t flags,
+                                  uint32_t *position)
+{
+    opal_list_t *pending = &late->endpoint.pending;
+
+    if (late->parted || !admitted(late)
+        || (!opal_list_is_empty(pending)
+            && 0 != ((const mca_btl_fastsm_frag_t *) opal_list_get_first(pending))->sent)) {
+        return false;
+    }
+    return post(late, data, length, 0, flags, position);
 }
 
 static bool post_reference(mca_btl_fastsm_late_t *late, mca_btl_fastsm_frag_t *frag, mca_btl_base_tag_t tag)
@@ -114,7 +145,7 @@ bool mca_btl_fastsm_late_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fasts
     mca_btl_fastsm_late_t *late = endpoint->late;
 
     *in_flight = false;
-    if (late->parted || !admitted(late)) {
+    if (late->parted || has_moved(late) || !admitted(late)) {
         frag->sent = 0;
         return left(late);
     }

@@ -17,12 +17,18 @@
  *     doorbells       one byte per local process  written by that process
  *     read positions  one entry per local process written by the owner
  *     admissions      one entry per late peer     written by the owner
+ *     more positions  one line per FIFO of the arena  written by the owner
  *     FIFOs           one per local process       written by that process
+ *     arena           deeper FIFOs                each written by the process to whom it is granted
  *     eager pool      buffers of one size         written by the owner
  *     max pool        buffers of a larger size    written by the owner
  *
  * A local process has a FIFO of its own.  A late peer, that is a process of
- * another job, shares the ring with all other late peers.
+ * another job, shares the ring with all other late peers.  Who turns out to
+ * send much, of either kind, is granted a FIFO of the arena in place of that.
+ *
+ * FIFOs are numbered: those of local processes by local index, those of the
+ * arena behind them.
  *
  * There are no pointers in here, only offsets from the segment's start.  The
  * allocator, the attach check, the tests and the documentation all use
@@ -55,7 +61,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 3u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 4u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, so
@@ -67,6 +73,10 @@
 #define MCA_BTL_FASTSM_RING_DEPTH_MIN 2u
 #define MCA_BTL_FASTSM_RING_DEPTH_MAX 4096u
 #define MCA_BTL_FASTSM_LATE_PEERS_MAX 65535u
+/** FIFOs of the arena; an answer to a sender has 16 bits for their number, and 0 is a refusal */
+#define MCA_BTL_FASTSM_GRANTS_MAX 65534u
+/** as many as the number of processes says */
+#define MCA_BTL_FASTSM_GRANTS_SCALED UINT32_MAX
 /** values of parameters that the number of processes does not change */
 #define MCA_BTL_FASTSM_BELL_STRIDE 1u
 #define MCA_BTL_FASTSM_RING_DEPTH  32u
@@ -94,6 +104,8 @@ typedef struct {
     uint32_t max_size;        /**< bytes of a max buffer, a multiple of a line */
     uint32_t ring_depth;      /**< slots of the ring, a power of two */
     uint32_t late_peers;      /**< late peers that may be connected at a time, at most 65535 */
+    uint32_t grants;          /**< FIFOs of the arena, at most 65534 */
+    uint32_t grant_depth;     /**< slots of each, a power of two; matters where there are any */
 } mca_btl_fastsm_layout_params_t;
 
 /** the first bytes of a segment; constant once the owner has published it */
@@ -106,10 +118,10 @@ typedef struct {
     uint32_t reserved;
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE]; /**< random, repeated in the modex */
     mca_btl_fastsm_layout_params_t params;
-    uint8_t padding[40];
+    uint8_t padding[32];
 } mca_btl_fastsm_segment_hdr_t;
 
-_Static_assert(sizeof(mca_btl_fastsm_layout_params_t) == 40, "layout parameters changed size");
+_Static_assert(sizeof(mca_btl_fastsm_layout_params_t) == 48, "layout parameters changed size");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, total) == 16, "segment header changed");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, nonce) == 32, "segment header changed");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, params) == 48, "segment header changed");
@@ -165,9 +177,15 @@ _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.data) == 16, "slot header 
 #define MCA_BTL_FASTSM_SLOT_POOL 0x01u
 /** no message: skip `length` slots */
 #define MCA_BTL_FASTSM_SLOT_PAD 0x02u
-
 /** in the ring: the message goes on in the sender's next slot */
 #define MCA_BTL_FASTSM_SLOT_MORE 0x04u
+/** no message: the sender asks for a FIFO of the arena; the data is a mca_btl_fastsm_want_t */
+#define MCA_BTL_FASTSM_SLOT_WANT 0x08u
+/** no message: the sender's last slot here; it goes on in the FIFO that it was granted */
+#define MCA_BTL_FASTSM_SLOT_CONTINUE 0x10u
+/** what is no message has no tag either */
+#define MCA_BTL_FASTSM_SLOT_OWN                                                                              \
+    (MCA_BTL_FASTSM_SLOT_PAD | MCA_BTL_FASTSM_SLOT_WANT | MCA_BTL_FASTSM_SLOT_CONTINUE)
 
 /** data of a slot with MCA_BTL_FASTSM_SLOT_POOL: where the message is */
 typedef struct {
@@ -178,13 +196,22 @@ typedef struct {
 
 _Static_assert(sizeof(mca_btl_fastsm_pool_ref_t) == 16, "pool reference changed size");
 
+/** data of a slot with MCA_BTL_FASTSM_SLOT_WANT */
+typedef struct {
+    uint32_t serial; /**< of the question, 1 to 65535; the answer repeats it */
+    uint32_t reserved;
+} mca_btl_fastsm_want_t;
+
+_Static_assert(sizeof(mca_btl_fastsm_want_t) == 8, "a question for a FIFO changed size");
+
 /**
  * What the owner tells one sender about its FIFO.  All of them are written by the owner, so several
  * may share a line while one thread does that; position_stride says how far they lie apart.
  */
 typedef struct {
     _Atomic uint32_t value; /**< slots that the owner is through with */
-    uint32_t reserved;
+    _Atomic uint32_t grant; /**< answer to a MCA_BTL_FASTSM_SLOT_WANT: its serial << 16 | 1 + number of the
+                               FIFO in the arena, or 0 for none.  Only for FIFOs of local processes */
 } mca_btl_fastsm_read_pos_t;
 
 _Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == 8, "a read position changed size");
@@ -220,8 +247,9 @@ _Static_assert(offsetof(mca_btl_fastsm_ring_ctl_t, owner) == 2 * MCA_BTL_FASTSM_
  * by which id.  An id is never given twice within 65535 uses of an entry.
  */
 typedef struct {
-    _Atomic uint32_t id; /**< generation << 16 | index of the entry; generation > 0.  0: nobody */
-    uint32_t reserved[3];
+    _Atomic uint32_t id;    /**< generation << 16 | index of the entry; generation > 0.  0: nobody */
+    _Atomic uint32_t grant; /**< as mca_btl_fastsm_read_pos_t's */
+    uint32_t reserved[2];
     _Atomic uint64_t nonce[MCA_BTL_FASTSM_NONCE_SIZE / 8]; /**< whose it is */
 } mca_btl_fastsm_admission_t;
 
@@ -239,7 +267,9 @@ typedef struct {
     uint64_t bells;
     uint64_t read_pos;
     uint64_t admissions;
+    uint64_t arena_pos; /**< read positions of the arena's FIFOs */
     uint64_t fifos;
+    uint64_t arena;
     uint64_t eager_pool;
     uint64_t max_pool;
     uint64_t total; /**< length of the segment: the published model */
@@ -257,7 +287,8 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
 
 /**
  * Fills in what is not asked for, by the number of local processes: each of fifo_depth, position_stride,
- * eager_count, eager_size, max_count and max_size that is 0.  docs/shared-layout.md publishes the rule.
+ * eager_count, eager_size, max_count, max_size and grant_depth that is 0, and grants if that is
+ * MCA_BTL_FASTSM_GRANTS_SCALED.  docs/shared-layout.md publishes the rule.
  *
  * @param threads  several threads of the owner may receive at a time (MPI_THREAD_MULTIPLE)
  */
@@ -265,7 +296,8 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
 
 /** what a segment is made of, in bytes; together they are its length */
 typedef struct {
-    uint64_t fifos; /**< FIFOs, their doorbells and read positions */
+    uint64_t fifos; /**< FIFOs of local processes, their doorbells and read positions */
+    uint64_t arena; /**< FIFOs of the arena and their read positions */
     uint64_t eager; /**< eager pool */
     uint64_t max;   /**< max pool */
     uint64_t other; /**< header, ring, admissions, and what rounding to pages costs */
@@ -280,22 +312,41 @@ static inline uint64_t mca_btl_fastsm_layout_admission(const mca_btl_fastsm_layo
     return layout->admissions + (uint64_t) index * sizeof(mca_btl_fastsm_admission_t);
 }
 
-/** offset of the doorbell that local process `index` rings */
-static inline uint64_t mca_btl_fastsm_layout_bell(const mca_btl_fastsm_layout_t *layout, uint32_t index)
+/** FIFOs of a segment, which their numbers are below */
+static inline uint32_t mca_btl_fastsm_layout_count(const mca_btl_fastsm_layout_t *layout)
 {
-    return layout->bells + (uint64_t) index * layout->params.bell_stride;
+    return layout->params.n_local + layout->params.grants;
 }
 
-/** offset of the position up to which the owner has read from local process `index` */
-static inline uint64_t mca_btl_fastsm_layout_read_pos(const mca_btl_fastsm_layout_t *layout, uint32_t index)
+/** slots of FIFO `number` */
+static inline uint32_t mca_btl_fastsm_layout_depth(const mca_btl_fastsm_layout_t *layout, uint32_t number)
 {
-    return layout->read_pos + (uint64_t) index * layout->params.position_stride;
+    return number < layout->params.n_local ? layout->params.fifo_depth : layout->params.grant_depth;
 }
 
-/** offset of the FIFO that local process `index` writes */
-static inline uint64_t mca_btl_fastsm_layout_fifo(const mca_btl_fastsm_layout_t *layout, uint32_t index)
+/** offset of the doorbell that whoever writes FIFO `number` rings */
+static inline uint64_t mca_btl_fastsm_layout_bell(const mca_btl_fastsm_layout_t *layout, uint32_t number)
 {
-    return layout->fifos + (uint64_t) index * layout->params.fifo_depth * sizeof(mca_btl_fastsm_slot_t);
+    return layout->bells + (uint64_t) number * layout->params.bell_stride;
+}
+
+/** offset of the position up to which the owner has read FIFO `number` */
+static inline uint64_t mca_btl_fastsm_layout_read_pos(const mca_btl_fastsm_layout_t *layout, uint32_t number)
+{
+    return number < layout->params.n_local
+               ? layout->read_pos + (uint64_t) number * layout->params.position_stride
+               : layout->arena_pos + (uint64_t) (number - layout->params.n_local) * MCA_BTL_FASTSM_LINE;
+}
+
+/** offset of FIFO `number` */
+static inline uint64_t mca_btl_fastsm_layout_fifo(const mca_btl_fastsm_layout_t *layout, uint32_t number)
+{
+    const uint64_t slot = sizeof(mca_btl_fastsm_slot_t);
+
+    return number < layout->params.n_local
+               ? layout->fifos + (uint64_t) number * layout->params.fifo_depth * slot
+               : layout->arena
+                     + (uint64_t) (number - layout->params.n_local) * layout->params.grant_depth * slot;
 }
 
 /** offset of buffer `i` of the eager pool */

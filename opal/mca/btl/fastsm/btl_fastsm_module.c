@@ -158,9 +158,11 @@ static int fastsm_register_error(mca_btl_base_module_t *btl, mca_btl_base_module
 static void dump_late(const mca_btl_fastsm_late_t *late)
 {
     opal_output(
-        0, "fastsm late peer pid %d: admission %x, ours %x%s%s; %u sends pending, %u buffers in flight",
+        0, "fastsm late peer pid %d: admission %x, ours %x%s%s%s%s; %u sends pending, %u buffers in flight",
         (int) late->endpoint.pid, late->admission, late->our_admission, late->gone ? ", has ended" : "",
-        late->parted ? ", forgotten" : "", late->endpoint.out.n_pending, late->endpoint.n_in_flight);
+        late->parted ? ", forgotten" : "", late->endpoint.readable ? ", has a FIFO here" : "",
+        MCA_BTL_FASTSM_GROW_MOVED == late->endpoint.grow.state ? ", has one for us" : "",
+        late->endpoint.out.n_pending, late->endpoint.n_in_flight);
 }
 
 static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
@@ -171,9 +173,11 @@ static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
     }
     opal_output(0,
                 "fastsm peer %u pid %d: sent %u slots, of them seen read %u; read %u slots; "
-                "%u sends pending, %u buffers in flight",
+                "%u sends pending, %u buffers in flight%s%s",
                 ep->index, (int) ep->pid, ep->out.write_pos, ep->out.read_pos, ep->in.read_pos,
-                ep->out.n_pending, ep->n_in_flight);
+                ep->out.n_pending, ep->n_in_flight,
+                ep->in_number != ep->index ? "; has a deeper FIFO here" : "",
+                MCA_BTL_FASTSM_GROW_MOVED == ep->grow.state ? "; has one for us" : "");
 }
 
 static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, int verbose)

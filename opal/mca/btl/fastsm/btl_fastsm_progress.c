@@ -84,6 +84,16 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
         }
         mca_btl_fastsm_corrupt(endpoint, "pad", slots);
     }
+    if (MCA_BTL_FASTSM_SLOT_WANT == flags) {
+        mca_btl_fastsm_wanted(endpoint, head->u.head.data);
+        return 1;
+    }
+    if (MCA_BTL_FASTSM_SLOT_CONTINUE == flags) {
+        mca_btl_fastsm_release(endpoint, 1);
+        if (OPAL_LIKELY(mca_btl_fastsm_continued(endpoint))) {
+            return 0;
+        }
+    }
     mca_btl_fastsm_corrupt(endpoint, "flags", flags);
     return 1;
 }
@@ -95,13 +105,13 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_slot_t *head;
     int count = 0;
 
-    if (OPAL_UNLIKELY(!endpoint->connected || !mca_btl_fastsm_begin_consuming(&endpoint->consuming))) {
+    if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->consuming))) {
         return 0;
     }
     while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
         uint32_t slots = 1;
 
-        if (OPAL_UNLIKELY(MCA_BTL_FASTSM_SLOT_PAD != head->u.head.flags
+        if (OPAL_UNLIKELY(0 == (head->u.head.flags & MCA_BTL_FASTSM_SLOT_OWN)
                           && !tag_known(endpoint, head->u.head.tag))) {
             break;
         }
@@ -155,6 +165,28 @@ static void deliver_late(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slo
     }
 }
 
+/* What is no message; false when it cannot be handled now. */
+static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slot)
+{
+    mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
+    const uint8_t flags = slot->u.ring.flags;
+    bool known = MCA_BTL_FASTSM_SLOT_WANT == flags;
+
+    if (known) {
+        mca_btl_fastsm_wanted(endpoint, slot->u.ring.data);
+    } else if (MCA_BTL_FASTSM_SLOT_CONTINUE == flags) {
+        if (!mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+            return false;
+        }
+        known = mca_btl_fastsm_continued(endpoint);
+        mca_btl_fastsm_end_consuming(&endpoint->consuming);
+    }
+    if (!known) {
+        mca_btl_fastsm_corrupt(endpoint, "flags", flags);
+    }
+    return true;
+}
+
 /* Takes up to poll_max slots from the ring. */
 static __opal_attribute_noinline__ int consume_ring(void)
 {
@@ -170,7 +202,11 @@ static __opal_attribute_noinline__ int consume_ring(void)
         mca_btl_fastsm_late_t *late = mca_btl_fastsm_late_find(slot->u.ring.admission);
 
         /* a peer that was forgotten while it sent is not worth a word */
-        if (OPAL_LIKELY(NULL != late)) {
+        if (OPAL_UNLIKELY(NULL != late && 0 != (slot->u.ring.flags & MCA_BTL_FASTSM_SLOT_OWN))) {
+            if (!deliver_own(late, slot)) {
+                break;
+            }
+        } else if (OPAL_LIKELY(NULL != late)) {
             if (OPAL_UNLIKELY(!tag_known(&late->endpoint, slot->u.ring.tag))) {
                 break;
             }
@@ -208,8 +244,8 @@ void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
 
 static int poll_bell(uint32_t index)
 {
-    mca_btl_fastsm_endpoint_t *endpoint = &mca_btl_fastsm_component.peers[index];
-    int count = consume(endpoint);
+    mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(index);
+    int count = OPAL_LIKELY(NULL != endpoint) ? consume(endpoint) : 0;
 
     if (0 < count) {
         mca_btl_fastsm_remember(endpoint);
@@ -310,7 +346,9 @@ static __opal_attribute_noinline__ int progress_deferred(void)
         OPAL_THREAD_LOCK(&item->endpoint->lock);
         mca_btl_fastsm_reclaim(item->endpoint);
         mca_btl_fastsm_send_pending(item->endpoint);
-        if (0 != item->endpoint->out.n_pending || 0 != item->endpoint->n_waiting) {
+        mca_btl_fastsm_grow(item->endpoint);
+        if (0 != item->endpoint->out.n_pending || 0 != item->endpoint->n_waiting
+            || mca_btl_fastsm_growing(item->endpoint)) {
             mca_btl_fastsm_activate(item->endpoint);
         }
         OPAL_THREAD_UNLOCK(&item->endpoint->lock);

@@ -153,8 +153,7 @@ int mca_btl_fastsm_recvi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
     int rc;
 
     (void) btl;
-    if (OPAL_UNLIKELY(NULL != endpoint->late || !endpoint->connected
-                      || !mca_btl_fastsm_begin_consuming(&endpoint->consuming))) {
+    if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->consuming))) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     rc = receive(endpoint, pattern, looks, buffer, convertor, room, header, length);
@@ -167,7 +166,7 @@ static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void
     mca_btl_base_endpoint_t *found = NULL;
     waiting_t waiting;
 
-    if (!endpoint->connected || !mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+    if (!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
         return NULL;
     }
     if (OPAL_SUCCESS == find(endpoint, &waiting)) {
@@ -200,9 +199,9 @@ static mca_btl_base_endpoint_t *scan_group(uint32_t group, uint32_t turn, void *
         const uint32_t bit = (turn + i) % 8;
 
         if (0 != (rung & 1u << bit)) {
-            mca_btl_base_endpoint_t *endpoint = &mca_btl_fastsm_component.peers[8 * group + bit];
+            mca_btl_base_endpoint_t *endpoint = mca_btl_fastsm_writer(8 * group + bit);
 
-            if (NULL != scan_one(endpoint, header)) {
+            if (NULL != endpoint && NULL != scan_one(endpoint, header)) {
                 mca_btl_fastsm_remember(endpoint);
                 return endpoint;
             }

@@ -186,6 +186,7 @@ static inline void fastsm_admission_grant(mca_btl_fastsm_admission_t *admission,
     uint64_t words[MCA_BTL_FASTSM_NONCE_SIZE / 8];
 
     memcpy(words, nonce, sizeof(words));
+    fastsm_store_grant(&admission->grant, 0); /* an answer to whoever was here before is none */
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
         fastsm_store_nonce(&admission->nonce[i], words[i]);
     }

@@ -49,6 +49,8 @@ static void own_params(mca_btl_fastsm_layout_params_t *params)
     params->max_size = component->max_send_given ? whole_lines(btl->btl_max_send_size) : 0;
     params->ring_depth = component->ring_depth;
     params->late_peers = component->late_peers;
+    params->grants = 0 > component->grants ? MCA_BTL_FASTSM_GRANTS_SCALED : (uint32_t) component->grants;
+    params->grant_depth = component->grant_depth;
     mca_btl_fastsm_layout_scale(params, component->threads);
 }
 
@@ -103,7 +105,8 @@ static void print_memory(void)
         MCA_BTL_FASTSM_HELP, "memory", opal_process_info.nodename, params->n_local,
         (unsigned long) parts.fifos, params->fifo_depth, (unsigned long) parts.eager, params->eager_count,
         params->eager_size, (unsigned long) parts.max, params->max_count, params->max_size,
-        (unsigned long) parts.other, params->ring_depth, params->late_peers, (unsigned long) layout->total,
+        (unsigned long) parts.arena, params->grants, params->grant_depth, (unsigned long) parts.other,
+        params->ring_depth, params->late_peers, (unsigned long) layout->total,
         (unsigned long) layout->total * params->n_local);
 }
 
@@ -236,7 +239,11 @@ bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const size_t bytes = endpoint->out.depth * sizeof(mca_btl_fastsm_slot_t);
 
-    if (endpoint->opened || NULL != endpoint->late || !endpoint->connected) {
+    if (NULL != endpoint->late || !endpoint->connected) {
+        return false;
+    }
+    if (endpoint->opened) {
+        mca_btl_fastsm_busy(endpoint);
         return false;
     }
     if (OPAL_ERR_OUT_OF_RESOURCE == mca_common_fastpath_reserve(endpoint->out.slots, bytes)) {

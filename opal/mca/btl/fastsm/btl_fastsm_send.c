@@ -127,7 +127,16 @@ static void reclaim_late(mca_btl_fastsm_endpoint_t *endpoint)
 {
     while (!opal_list_is_empty(&endpoint->in_flight)
            && mca_btl_fastsm_late_was_read(
-               endpoint->late, (mca_btl_fastsm_frag_t *) opal_list_get_first(&endpoint->in_flight))) {
+               endpoint->late,
+               ((mca_btl_fastsm_frag_t *) opal_list_get_first(&endpoint->in_flight))->position)) {
+        landed(endpoint);
+    }
+}
+
+/* Nobody will read what a late peer that has left had not read. */
+static __opal_attribute_noinline__ void reclaim_left(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    while (!opal_list_is_empty(&endpoint->in_flight) && mca_btl_fastsm_late_left(endpoint->late)) {
         landed(endpoint);
     }
 }
@@ -152,6 +161,9 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
             break;
         }
         landed(endpoint);
+    }
+    if (OPAL_UNLIKELY(NULL != endpoint->late)) {
+        reclaim_left(endpoint);
     }
 }
 

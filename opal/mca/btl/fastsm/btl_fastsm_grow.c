@@ -1,0 +1,501 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Deeper FIFOs: a sender that turns out busy moves from its FIFO, or from the
+ * ring, to a FIFO of the receiver's arena.
+ *
+ *     sender                                         receiver
+ *       |---- WANT (serial) ------------------------->|   a free FIFO of the arena is its, or none
+ *       |<=== grant (serial, number) =================|   a word in the receiver's segment
+ *       |---- CONTINUE ------------------------------>|   the last slot here: from now on it reads
+ *       |     nothing, until all that it sent is read |   the other FIFO
+ *       |---- messages, through the other FIFO ------>|
+ *
+ * The sender waits until its old place is empty, so nothing is in two places
+ * at a time: messages stay in order, and positions of one FIFO are never
+ * compared with those of another.  The fast paths know nothing of all that: to
+ * them the old FIFO is full until `out` is another one.
+ *
+ * A FIFO of the arena keeps its positions for the life of the segment: the next
+ * tenant goes on where the last one stopped.
+ */
+
+#include "opal_config.h"
+
+#include <stdlib.h>
+
+#include "opal/mca/base/mca_base_pvar.h"
+#include "opal/mca/common/fastpath/common_fastpath_memory.h"
+#include "opal/util/output.h"
+
+#include "btl_fastsm.h"
+
+/* ---- the sender ---- */
+
+static bool big_enough(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const mca_btl_fastsm_layout_params_t *params = &endpoint->layout.params;
+
+    if (NULL == endpoint->late) {
+        return params->grant_depth > params->fifo_depth;
+    }
+    /* what we send inline has to fit */
+    return params->grant_depth >= fastsm_fifo_slots(mca_btl_fastsm_component.inline_bytes);
+}
+
+void mca_btl_fastsm_grow_init(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (MCA_BTL_FASTSM_GROW_IDLE == endpoint->grow.state) {
+        endpoint->grow.count = endpoint->grow.position = 0;
+        endpoint->grow.limit = 0 != endpoint->layout.params.grants && big_enough(endpoint)
+                                   ? mca_btl_fastsm_component.grant_after
+                                   : 0;
+    }
+}
+
+void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
+
+    if (MCA_BTL_FASTSM_GROW_IDLE != grow->state || 0 == grow->limit) {
+        return;
+    }
+    if (NULL == endpoint->late) {
+        /* a message that is tried again and again finds the FIFO full once */
+        if (endpoint->out.write_pos == grow->position) {
+            return;
+        }
+        grow->position = endpoint->out.write_pos;
+    }
+    if (++grow->count >= grow->limit) {
+        grow->state = MCA_BTL_FASTSM_GROW_WANT;
+        mca_btl_fastsm_activate(endpoint);
+    }
+}
+
+/* Goes on where it is, and asks the next time when it has been busy for twice as long. */
+static void stay(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    endpoint->grow.state = MCA_BTL_FASTSM_GROW_IDLE;
+    endpoint->grow.count = 0;
+    if (endpoint->grow.limit <= UINT32_MAX / 2) {
+        endpoint->grow.limit *= 2;
+    }
+}
+
+/* A slot that is no message, behind all that has left. */
+static bool post_own(mca_btl_fastsm_endpoint_t *endpoint, const void *data, size_t length, uint8_t flags)
+{
+    mca_btl_fastsm_slot_t *head;
+
+    if (NULL != endpoint->late) {
+        return mca_btl_fastsm_late_post_own(endpoint->late, data, length, flags, &endpoint->grow.position);
+    }
+    head = fastsm_fifo_reserve(&endpoint->out, 1);
+    if (NULL == head) {
+        return false;
+    }
+    fastsm_fifo_describe(head, length, 0, flags);
+    memcpy(head->u.head.data, data, length);
+    fastsm_fifo_commit(&endpoint->out, head, 1);
+    return true;
+}
+
+static bool ask(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
+    const mca_btl_fastsm_want_t want = {.serial = 65535 == grow->serial ? 1 : grow->serial + 1};
+
+    if (!post_own(endpoint, &want, sizeof(want), MCA_BTL_FASTSM_SLOT_WANT)) {
+        return false;
+    }
+    grow->serial = want.serial;
+    grow->admission = NULL == endpoint->late ? 0 : endpoint->late->our_admission;
+    grow->state = MCA_BTL_FASTSM_GROW_ASKED;
+    return true;
+}
+
+static _Atomic uint32_t *answer_word(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const uint64_t read_pos =
+        mca_btl_fastsm_layout_read_pos(&endpoint->layout, mca_btl_fastsm_component.me.local_index);
+
+    return NULL != endpoint->late
+               ? &endpoint->late->our_entry->grant
+               : &((mca_btl_fastsm_read_pos_t *) mca_btl_fastsm_in_segment(endpoint, read_pos))->grant;
+}
+
+static bool hear(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
+    const uint32_t answer = fastsm_load_grant(answer_word(endpoint)), number = answer & 0xffff;
+
+    if (answer >> 16 != grow->serial) {
+        return false;
+    }
+    if (0 == number) {
+        atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_refused, 1, memory_order_relaxed);
+        stay(endpoint);
+        return false;
+    }
+    if (number > endpoint->layout.params.grants) {
+        mca_btl_fastsm_corrupt(endpoint, "grant", answer);
+        return false;
+    }
+    grow->number = endpoint->layout.params.n_local + number - 1;
+    grow->state = MCA_BTL_FASTSM_GROW_LEAVE;
+    return true;
+}
+
+/* No room any more, wherever the write position is. */
+static void stop(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (NULL == endpoint->late) {
+        endpoint->out.read_pos = endpoint->out.write_pos - endpoint->layout.params.fifo_depth;
+        atomic_store_explicit(&endpoint->grow.stopped, endpoint->out.read_pos, memory_order_relaxed);
+        endpoint->out.shared_read_pos = &endpoint->grow.stopped;
+    }
+}
+
+static bool leave(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    static const mca_btl_fastsm_want_t nothing;
+
+    if (!post_own(endpoint, &nothing, sizeof(nothing), MCA_BTL_FASTSM_SLOT_CONTINUE)) {
+        return false;
+    }
+    stop(endpoint);
+    endpoint->grow.state = MCA_BTL_FASTSM_GROW_MOVING;
+    return true;
+}
+
+/* Has the peer read all that we sent? */
+static bool all_read(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const uint32_t me = mca_btl_fastsm_component.me.local_index;
+    _Atomic uint32_t *read_pos;
+
+    if (NULL != endpoint->late) {
+        return mca_btl_fastsm_late_was_read(endpoint->late, endpoint->grow.position);
+    }
+    read_pos = (_Atomic uint32_t *) mca_btl_fastsm_in_segment(
+        endpoint, mca_btl_fastsm_layout_read_pos(&endpoint->layout, me));
+    if (endpoint->out.write_pos != fastsm_load_read_pos(read_pos)) {
+        return false;
+    }
+    endpoint->out.shared_read_pos = read_pos;
+    return true;
+}
+
+static void arrive(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
+    uint32_t n_pending;
+
+    if (!all_read(endpoint)) {
+        return;
+    }
+    mca_btl_fastsm_reclaim(endpoint); /* every buffer */
+    if (NULL != endpoint->late && !mca_btl_fastsm_late_known(endpoint->late, grow->admission)) {
+        stay(endpoint); /* it had forgotten us before it came to our last slot */
+        return;
+    }
+    n_pending = endpoint->out.n_pending;
+    fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout, grow->number);
+    endpoint->out.n_pending = n_pending;
+    endpoint->out.read_pos = endpoint->out.write_pos = fastsm_load_read_pos(endpoint->out.shared_read_pos);
+    endpoint->sendi_bytes = mca_btl_fastsm_component.inline_bytes;
+    grow->state = MCA_BTL_FASTSM_GROW_MOVED;
+    atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_taken, 1, memory_order_relaxed);
+    opal_output_verbose(20, opal_btl_base_framework.framework_output,
+                        "btl:fastsm: sends to process %u (pid %d) through FIFO %u from now on",
+                        endpoint->index, (int) endpoint->pid, grow->number);
+}
+
+void mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
+
+    if (NULL != endpoint->late && MCA_BTL_FASTSM_GROW_WANT < grow->state
+        && MCA_BTL_FASTSM_GROW_MOVING > grow->state
+        && !mca_btl_fastsm_late_known(endpoint->late, grow->admission)) {
+        stay(endpoint); /* whoever forgets us takes back what it has granted */
+        return;
+    }
+    if (MCA_BTL_FASTSM_GROW_WANT == grow->state && !ask(endpoint)) {
+        return;
+    }
+    if (MCA_BTL_FASTSM_GROW_ASKED == grow->state && !hear(endpoint)) {
+        return;
+    }
+    if (MCA_BTL_FASTSM_GROW_LEAVE == grow->state && !leave(endpoint)) {
+        return;
+    }
+    if (MCA_BTL_FASTSM_GROW_MOVING == grow->state) {
+        arrive(endpoint);
+    }
+}
+
+void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const uint32_t write_pos = endpoint->out.write_pos;
+    const bool moved = MCA_BTL_FASTSM_GROW_MOVED == endpoint->grow.state;
+
+    fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout,
+                            moved ? endpoint->grow.number : mca_btl_fastsm_component.me.local_index);
+    endpoint->out.write_pos = write_pos;
+    endpoint->out.read_pos =
+        write_pos - mca_btl_fastsm_layout_depth(&endpoint->layout, moved ? endpoint->grow.number : 0);
+    if (MCA_BTL_FASTSM_GROW_MOVING == endpoint->grow.state) {
+        stop(endpoint);
+    }
+    if (mca_btl_fastsm_growing(endpoint)) {
+        mca_btl_fastsm_activate(endpoint);
+    }
+}
+
+/* ---- the receiver ---- */
+
+int mca_btl_fastsm_arena_init(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    atomic_store_explicit(&component->n_bells, component->n_local, memory_order_relaxed);
+    component->arena =
+        (mca_btl_fastsm_arena_t *) calloc(component->layout.params.grants + 1, sizeof(*component->arena));
+    return NULL == component->arena ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
+}
+
+void mca_btl_fastsm_arena_fini(void)
+{
+    free(mca_btl_fastsm_component.arena);
+    mca_btl_fastsm_component.arena = NULL;
+}
+
+static mca_btl_fastsm_arena_t *place_of(uint32_t number)
+{
+    return &mca_btl_fastsm_component.arena[number - mca_btl_fastsm_component.n_local];
+}
+
+/* T1.  Partner: T2.  All of the tenant's record is there before another thread looks for it. */
+static void store_tenant(uint32_t number, mca_btl_fastsm_endpoint_t *endpoint)
+{
+    atomic_store_explicit(&place_of(number)->tenant, endpoint, memory_order_release);
+}
+
+/* Pages of a FIFO and of its read position, before anybody looks at them. */
+static bool reserve(uint32_t number)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const mca_btl_fastsm_layout_t *layout = &component->layout;
+    const size_t bytes = layout->params.grant_depth * sizeof(mca_btl_fastsm_slot_t);
+
+    return OPAL_ERR_OUT_OF_RESOURCE
+               != mca_common_fastpath_reserve(
+                   component->base + mca_btl_fastsm_layout_read_pos(layout, number), MCA_BTL_FASTSM_LINE)
+           && OPAL_ERR_OUT_OF_RESOURCE
+                  != mca_common_fastpath_reserve(component->base + mca_btl_fastsm_layout_fifo(layout, number),
+                                                 bytes);
+}
+
+/* The first FIFO of the arena that is free, is the endpoint's now; 0 when there is none. */
+static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t count = mca_btl_fastsm_layout_count(&component->layout);
+    uint32_t number = component->n_local;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    while (number < count
+           && (place_of(number)->retired
+               || NULL != atomic_load_explicit(&place_of(number)->tenant, memory_order_relaxed))) {
+        ++number;
+    }
+    if (number == count || !reserve(number)) {
+        number = 0;
+    } else {
+        endpoint->granted = number;
+        store_tenant(number, endpoint);
+        if (number >= mca_btl_fastsm_load_n_bells()) {
+            atomic_store_explicit(&component->n_bells, number + 1, memory_order_relaxed);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
+    return number;
+}
+
+static _Atomic uint32_t *question_of(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    char *base = component->base;
+
+    if (NULL != endpoint->late) {
+        const uint32_t index = fastsm_admission_index(endpoint->late->admission);
+
+        base += mca_btl_fastsm_layout_admission(&component->layout, index);
+        return &((mca_btl_fastsm_admission_t *) base)->grant;
+    }
+    base += mca_btl_fastsm_layout_read_pos(&component->layout, endpoint->index);
+    return &((mca_btl_fastsm_read_pos_t *) base)->grant;
+}
+
+void mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data)
+{
+    mca_btl_fastsm_want_t want;
+    uint32_t number;
+
+    memcpy(&want, data, sizeof(want));
+    if (0 == want.serial || 65535 < want.serial) {
+        mca_btl_fastsm_corrupt(endpoint, "serial", want.serial);
+        return;
+    }
+    /* whoever asks again may not have heard the answer to another question of its */
+    number = 0 == endpoint->granted                     ? let(endpoint)
+             : endpoint->in_number == endpoint->granted ? 0
+                                                        : endpoint->granted;
+    fastsm_store_grant(question_of(endpoint),
+                       want.serial << 16 | (0 == number ? 0 : number - mca_btl_fastsm_component.n_local + 1));
+}
+
+bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (0 == endpoint->granted || endpoint->in_number == endpoint->granted) {
+        return false;
+    }
+    mca_btl_fastsm_read_fifo(endpoint, endpoint->granted);
+    if (NULL != endpoint->late) {
+        mca_btl_fastsm_list_peer(endpoint);
+        mca_btl_fastsm_heard(endpoint);
+    }
+    atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_given, 1, memory_order_relaxed);
+    return true;
+}
+
+void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t number = endpoint->granted;
+    const bool moved = endpoint->readable;
+    mca_btl_fastsm_arena_t *place;
+    char *base = component->base;
+
+    if (0 == number) {
+        return;
+    }
+    place = place_of(number);
+    endpoint->readable = false;
+    if (moved) {
+        mca_btl_fastsm_unlist_peer(endpoint);
+    }
+
+    OPAL_THREAD_LOCK(&component->lock);
+    if (moved && !ended) {
+        place->retired = true;
+        memcpy(place->nonce, endpoint->nonce, sizeof(place->nonce));
+    } else if (moved) {
+        /* killed in the middle of a message it may have left words that were not meant for the next tenant */
+        fastsm_fifo_renew(
+            &endpoint->in,
+            (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(&component->layout, number)));
+    }
+    endpoint->granted = 0;
+    store_tenant(number, NULL);
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t count = mca_btl_fastsm_layout_count(&component->layout);
+    uint32_t number;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    for (number = component->n_local; number < count; ++number) {
+        if (place_of(number)->retired
+            && 0 == memcmp(place_of(number)->nonce, endpoint->nonce, sizeof(endpoint->nonce))) {
+            break;
+        }
+    }
+    if (number < count) {
+        place_of(number)->retired = false;
+        endpoint->granted = number;
+        store_tenant(number, endpoint);
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
+    if (number < count) {
+        (void) mca_btl_fastsm_continued(endpoint);
+    }
+}
+
+/* Slots of what begins with this one. */
+static uint32_t slots_of(const mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *head)
+{
+    uint32_t slots = 1;
+
+    if (MCA_BTL_FASTSM_SLOT_PAD == head->u.head.flags) {
+        slots = head->u.head.length;
+    } else if (0 == head->u.head.flags) {
+        slots = fastsm_fifo_slots(head->u.head.length);
+    }
+    return fastsm_fifo_count_ok(&endpoint->in, slots) ? slots : 1;
+}
+
+void mca_btl_fastsm_arena_discard(void)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    for (uint32_t number = component->n_local; number < mca_btl_fastsm_load_n_bells(); ++number) {
+        mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(number);
+        const mca_btl_fastsm_slot_t *head;
+
+        if (NULL == endpoint || NULL == endpoint->late || !endpoint->readable
+            || !mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+            continue;
+        }
+        while (NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
+            mca_btl_fastsm_release(endpoint, slots_of(endpoint, head));
+        }
+        mca_btl_fastsm_end_consuming(&endpoint->consuming);
+    }
+}
+
+/* ---- what tools see ---- */
+
+static int get_counter(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    (void) object;
+    *(unsigned long *) value =
+        atomic_load_explicit((_Atomic unsigned long *) pvar->ctx, memory_order_relaxed);
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_fastsm_pvar_register(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const struct {
+        const char *name;
+        const char *text;
+        _Atomic unsigned long *counter;
+    } counters[] = {
+        {"grants_given", "Senders that have moved to a deeper FIFO of this process",
+         &component->grants_given},
+        {"grants_taken", "Times that this process has moved to a deeper FIFO of a receiver",
+         &component->grants_taken},
+        {"grants_refused", "Times that this process asked for a deeper FIFO and was refused",
+         &component->grants_refused},
+    };
+
+    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); ++i) {
+        (void) mca_base_component_pvar_register(
+            &component->super.btl_version, counters[i].name, counters[i].text, OPAL_INFO_LVL_4,
+            MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, get_counter, NULL, NULL,
+            (void *) counters[i].counter);
+    }
+}
