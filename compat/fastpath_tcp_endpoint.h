@@ -10,7 +10,7 @@
  *
  * btl/tcp keeps to itself that the kernel has given up a connection.  Which socket leads to which
  * process, and whether something waits for a connection, is in its endpoint only.  The members below
- * are in this order from 4.0 to 5.0; as nothing vouches for that, fastpath_tcp_endpoint() compares
+ * are in this order from 4.0 to 6.0; as nothing vouches for that, fastpath_tcp_endpoint() compares
  * what it can compare before anybody reads a socket's number there.
  */
 #ifndef FASTPATH_TCP_ENDPOINT_H
@@ -48,6 +48,22 @@ typedef struct {
     uint32_t endpoint_retries;
     opal_list_t endpoint_frags; /**< waiting to be sent */
 } fastpath_tcp_endpoint_t;
+
+/** 1 if btl/tcp tells its other end, as the last thing over a connection, that it closes it in MPI_Finalize.
+ */
+#if 5 <= OMPI_MAJOR_VERSION
+#    define FASTPATH_TCP_SAYS_GOODBYE 1
+#else
+#    define FASTPATH_TCP_SAYS_GOODBYE 0
+#endif
+
+/** @return whether the other end has said so, as opposed to a connection that ended without a word */
+static inline bool fastpath_tcp_has_parted(const volatile fastpath_tcp_endpoint_t *tcp)
+{
+    enum { CLOSED = 2, FAILED = 3 }; /* of mca_btl_tcp_state_t; without a word it comes to FAILED */
+
+    return FASTPATH_TCP_SAYS_GOODBYE && 0 > tcp->endpoint_sd && CLOSED == tcp->endpoint_state;
+}
 
 /**
  * Look at an endpoint as one of btl/tcp's.

@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -269,6 +271,10 @@ static bool look_at_peer(mca_pml_fastpath_peer_t *peer, int64_t now)
             fastpath_tcp_endpoint(bml_btl->btl, bml_btl->btl_endpoint, &peer->proc->super);
         mca_pml_fastpath_link_t *link = NULL == tcp ? NULL : link_find(peer, bml_btl->btl_endpoint);
 
+        if (NULL != link && link->carried && fastpath_tcp_has_parted(tcp)) {
+            peer->left = true;
+            return false;
+        }
         if (NULL != link) {
             look_at_link(link, tcp, now);
             if (MCA_PML_FASTPATH_LINK_REFUSED == link->trouble) {
@@ -367,7 +373,7 @@ void mca_pml_fastpath_links_leave(void)
     mca_pml_fastpath_peer_t **peers;
     size_t count;
 
-    if (OMPI_MPI_STATE_FINALIZE_STARTED > ompi_mpi_state) {
+    if (FASTPATH_TCP_SAYS_GOODBYE || OMPI_MPI_STATE_FINALIZE_STARTED > ompi_mpi_state) {
         return;
     }
     count = peers_get(&peers);
@@ -376,6 +382,61 @@ void mca_pml_fastpath_links_leave(void)
         OBJ_RELEASE(peers[i]);
     }
     free(peers);
+}
+
+static bool has_link(const ompi_proc_t *proc)
+{
+    const mca_bml_base_endpoint_t *endpoint = proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_BML];
+
+    for (size_t i = 0; NULL != endpoint && i < endpoint->btl_send.arr_size; ++i) {
+        const mca_bml_base_btl_t *bml_btl = &endpoint->btl_send.bml_btls[i];
+
+        if (NULL != fastpath_tcp_endpoint(bml_btl->btl, bml_btl->btl_endpoint, &proc->super)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Open MPI deletes the processes of our job only; btl/tcp closes the links to others in its own end. */
+static void close_others(void)
+{
+    mca_pml_fastpath_peer_t **peers;
+    size_t count = peers_get(&peers);
+
+    for (size_t i = 0; i < count; ++i) {
+        mca_pml_fastpath_peer_t *peer = peers[i];
+        ompi_proc_t *proc = peer->proc;
+
+        if (!is_of_our_job(peer) && has_link(proc)) {
+            mca_pml_fastpath_peer_forget(proc);
+            (void) mca_bml.bml_del_procs(1, &proc);
+        }
+        OBJ_RELEASE(peer);
+    }
+    free(peers);
+}
+
+int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs)
+{
+    const struct timespec now = {0, 0};
+    sigset_t broken, before, pending;
+    int rc;
+
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    sigemptyset(&pending);
+    (void) sigpending(&pending);
+    (void) pthread_sigmask(SIG_BLOCK, &broken, &before);
+    rc = mca_bml.bml_del_procs(nprocs, procs);
+    if (FASTPATH_TCP_SAYS_GOODBYE && OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state) {
+        close_others();
+    }
+    if (!sigismember(&pending, SIGPIPE)) {
+        (void) sigtimedwait(&broken, NULL, &now); /* takes it away if it has come */
+    }
+    (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
 }
 
 void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr)

@@ -50,9 +50,16 @@ void mca_pml_fastpath_links_look(void);
 
 /**
  * If this process is about to end, tell those of other jobs that it is connected to, so that the end of
- * the connections does not surprise them.
+ * the connections does not surprise them. Where btl/tcp does so this does nothing.
  */
 void mca_pml_fastpath_links_leave(void);
+
+/**
+ * Have the BML delete these processes, which are no peers any more; at the end of this one those of other
+ * jobs as well whose links would be closed later. What btl/tcp writes to say goodbye ends no process, even
+ * where the kernel has heard that nobody will read it.
+ */
+int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs);
 
 /** A LEAVE has come. */
 void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);

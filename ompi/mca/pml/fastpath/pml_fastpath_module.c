@@ -236,7 +236,7 @@ int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs)
     for (size_t i = 0; i < nprocs; ++i) {
         mca_pml_fastpath_peer_forget(procs[i]);
     }
-    return mca_bml.bml_del_procs(nprocs, procs);
+    return mca_pml_fastpath_links_close(procs, nprocs);
 }
 
 int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
