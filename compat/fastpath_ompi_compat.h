@@ -24,6 +24,7 @@
 #    include "opal/mca/accelerator/base/base.h"
 #else
 #    include "ompi/mca/rte/rte.h"
+#    include "opal/runtime/opal_cr.h"
 #endif
 
 /* The names of 5.0 and later, and what their module table has in addition. */
@@ -151,6 +152,16 @@ static inline bool fastpath_is_plain(const ompi_datatype_t *datatype, size_t cou
 {
     return !fastpath_have_accelerator()
            && opal_datatype_is_contiguous_memory_layout(&datatype->super, 1 == count ? 1 : 2);
+}
+
+/** @return whether Open MPI's functions that wait for requests do no more than MPI says of them */
+static inline bool fastpath_waits_replaceable(void)
+{
+#if 5 > OMPI_MAJOR_VERSION && OPAL_ENABLE_FT_CR
+    return !opal_cr_is_enabled; /* they tell checkpoints */
+#else
+    return true;
+#endif
 }
 
 #endif /* FASTPATH_OMPI_COMPAT_H */

@@ -52,6 +52,7 @@ typedef struct {
     bool use_put;           /**< ask for large messages to be written with BTL put */
     bool use_sendi;         /**< try to send at once, before a request is made */
     bool use_recvi;         /**< try to receive at once, before a request is made */
+    bool use_waits;         /**< replace Open MPI's functions that wait for requests */
     bool use_immediate;     /**< move data that is one piece of memory without a convertor */
     unsigned looks; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
 

@@ -97,9 +97,16 @@ static const mca_common_fastpath_param_t params[] = {
      .level = OPAL_INFO_LVL_6,
      .storage = &mca_pml_fastpath.use_immediate,
      .value = 1},
+    {.name = "use_waits",
+     .text = "Wait for receives (MPI_Wait, MPI_Test and all of their kind, MPI_Sendrecv) by looking where their "
+             "messages arrive; otherwise by Open MPI's own functions",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_pml_fastpath.use_waits,
+     .value = 1},
     {.name = "recv_looks",
-     .text = "How often a blocking receive looks for its message before it lets everything else progress; "
-             "once on a node with more processes than cores",
+     .text = "How often a receive that is waited for looks for its message before it lets everything else "
+             "progress; once on a node with more processes than cores",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_6,
      .storage = &mca_pml_fastpath.looks,

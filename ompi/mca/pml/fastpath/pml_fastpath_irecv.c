@@ -4,7 +4,9 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_take.h"
 
 int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                                 ompi_communicator_t *comm, ompi_request_t **request)
@@ -39,16 +41,70 @@ static int recv_request(void *buf, size_t count, ompi_datatype_t *datatype, int 
     return OMPI_SUCCESS;
 }
 
+/* The member whose FIFO shows at once whether the message of this receive is there, or NULL. */
+static inline mca_pml_fastpath_member_t *member_to_look_at(const ompi_communicator_t *comm, int src)
+{
+    mca_pml_fastpath_member_t *member;
+
+    if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || !mca_pml_fastpath.use_immediate
+                      || MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+        return NULL;
+    }
+    member = mca_pml_fastpath_comm(comm)->members[src];
+    return OPAL_LIKELY(NULL != member && NULL != member->peer && NULL != member->peer->ext) ? member : NULL;
+}
+
+/* A receive whose data is one piece of memory. What is there already is taken at once, as MPI_Recv would do,
+ * and so is what has come unexpectedly; the request is complete then. Else it is posted, under the same lock.
+ */
+static inline int irecv_plain(mca_pml_fastpath_member_t *member, void *buf, size_t count,
+                              ompi_datatype_t *datatype, int src, int tag, ompi_communicator_t *comm,
+                              mca_pml_fastpath_recv_request_t *req)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_match_hdr_t hdr;
+    size_t length;
+    int rc;
+
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    if (mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag)) {
+        rc = mca_pml_fastpath_take(pml_comm, member, src, tag, 1, (char *) buf + datatype->super.true_lb,
+                                   NULL, datatype->super.size * count, &hdr, &length);
+        if (OMPI_SUCCESS == rc) {
+            OPAL_THREAD_UNLOCK(&pml_comm->lock);
+            --mca_pml_fastpath.recv_countdown; /* who waits sees to it */
+            mca_pml_fastpath_recv_request_received(req, comm, &hdr, length);
+            mca_pml_fastpath_credit_consumed(
+                member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+            return OMPI_SUCCESS;
+        }
+    }
+    mca_pml_fastpath_recv_request_init(req, buf, count, datatype, src, tag, comm, false);
+    return mca_pml_fastpath_recv_request_start_locked(req, pml_comm);
+}
+
 int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                            ompi_communicator_t *comm, ompi_request_t **request)
 {
-    mca_pml_fastpath_recv_request_t *req;
-    int rc = recv_request(buf, count, datatype, src, tag, comm, &req);
+    mca_pml_fastpath_member_t *member = member_to_look_at(comm, src);
+    mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
+    int rc;
 
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        *request = &req->req_recv.req_base.req_ompi;
+    if (OPAL_UNLIKELY(NULL == req)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return rc;
+    if (OPAL_LIKELY(NULL != member && fastpath_is_plain(datatype, count))) {
+        rc = irecv_plain(member, buf, count, datatype, src, tag, comm, req);
+    } else {
+        mca_pml_fastpath_recv_request_init(req, buf, count, datatype, src, tag, comm, false);
+        rc = mca_pml_fastpath_recv_request_start(req);
+    }
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        mca_pml_fastpath_recv_request_drop(req);
+        return rc;
+    }
+    *request = &req->req_recv.req_base.req_ompi;
+    return OMPI_SUCCESS;
 }
 
 /* Wait for a receive, report it and give the request back. */

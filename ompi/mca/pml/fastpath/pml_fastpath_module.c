@@ -20,6 +20,7 @@
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
+#include "pml_fastpath_wait.h"
 
 mca_pml_fastpath_t mca_pml_fastpath = {
     .super =
@@ -110,6 +111,7 @@ int mca_pml_fastpath_enable(bool enable)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_common_fastpath_runtime_install();
+    mca_pml_fastpath_waits_install();
     return OMPI_SUCCESS;
 }
 
@@ -122,6 +124,7 @@ void mca_pml_fastpath_close(void)
         return;
     }
     pml->enabled = false;
+    mca_pml_fastpath_waits_remove();
     mca_common_fastpath_runtime_remove();
     while (NULL != (item = opal_list_remove_first(&pml->orphans))) {
         mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);

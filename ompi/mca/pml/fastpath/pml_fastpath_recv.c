@@ -9,21 +9,19 @@
  *
  * That is right only while the message that btl/fastsm shows is the one that matching would give to this
  * receive: the next in turn from its sender, with nothing in the queues that comes before it on either side.
- * next_is_ours() makes sure of that under the communicator's lock, and recvi compares all that matters,
- * sequence number included, under the same lock. Whoever calls progress in between may move the message to
- * the queues, so everything is asked again after it.
+ * mca_pml_fastpath_next_is_ours() makes sure of that under the communicator's lock, and recvi compares all
+ * that matters, sequence number included, under the same lock. Whoever calls progress in between may move the
+ * message to the queues, so everything is asked again after it.
  */
 #include "ompi_config.h"
 
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_take.h"
 
 /* Calls of opal_progress after which a receive stops looking and waits like any other: debuggers see it
  * then, and a rank that waits for long need not do so in a hurry. */
 #define ROUNDS 64
-
-/* Receives at once after which the rest is progressed, though nothing had to be waited for. */
-#define RECVS_PER_PROGRESS 64
 
 /* What a receive asks for. */
 typedef struct {
@@ -35,58 +33,17 @@ typedef struct {
     int tag;
 } wish_t;
 
-/* Would a receive of (src, tag) match the next message from this member, if its tag is right? The
- * communicator is locked. */
-static inline bool next_is_ours(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
-                                int tag)
-{
-    return opal_list_is_empty(&member->early) && opal_list_is_empty(&member->withdrawn)
-           && !mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)
-           && NULL == mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
-}
-
-/* The header that the next message from a member has if it is short and matches. MPI_ANY_TAG leaves only the
- * sign of the tag: negative ones are Open MPI's own traffic. */
-static inline void pattern_init(mca_btl_fastsm_pattern_t *pattern, const mca_pml_fastpath_comm_t *pml_comm,
-                                int src, int tag, uint32_t sequence)
-{
-    const bool any_tag = MCA_PML_FASTPATH_ANY_TAG == tag;
-    const mca_pml_fastpath_match_hdr_t expected = {.hdr_type = MCA_PML_FASTPATH_HDR_MATCH,
-                                                   .hdr_seq = (uint16_t) sequence,
-                                                   .hdr_ctx = pml_comm->ctx,
-                                                   .hdr_src = src,
-                                                   .hdr_tag = any_tag ? 0 : tag};
-    const mca_pml_fastpath_match_hdr_t mask = {.hdr_type = UINT8_MAX,
-                                               .hdr_flags = UINT8_MAX,
-                                               .hdr_seq = UINT16_MAX,
-                                               .hdr_ctx = UINT32_MAX,
-                                               .hdr_src = -1,
-                                               .hdr_tag = any_tag ? INT32_MIN : -1};
-
-    _Static_assert(sizeof(expected) == sizeof(pattern->expected), "recvi compares a whole header");
-    memcpy(pattern->expected, &expected, sizeof(expected));
-    memcpy(pattern->mask, &mask, sizeof(mask));
-    pattern->tag = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH;
-}
-
 /* Take the next message of a member's if it is for (src, tag). OMPI_ERR_NOT_FOUND when nothing has come. */
 static inline int take(const wish_t *wish, mca_pml_fastpath_member_t *member, int src, int tag,
                        unsigned looks, mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(wish->comm);
-    const mca_bml_base_btl_t *bml_btl =
-        mca_bml_base_btl_array_get_index(&member->peer->endpoint->btl_eager, 0);
-    mca_btl_fastsm_pattern_t pattern;
     int rc = OMPI_ERR_NOT_AVAILABLE;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    if (OPAL_LIKELY(next_is_ours(pml_comm, member, src, tag))) {
-        pattern_init(&pattern, pml_comm, src, tag, member->expected);
-        rc = member->peer->ext->recvi(bml_btl->btl, bml_btl->btl_endpoint, &pattern, looks, wish->buffer,
-                                      wish->convertor, wish->room, hdr, length);
-        if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-            ++member->expected;
-        }
+    if (OPAL_LIKELY(mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
+        rc = mca_pml_fastpath_take(pml_comm, member, src, tag, looks, wish->buffer, wish->convertor,
+                                   wish->room, hdr, length);
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     return rc;
@@ -186,10 +143,7 @@ static inline void finish(const wish_t *wish, mca_pml_fastpath_member_t *member,
         status->_ucount = length;
         status->_cancelled = 0;
     }
-    if (OPAL_UNLIKELY(0 >= --mca_pml_fastpath.recv_countdown)) {
-        mca_pml_fastpath.recv_countdown = RECVS_PER_PROGRESS;
-        (void) opal_progress();
-    }
+    mca_pml_fastpath_progress_sometimes();
 }
 
 static inline int recv_at_once(const wish_t *wish, ompi_status_public_t *status)

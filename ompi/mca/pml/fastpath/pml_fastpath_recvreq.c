@@ -8,7 +8,7 @@
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvreq.h"
 
-static int recv_request_free(ompi_request_t **request)
+int mca_pml_fastpath_recv_request_free(ompi_request_t **request)
 {
     mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) *request;
 
@@ -21,10 +21,14 @@ static int recv_request_free(ompi_request_t **request)
 static int recv_request_cancel(ompi_request_t *request, int complete)
 {
     mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) request;
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
+    mca_pml_fastpath_comm_t *pml_comm;
     bool cancelled;
 
     (void) complete;
+    if (req->req_bare) {
+        return OMPI_SUCCESS; /* too late */
+    }
+    pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
     OPAL_THREAD_LOCK(&pml_comm->lock);
     cancelled = req->req_post.queued;
     if (cancelled) {
@@ -43,7 +47,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
 static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
 {
     req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath_start;
-    req->req_recv.req_base.req_ompi.req_free = recv_request_free;
+    req->req_recv.req_base.req_ompi.req_free = mca_pml_fastpath_recv_request_free;
     req->req_recv.req_base.req_ompi.req_cancel = recv_request_cancel;
     OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
 }
@@ -58,13 +62,20 @@ OBJ_CLASS_INSTANCE(mca_pml_fastpath_recv_request_t, mca_pml_base_recv_request_t,
 
 int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req)
 {
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
+
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    return mca_pml_fastpath_recv_request_start_locked(req, pml_comm);
+}
+
+int mca_pml_fastpath_recv_request_start_locked(mca_pml_fastpath_recv_request_t *req,
+                                               mca_pml_fastpath_comm_t *pml_comm)
+{
     mca_pml_base_request_t *base = &req->req_recv.req_base;
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(base->req_comm);
     mca_pml_fastpath_match_msg_t *msg;
     int rc = 0;
 
     mca_pml_fastpath_recv_request_activate(req);
-    OPAL_THREAD_LOCK(&pml_comm->lock);
     msg = mca_pml_fastpath_match_find(&pml_comm->matcher, base->req_peer, base->req_tag);
     if (NULL == msg) {
         rc = mca_pml_fastpath_match_post(&pml_comm->matcher, &req->req_post, base->req_peer, base->req_tag);

@@ -44,6 +44,9 @@ typedef struct {
 } mca_pml_fastpath_recv_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_recv_request_t);
 
+/** req_free of all of them; tells them from other requests. */
+int mca_pml_fastpath_recv_request_free(ompi_request_t **request);
+
 /** @return a request from the free list, or NULL when memory is short */
 static inline mca_pml_fastpath_recv_request_t *mca_pml_fastpath_recv_request_alloc(void)
 {
@@ -101,11 +104,48 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
                                    ompi_communicator_t *comm, ompi_status_public_t *status);
 
 /**
+ * Make a request of a message that has been received already: complete. The communicator is not retained, so
+ * nothing may be read from it later.
+ *
+ * @param hdr     the message's
+ * @param length  bytes of the message, all of which are in the user's buffer
+ */
+static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_request_t *req,
+                                                          ompi_communicator_t *comm,
+                                                          const mca_pml_fastpath_match_hdr_t *hdr,
+                                                          size_t length)
+{
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+    ompi_status_public_t *status = &base->req_ompi.req_status;
+
+    OMPI_REQUEST_INIT(&base->req_ompi, false);
+    base->req_ompi.req_mpi_object.comm = comm;
+    base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
+    base->req_ompi.req_complete = REQUEST_COMPLETED;
+    base->req_comm = comm;
+    base->req_pml_complete = true;
+    base->req_free_called = false;
+    status->MPI_SOURCE = hdr->hdr_src;
+    status->MPI_TAG = hdr->hdr_tag;
+    status->MPI_ERROR = MPI_SUCCESS;
+    status->_ucount = length;
+    status->_cancelled = 0;
+    req->req_recv.req_bytes_packed = length;
+    req->req_holds = 1;
+    req->req_bare = true;
+    req->req_plain = true;
+}
+
+/**
  * Make a request active and match it: with a message that is already here, or by
  * posting it.
  * @return OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (the request is inactive again)
  */
 int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req);
+
+/** The same with the communicator, of which pml_comm is our part, locked. It is unlocked on return. */
+int mca_pml_fastpath_recv_request_start_locked(mca_pml_fastpath_recv_request_t *req,
+                                               mca_pml_fastpath_comm_t *pml_comm);
 
 /**
  * A message and a receive have found each other: move what came with the header

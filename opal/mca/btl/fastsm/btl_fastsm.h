@@ -601,6 +601,8 @@ void mca_btl_fastsm_remember(mca_btl_base_endpoint_t *endpoint);
 int mca_btl_fastsm_recvi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                          const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
                          opal_convertor_t *convertor, size_t room, void *header, size_t *length);
+/** The extension's poll (btl_fastsm_ext.h). */
+int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks);
 /** The extension's scan (btl_fastsm_ext.h). */
 mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *header);
 

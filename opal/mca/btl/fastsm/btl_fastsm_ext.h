@@ -125,6 +125,15 @@ typedef struct {
      * @return        its endpoint, or NULL: nothing has come, or something that recvi would not take
      */
     struct mca_btl_base_endpoint_t *(*scan)(mca_btl_base_module_t *btl, void *header);
+
+    /**
+     * Delivers what has come from one sender, or from all of them, as progress does, and no more than that.
+     *
+     * @param endpoint  the sender, or NULL: one round of progress for all
+     * @param looks     how often to look at that sender before giving up, at least 1
+     * @return          messages delivered; 0 when nothing has come or another thread is at it
+     */
+    int (*poll)(struct mca_btl_base_endpoint_t *endpoint, unsigned looks);
 } mca_btl_fastsm_ext_t;
 
 /**

@@ -389,3 +389,20 @@ int mca_btl_fastsm_component_progress(void)
     }
     return count;
 }
+
+int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks)
+{
+    const bool threads = opal_using_threads();
+    int count = 0;
+
+    if (NULL == endpoint || NULL != endpoint->late || !endpoint->connected) {
+        return mca_btl_fastsm_component_progress();
+    }
+    for (; 0 == count && 0 < looks; --looks) {
+        /* with threads only the consumer may look */
+        if (threads || NULL != fastsm_fifo_peek(&endpoint->in)) {
+            count = consume(endpoint);
+        }
+    }
+    return count;
+}

@@ -1,0 +1,421 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * MPI_Wait*, MPI_Test* and whoever else waits for requests: our part of Open MPI's table of such functions.
+ *
+ * They do two things that Open MPI's own do not. Before they let everything progress they look where the
+ * message of a pending receive will be; what they find there is delivered as always, by matching. And
+ * they hand out complete requests of the simplest kind themselves. Everything else is left as it was to the
+ * functions that were in the table before: requests that are not point-to-point, persistent or in error, and
+ * whatever is still pending when patience has ended.
+ */
+#include "ompi_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_take.h"
+#include "pml_fastpath_wait.h"
+
+/* Calls of opal_progress after which the original function goes on waiting. */
+#define ROUNDS 64
+
+/* Looks that found other messages than the awaited one, after which everything gets its turn. */
+#define LOOKS_IN_VAIN 8
+
+/* What was in the table before; installed if it is ours now. */
+static ompi_request_fns_t original;
+static bool installed;
+
+/* What can be said of a request. */
+typedef enum {
+    PENDING,
+    EMPTY,  /* MPI_REQUEST_NULL, or persistent and not started */
+    SIMPLE, /* complete without error: hand out its status and give it back */
+    OTHER   /* complete, and a matter for the original functions */
+} kind_t;
+
+static inline kind_t kind_of(const ompi_request_t *request)
+{
+    if (OMPI_REQUEST_INACTIVE == request->req_state) {
+        return EMPTY;
+    }
+    if (!REQUEST_COMPLETE(request)) {
+        return PENDING;
+    }
+    opal_atomic_rmb(); /* what was written before it was complete */
+    return OMPI_REQUEST_PML == request->req_type && !request->req_persistent
+                   && MPI_SUCCESS == request->req_status.MPI_ERROR
+               ? SIMPLE
+               : OTHER;
+}
+
+/* Give a simple request back. */
+static inline int give_back(ompi_request_t **request)
+{
+    mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) *request;
+
+    if (mca_pml_fastpath_recv_request_free != (*request)->req_free) {
+        return ompi_request_free(request);
+    }
+    req->req_recv.req_base.req_free_called = true;
+    *request = MPI_REQUEST_NULL;
+    mca_pml_fastpath_recv_request_drop(req);
+    return OMPI_SUCCESS;
+}
+
+/* The end of a simple request. MPI_ERROR of a single status stays as it is. */
+static inline int finish(ompi_request_t **request, ompi_status_public_t *status)
+{
+    if (MPI_STATUS_IGNORE != status) {
+        OMPI_COPY_STATUS(status, (*request)->req_status, false);
+    }
+    return give_back(request);
+}
+
+/* The same for one of several statuses. */
+static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *statuses, size_t at)
+{
+    if (MPI_STATUSES_IGNORE != statuses) {
+        OMPI_COPY_STATUS(&statuses[at], (*request)->req_status, true);
+    }
+    return give_back(request);
+}
+
+/* Where to look for what a pending request waits for. */
+typedef struct {
+    struct mca_btl_base_endpoint_t *endpoint; /* the sender's; NULL: all of them */
+    bool here;                                /* it may come through btl/fastsm at all */
+} place_t;
+
+static inline place_t place_of(const ompi_request_t *request)
+{
+    const mca_pml_base_request_t *base = (const mca_pml_base_request_t *) request;
+    const mca_pml_fastpath_member_t *member;
+
+    if (mca_pml_fastpath_recv_request_free != request->req_free) {
+        return (place_t){.endpoint = NULL, .here = false};
+    }
+    if (MCA_PML_FASTPATH_ANY_SOURCE == base->req_peer) {
+        return (place_t){.endpoint = NULL, .here = true};
+    }
+    member = mca_pml_fastpath_comm(base->req_comm)->members[base->req_peer];
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->ext)) {
+        return (place_t){.endpoint = NULL, .here = false};
+    }
+    return (place_t){
+        .endpoint = mca_bml_base_btl_array_get_index(&member->peer->endpoint->btl_eager, 0)->btl_endpoint,
+        .here = true};
+}
+
+/* Where to look for what any of several requests waits for: at one sender if that is all, else at all. */
+static place_t place_of_any(size_t count, ompi_request_t **requests)
+{
+    place_t place = {.endpoint = NULL, .here = false};
+
+    for (size_t i = 0; i < count; ++i) {
+        if (PENDING == kind_of(requests[i])) {
+            const place_t other = place_of(requests[i]);
+
+            if (other.here && place.here && other.endpoint != place.endpoint) {
+                return (place_t){.endpoint = NULL, .here = true};
+            }
+            place = other.here ? other : place;
+        }
+    }
+    return place;
+}
+
+static inline int look(place_t place, unsigned looks)
+{
+    return mca_pml_fastpath.fastsm_ext->poll(place.endpoint, looks);
+}
+
+/* How many looks at a time? With threads somebody else may complete the request meanwhile. */
+static inline unsigned looks_at(place_t place)
+{
+    if (OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
+        return 1;
+    }
+    return NULL == place.endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + mca_pml_fastpath.looks / 8
+                                                                         : mca_pml_fastpath.looks;
+}
+
+/* With threads the original functions wait and call opal_progress: they let one thread do it for all. */
+static inline unsigned rounds(void)
+{
+    return OPAL_UNLIKELY(opal_using_threads()) ? 1 : ROUNDS;
+}
+
+/* Look for what a pending request waits for. @return whether it is complete */
+static inline bool await(const ompi_request_t *request)
+{
+    const place_t place = place_of(request);
+    const unsigned looks = looks_at(place);
+
+    if (OPAL_UNLIKELY(!place.here)) {
+        return false;
+    }
+    for (unsigned round = rounds(); 0 < round; --round) {
+        for (unsigned in_vain = 0; in_vain < LOOKS_IN_VAIN; ++in_vain) {
+            const int found = look(place, looks);
+
+            if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
+                return true;
+            }
+            if (0 == found) {
+                break;
+            }
+        }
+        if (!opal_using_threads()) {
+            (void) opal_progress();
+        }
+        if (REQUEST_COMPLETE(request)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A request out of several that is complete: which one? count if there is none. */
+static inline size_t first_complete(size_t count, ompi_request_t **requests, kind_t *kind)
+{
+    for (size_t i = 0; i < count; ++i) {
+        *kind = kind_of(requests[i]);
+        if (SIMPLE == *kind || OTHER == *kind) {
+            return i;
+        }
+    }
+    return count;
+}
+
+/* Look until one of several requests is complete. @return which one, or count */
+static size_t await_any(size_t count, ompi_request_t **requests, kind_t *kind)
+{
+    size_t at = first_complete(count, requests, kind);
+    place_t place;
+
+    if (at < count) {
+        return at;
+    }
+    place = place_of_any(count, requests);
+    for (unsigned round = place.here ? rounds() : 0; at == count && 0 < round; --round) {
+        if (0 == look(place, looks_at(place)) && !opal_using_threads()) {
+            (void) opal_progress();
+        }
+        at = first_complete(count, requests, kind);
+    }
+    return at;
+}
+
+/* One look, where only one sender is awaited: the original functions go round all of them. */
+static inline bool look_once(size_t count, ompi_request_t **requests)
+{
+    const place_t place = place_of_any(count, requests);
+
+    return NULL != place.endpoint && 0 < look(place, 1);
+}
+
+/* Is one of several requests complete, perhaps after a look? @return which one, or count */
+static size_t look_any(size_t count, ompi_request_t **requests, kind_t *kind)
+{
+    const size_t at = first_complete(count, requests, kind);
+
+    return at == count && look_once(count, requests) ? first_complete(count, requests, kind) : at;
+}
+
+static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
+{
+    if (!REQUEST_COMPLETE(*request) && !await(*request)) {
+        return original.req_wait(request, status);
+    }
+    if (OPAL_UNLIKELY(SIMPLE != kind_of(*request))) {
+        return original.req_wait(request, status);
+    }
+    mca_pml_fastpath_progress_sometimes();
+    return finish(request, status);
+}
+
+/* Have all of them come to an end that can be handed out here? Waits if it may. */
+static inline bool all_simple(size_t count, ompi_request_t **requests, bool may_wait)
+{
+    bool simple = true;
+
+    for (size_t i = 0; i < count; ++i) {
+        kind_t kind = kind_of(requests[i]);
+
+        if (PENDING == kind) {
+            if (!may_wait || !await(requests[i])) {
+                return false;
+            }
+            kind = kind_of(requests[i]);
+        }
+        if (OPAL_UNLIKELY(OTHER == kind)) {
+            if (MPI_SUCCESS != requests[i]->req_status.MPI_ERROR) {
+                return false; /* need not wait for the others */
+            }
+            simple = false;
+        }
+    }
+    return simple;
+}
+
+static int finish_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses)
+{
+    int rc = OMPI_SUCCESS;
+
+    for (size_t i = 0; i < count; ++i) {
+        int one = OMPI_SUCCESS;
+
+        if (OPAL_LIKELY(OMPI_REQUEST_INACTIVE != requests[i]->req_state)) {
+            one = finish_one_of(&requests[i], statuses, i);
+        } else if (MPI_STATUSES_IGNORE != statuses) {
+            OMPI_COPY_STATUS(&statuses[i], ompi_status_empty, true);
+        }
+        rc = OMPI_SUCCESS == rc ? one : rc;
+    }
+    return rc;
+}
+
+static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses)
+{
+    if (OPAL_UNLIKELY(!all_simple(count, requests, true))) {
+        return original.req_wait_all(count, requests, statuses);
+    }
+    mca_pml_fastpath_progress_sometimes();
+    return finish_all(count, requests, statuses);
+}
+
+static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_status_public_t *status)
+{
+    kind_t kind = EMPTY;
+    const size_t at = await_any(count, requests, &kind);
+
+    if (at == count || SIMPLE != kind) {
+        return original.req_wait_any(count, requests, index, status);
+    }
+    mca_pml_fastpath_progress_sometimes();
+    *index = (int) at;
+    return finish(&requests[at], status);
+}
+
+/* Hand out all that are complete, if they are simple. @return false when nothing has been done */
+static bool finish_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
+                        ompi_status_public_t *statuses, int *rc)
+{
+    int done = 0;
+
+    for (size_t i = 0; i < count; ++i) {
+        const kind_t kind = kind_of(requests[i]);
+
+        if (OTHER == kind) {
+            return false;
+        }
+        if (SIMPLE == kind) {
+            indices[done++] = (int) i;
+        }
+    }
+    *rc = OMPI_SUCCESS;
+    *outcount = done;
+    for (int i = 0; i < done && OMPI_SUCCESS == *rc; ++i) {
+        *rc = finish_one_of(&requests[indices[i]], statuses, (size_t) i);
+    }
+    return 0 < done;
+}
+
+static int wait_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
+                     ompi_status_public_t *statuses)
+{
+    kind_t kind = EMPTY;
+    int rc;
+
+    if (count > await_any(count, requests, &kind)
+        && finish_some(count, requests, outcount, indices, statuses, &rc)) {
+        mca_pml_fastpath_progress_sometimes();
+        return rc;
+    }
+    return original.req_wait_some(count, requests, outcount, indices, statuses);
+}
+
+static int test_one(ompi_request_t **request, int *completed, ompi_status_public_t *status)
+{
+    kind_t kind = kind_of(*request);
+
+    if (PENDING == kind && look_once(1, request)) {
+        kind = kind_of(*request);
+    }
+    if (SIMPLE != kind) {
+        return original.req_test(request, completed, status);
+    }
+    mca_pml_fastpath_progress_sometimes();
+    *completed = true;
+    return finish(request, status);
+}
+
+static int test_all(size_t count, ompi_request_t **requests, int *completed, ompi_status_public_t *statuses)
+{
+    if (!all_simple(count, requests, false)
+        && (!look_once(count, requests) || !all_simple(count, requests, false))) {
+        return original.req_test_all(count, requests, completed, statuses);
+    }
+    mca_pml_fastpath_progress_sometimes();
+    *completed = true;
+    return finish_all(count, requests, statuses);
+}
+
+static int test_any(size_t count, ompi_request_t **requests, int *index, int *completed,
+                    ompi_status_public_t *status)
+{
+    kind_t kind = EMPTY;
+    const size_t at = look_any(count, requests, &kind);
+
+    if (at == count || SIMPLE != kind) {
+        return original.req_test_any(count, requests, index, completed, status);
+    }
+    mca_pml_fastpath_progress_sometimes();
+    *index = (int) at;
+    *completed = true;
+    return finish(&requests[at], status);
+}
+
+static int test_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
+                     ompi_status_public_t *statuses)
+{
+    kind_t kind = EMPTY;
+    int rc;
+
+    if (count > look_any(count, requests, &kind)
+        && finish_some(count, requests, outcount, indices, statuses, &rc)) {
+        mca_pml_fastpath_progress_sometimes();
+        return rc;
+    }
+    return original.req_test_some(count, requests, outcount, indices, statuses);
+}
+
+void mca_pml_fastpath_waits_install(void)
+{
+    if (!mca_pml_fastpath.use_waits || NULL == mca_pml_fastpath.fastsm || !fastpath_waits_replaceable()) {
+        return;
+    }
+    original = ompi_request_functions;
+    ompi_request_functions = (ompi_request_fns_t){.req_test = test_one,
+                                                  .req_test_any = test_any,
+                                                  .req_test_all = test_all,
+                                                  .req_test_some = test_some,
+                                                  .req_wait = wait_one,
+                                                  .req_wait_any = wait_any,
+                                                  .req_wait_all = wait_all,
+                                                  .req_wait_some = wait_some};
+    installed = true;
+}
+
+void mca_pml_fastpath_waits_remove(void)
+{
+    if (installed) {
+        ompi_request_functions = original;
+        installed = false;
+    }
+}
