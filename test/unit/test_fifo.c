@@ -146,6 +146,100 @@ static void test_send_slot(void **state)
     }
 }
 
+/* Room for what an attempt to receive must leave alone. */
+typedef struct {
+    uint64_t header[2];
+    uint8_t data[MCA_BTL_FASTSM_SLOT_PAYLOAD + 1];
+} received_t;
+
+static ptrdiff_t receive_slot(fixture_t *f, const mca_btl_fastsm_pattern_t *pattern, size_t room,
+                              received_t *received)
+{
+    const uint32_t read_pos = f->in.read_pos;
+    ptrdiff_t rc;
+
+    memset(received, 0xee, sizeof(*received));
+    rc = fastsm_fifo_receive_slot(&f->in, pattern, received->data, room, received->header);
+    assert_int_equal(read_pos + (0 <= rc ? 1 : 0), f->in.read_pos);
+    assert_int_equal(f->in.read_pos, fastsm_load_read_pos(f->in.shared_read_pos));
+    assert_int_equal(0xee, received->data[0 <= rc ? rc : 0]); /* the next byte is not touched */
+    return rc;
+}
+
+/* Receiving by pattern takes the one message that fits, and leaves every other where it is. */
+static void test_receive_slot(void **state)
+{
+    (void) state;
+    for (size_t s = 0; s < N_STARTS; ++s) {
+        fixture_t f;
+
+        fixture_open(&f, 8, starts[s]);
+        for (unsigned i = 0; i < 3 * (MCA_BTL_FASTSM_SLOT_PAYLOAD + 1); ++i) {
+            const size_t payload = i % (MCA_BTL_FASTSM_SLOT_PAYLOAD + 1);
+            mca_btl_fastsm_pattern_t pattern = {.mask = {UINT64_MAX, UINT64_MAX}, .tag = (uint8_t) i};
+            uint8_t wanted[MCA_BTL_FASTSM_HEAD_DATA];
+            received_t received;
+
+            fill(wanted, 16 + payload, i);
+            memcpy(pattern.expected, wanted, 16);
+            assert_int_equal(FASTSM_NOTHING, receive_slot(&f, &pattern, payload, &received));
+            assert_true(send_message(&f, 16 + payload, i));
+            if (0 < payload) {
+                assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, payload - 1, &received));
+            }
+            ++pattern.tag;
+            assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, payload, &received));
+            --pattern.tag;
+            for (unsigned bit = 0; bit < 128; ++bit) {
+                pattern.expected[bit / 64] ^= UINT64_C(1) << bit % 64;
+                assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, payload, &received));
+                pattern.expected[bit / 64] ^= UINT64_C(1) << bit % 64;
+            }
+            atomic_store(&f.in.consuming, 1);
+            assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, payload, &received));
+            atomic_store(&f.in.consuming, 0);
+            pattern.mask[i % 2] = 0;
+            pattern.expected[i % 2] ^= UINT64_MAX;
+            assert_int_equal(payload, receive_slot(&f, &pattern, payload + i % 3, &received));
+            assert_memory_equal(wanted, received.header, 16);
+            assert_memory_equal(wanted + 16, received.data, payload);
+        }
+        fixture_close(&f);
+    }
+}
+
+/* What is not a message of one slot with a header is left for others: too short, too long, a pad, a
+ * reference. */
+static void test_receive_slot_refuses(void **state)
+{
+    const mca_btl_fastsm_pattern_t pattern = {.tag = 0}; /* fits everything */
+    received_t received;
+    fixture_t f;
+
+    (void) state;
+    for (size_t length = 0; length <= 200; ++length) {
+        fixture_open(&f, 8, 0);
+        assert_true(send_message(&f, length, 0));
+        assert_int_equal(16 <= length && length <= MCA_BTL_FASTSM_HEAD_DATA ? (ptrdiff_t) length - 16
+                                                                            : FASTSM_SOMETHING_ELSE,
+                         receive_slot(&f, &pattern, MCA_BTL_FASTSM_SLOT_PAYLOAD, &received));
+        fixture_close(&f);
+    }
+    for (unsigned flags = 1; flags < 256; flags <<= 1) {
+        mca_btl_fastsm_slot_t *head;
+
+        fixture_open(&f, 8, 0);
+        head = fastsm_fifo_reserve(&f.out, 1);
+        assert_non_null(head);
+        fastsm_fifo_describe(head, 24, 0, (uint8_t) flags);
+        assert_int_equal(24, head->u.head.length);
+        assert_int_equal(flags, head->u.head.flags);
+        fastsm_fifo_commit(&f.out, head, 1);
+        assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, 8, &received));
+        fixture_close(&f);
+    }
+}
+
 static void test_extract(void **state)
 {
     fixture_t f;
@@ -498,6 +592,8 @@ int main(void)
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_header_and_payload),
         cmocka_unit_test(test_send_slot),
+        cmocka_unit_test(test_receive_slot),
+        cmocka_unit_test(test_receive_slot_refuses),
         cmocka_unit_test(test_extract),
         cmocka_unit_test(test_order_and_wrap),
         cmocka_unit_test(test_full),

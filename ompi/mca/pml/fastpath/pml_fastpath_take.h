@@ -40,21 +40,12 @@ static inline void mca_pml_fastpath_pattern_init(mca_btl_fastsm_pattern_t *patte
                                                  uint32_t sequence)
 {
     const bool any_tag = MCA_PML_FASTPATH_ANY_TAG == tag;
-    const mca_pml_fastpath_match_hdr_t expected = {.hdr_type = MCA_PML_FASTPATH_HDR_MATCH,
-                                                   .hdr_seq = (uint16_t) sequence,
-                                                   .hdr_ctx = pml_comm->ctx,
-                                                   .hdr_src = src,
-                                                   .hdr_tag = any_tag ? 0 : tag};
-    const mca_pml_fastpath_match_hdr_t mask = {.hdr_type = UINT8_MAX,
-                                               .hdr_flags = UINT8_MAX,
-                                               .hdr_seq = UINT16_MAX,
-                                               .hdr_ctx = UINT32_MAX,
-                                               .hdr_src = -1,
-                                               .hdr_tag = any_tag ? INT32_MIN : -1};
 
-    _Static_assert(sizeof(expected) == sizeof(pattern->expected), "recvi compares a whole header");
-    memcpy(pattern->expected, &expected, sizeof(expected));
-    memcpy(pattern->mask, &mask, sizeof(mask));
+    pattern->expected[0] =
+        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, pml_comm->ctx);
+    pattern->expected[1] = mca_pml_fastpath_match_word1(src, any_tag ? 0 : tag);
+    pattern->mask[0] = UINT64_MAX;
+    pattern->mask[1] = mca_pml_fastpath_match_word1(-1, any_tag ? INT32_MIN : -1);
     pattern->tag = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH;
 }
 
@@ -68,18 +59,22 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
                                         void *buffer, opal_convertor_t *convertor, size_t room,
                                         mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
-    const mca_bml_base_btl_t *bml_btl =
-        mca_bml_base_btl_array_get_index(&member->peer->endpoint->btl_eager, 0);
     mca_btl_fastsm_pattern_t pattern;
-    int rc;
+    uint64_t words[2];
+    ptrdiff_t taken;
 
+    _Static_assert(sizeof(*hdr) == sizeof(words), "recvi compares a whole header");
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
-    rc = member->peer->ext->recvi(bml_btl->btl, bml_btl->btl_endpoint, &pattern, looks, buffer, convertor,
-                                  room, hdr, length);
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        ++member->expected;
+    taken =
+        member->peer->ext->recvi(member->peer->btl_endpoint, &pattern, looks, buffer, convertor, room, words);
+    if (OPAL_UNLIKELY(0 > taken)) {
+        *length = 0;
+        return (int) taken;
     }
-    return rc;
+    memcpy(hdr, words, sizeof(*hdr));
+    *length = (size_t) taken;
+    ++member->expected;
+    return OMPI_SUCCESS;
 }
 
 /** A receive has come to its end without a call of opal_progress: every so often make up for it. */

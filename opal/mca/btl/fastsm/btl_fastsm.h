@@ -140,16 +140,14 @@ typedef struct {
  * local index, whether add_procs accepted them or not.
  */
 struct mca_btl_base_endpoint_t {
-    /* receive side: touched only by the thread that holds `consuming` */
+    /* receive side: touched only by the thread that holds in.consuming */
     fastsm_fifo_receiver_t in;
-    _Atomic int consuming;     /**< one consumer at a time, also against recursion */
     bool readable;             /**< `in` may be looked at: connected, and a late peer has moved to a FIFO */
     bool connected;            /**< accepted by add_procs and not yet removed */
     bool heard;                /**< a message came from it; protected by component.lock */
     uint32_t index;            /**< local index */
     uint32_t in_number;        /**< of the FIFO that `in` is */
     uint32_t granted;          /**< number of the arena's FIFO that it may move to, or has; 0: none */
-    _Atomic uint8_t *expected; /**< its bell when all has been read; in component.bell_expected */
 
     /* send side: protected by `lock` */
     fastsm_fifo_sender_t out; /**< its n_pending is the length of `pending` */
@@ -288,10 +286,9 @@ typedef struct {
     volatile int32_t deferred; /**< length of both, and 1 for each late peer: 0 means nothing to do */
 
     /* late peers */
-    fastsm_fifo_receiver_t ring;         /**< our ring; touched only by the thread that holds the next */
-    _Atomic int ring_consuming;          /**< as an endpoint's `consuming` */
-    opal_mutex_t late_lock;              /**< taken before any other lock of ours */
-    opal_list_t late_list;               /**< all late peers, also those that are gone */
+    fastsm_fifo_receiver_t ring; /**< our ring; touched only by the thread that holds its `consuming` */
+    opal_mutex_t late_lock;      /**< taken before any other lock of ours */
+    opal_list_t late_list;       /**< all late peers, also those that are gone */
     mca_btl_fastsm_admitted_t *admitted; /**< late_peers of them */
     uint32_t n_late;                     /**< late peers that are admitted */
     uint32_t late_refused;               /**< late peers that could not be admitted */
@@ -598,9 +595,11 @@ int mca_btl_fastsm_component_progress(void);
 void mca_btl_fastsm_remember(mca_btl_base_endpoint_t *endpoint);
 
 /** The extension's recvi (btl_fastsm_ext.h). */
-int mca_btl_fastsm_recvi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                         const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
-                         opal_convertor_t *convertor, size_t room, void *header, size_t *length);
+ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
+                               unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                               uint64_t header[2]);
+/** The extension's receiver (btl_fastsm_ext.h). */
+fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint);
 /** The extension's poll (btl_fastsm_ext.h). */
 int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks);
 /** The extension's scan (btl_fastsm_ext.h). */
@@ -614,23 +613,23 @@ mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *h
  *
  * @return whether the caller is the one
  */
-static inline bool mca_btl_fastsm_begin_consuming(_Atomic int *consuming)
+static inline bool mca_btl_fastsm_begin_consuming(fastsm_fifo_receiver_t *fifo)
 {
     if (OPAL_UNLIKELY(opal_using_threads())) {
         /* C1.  Partner: C2.  Sees the read position that the last consumer left. */
-        return 0 == atomic_exchange_explicit(consuming, 1, memory_order_acquire);
+        return 0 == atomic_exchange_explicit(&fifo->consuming, 1, memory_order_acquire);
     }
-    if (OPAL_UNLIKELY(0 != atomic_load_explicit(consuming, memory_order_relaxed))) {
+    if (OPAL_UNLIKELY(0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed))) {
         return false;
     }
-    atomic_store_explicit(consuming, 1, memory_order_relaxed);
+    atomic_store_explicit(&fifo->consuming, 1, memory_order_relaxed);
     return true;
 }
 
-static inline void mca_btl_fastsm_end_consuming(_Atomic int *consuming)
+static inline void mca_btl_fastsm_end_consuming(fastsm_fifo_receiver_t *fifo)
 {
     /* C2.  Partner: C1. */
-    atomic_store_explicit(consuming, 0, memory_order_release);
+    atomic_store_explicit(&fifo->consuming, 0, memory_order_release);
 }
 
 /** How many bells are there to look at?  It only grows, and before the first of them that counts can ring. */
@@ -715,13 +714,6 @@ static inline bool mca_btl_fastsm_growing(const mca_btl_fastsm_endpoint_t *endpo
 static inline uint32_t mca_btl_fastsm_load_n_recent(void)
 {
     return atomic_load_explicit(&mca_btl_fastsm_component.n_recent, memory_order_acquire);
-}
-
-/** The consumer is through with the next `slots` slots of a peer's FIFO. */
-static inline void mca_btl_fastsm_release(mca_btl_base_endpoint_t *endpoint, uint32_t slots)
-{
-    fastsm_fifo_release(&endpoint->in, slots);
-    atomic_store_explicit(endpoint->expected, (uint8_t) endpoint->in.read_pos, memory_order_relaxed);
 }
 
 /** Puts a frag back on its free list. */

@@ -119,7 +119,7 @@ void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t numb
     fastsm_fifo_receiver_init(&endpoint->in, component->base, &component->layout, number);
     endpoint->in.read_pos = atomic_load_explicit(endpoint->in.shared_read_pos, memory_order_relaxed);
     endpoint->in_number = number;
-    endpoint->expected = (_Atomic uint8_t *) component->bell_expected + number;
+    endpoint->in.expected = (_Atomic uint8_t *) component->bell_expected + number;
 }
 
 int mca_btl_fastsm_endpoints_init(void)

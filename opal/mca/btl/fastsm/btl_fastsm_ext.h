@@ -35,18 +35,6 @@ BEGIN_C_DECLS
 /** raised whenever a member changes its meaning */
 #define MCA_BTL_FASTSM_EXT_VERSION 5u
 
-/** bytes at the beginning of a message that recvi compares, and of the header that the extension's sendi
- * sends */
-#define MCA_BTL_FASTSM_PATTERN_BYTES 16u
-
-/** What the beginning of a message has to be for recvi to take it: the bits under mask are those of expected.
- */
-typedef struct {
-    uint64_t expected[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
-    uint64_t mask[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
-    mca_btl_base_tag_t tag; /**< the message's active message tag */
-} mca_btl_fastsm_pattern_t;
-
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
  * once and completely, or not at all.  All that it is given travels in registers.
@@ -102,7 +90,7 @@ typedef struct {
      * expected, past the callback for its tag: completely, or leaves it
      * untouched for progress.  Looks at that sender's FIFO only.
      *
-     * @param endpoint   one of btl's
+     * @param endpoint   one of fastsm's
      * @param pattern    what the message has to begin with
      * @param looks      how often to look before giving up, at least 1
      * @param buffer     where the message goes from byte MCA_BTL_FASTSM_PATTERN_BYTES on; may be NULL when
@@ -110,13 +98,24 @@ typedef struct {
      * @param convertor  prepared to receive, takes the place of buffer; or NULL
      * @param room       bytes that fit there
      * @param header     receives the first MCA_BTL_FASTSM_PATTERN_BYTES of the message
-     * @param length     receives the number of bytes behind them
-     * @return           OPAL_SUCCESS; OPAL_ERR_NOT_FOUND when nothing has come; OPAL_ERR_NOT_AVAILABLE when
-     *                   something else has, or is longer than room, or another thread is at it
+     * @return           bytes behind them, 0 or more; OPAL_ERR_NOT_FOUND when nothing has come;
+     *                   OPAL_ERR_NOT_AVAILABLE when something else has, or is longer than room, or another
+     *                   thread is at it.  Then header may have been written to
      */
-    int (*recvi)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                 const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
-                 opal_convertor_t *convertor, size_t room, void *header, size_t *length);
+    ptrdiff_t (*recvi)(struct mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
+                       unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                       uint64_t header[2]);
+
+    /**
+     * The receiving end of an endpoint's FIFO, for callers that want to take short messages from there
+     * themselves, with fastsm_fifo_receive_slot() and nothing else, so that there is no call on their way.
+     * What that does not take may be something for recvi.  Only while opal_using_threads() says that there is
+     * one thread.
+     *
+     * @return  constant while the endpoint exists; or NULL: there is no such end now, or recvi has to be
+     * called
+     */
+    fastsm_fifo_receiver_t *(*receiver)(struct mca_btl_base_endpoint_t *endpoint);
 
     /**
      * Finds a sender whose next message has come, without touching it.

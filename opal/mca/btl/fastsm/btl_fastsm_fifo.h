@@ -46,7 +46,20 @@ typedef struct {
     uint32_t read_pos;                 /**< next position to look at */
     uint32_t depth;                    /**< slots, a power of two */
     _Atomic uint32_t *shared_read_pos; /**< where the sender finds our read position */
+    _Atomic uint8_t *expected;         /**< low bits of read_pos, to be compared with the bell */
+    _Atomic uint8_t unheard;           /**< takes their place where nobody compares: a ring has no bells */
+    _Atomic int consuming;             /**< one thread at a time takes messages; also against recursion */
 } fastsm_fifo_receiver_t;
+
+/** bytes at the beginning of a message that are compared where messages are received by pattern */
+#define MCA_BTL_FASTSM_PATTERN_BYTES 16u
+
+/** What the beginning of a message has to be: the bits under mask are those of expected. */
+typedef struct {
+    uint64_t expected[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
+    uint64_t mask[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
+    uint8_t tag; /**< the message's active message tag */
+} mca_btl_fastsm_pattern_t;
 
 /* ---- ordered accesses ---- */
 
@@ -151,6 +164,7 @@ static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *pee
 
 /**
  * Starts the consumer's end on FIFO `number`, in zeroed memory, at position 0.
+ * Where its copy of the bell is, and who consumes, is the caller's affair.
  */
 static inline void fastsm_fifo_receiver_init(fastsm_fifo_receiver_t *fifo, void *my_segment,
                                              const mca_btl_fastsm_layout_t *layout, uint32_t number)
@@ -296,8 +310,11 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(const fastsm_fifo_receiver
  */
 static inline void fastsm_fifo_release(fastsm_fifo_receiver_t *fifo, uint32_t count)
 {
-    fifo->read_pos += count;
-    fastsm_store_read_pos(fifo->shared_read_pos, fifo->read_pos);
+    const uint32_t read_pos = fifo->read_pos + count;
+
+    fifo->read_pos = read_pos;
+    fastsm_store_read_pos(fifo->shared_read_pos, read_pos);
+    atomic_store_explicit(fifo->expected, (uint8_t) read_pos, memory_order_relaxed);
 }
 
 /**
@@ -460,6 +477,53 @@ static inline void fastsm_fifo_extract(void *to, const mca_btl_fastsm_slot_t *he
         length -= MCA_BTL_FASTSM_CONT_DATA;
     }
     fastsm_copy_small(t, (++head)->u.cont.data, length);
+}
+
+/* ---- receiving by pattern ---- */
+
+/** Does a message that begins with `header` fit the pattern, apart from its tag? */
+static inline bool fastsm_pattern_fits(const mca_btl_fastsm_pattern_t *pattern, const uint64_t header[2])
+{
+    return 0
+           == (((header[0] ^ pattern->expected[0]) & pattern->mask[0])
+               | ((header[1] ^ pattern->expected[1]) & pattern->mask[1]));
+}
+
+/** what fastsm_fifo_receive_slot() found, if not a message */
+enum {
+    FASTSM_NOTHING = -1,       /**< nothing has come */
+    FASTSM_SOMETHING_ELSE = -2 /**< something has, and it is still there; or somebody is busy with it */
+};
+
+/**
+ * Takes the next message if it fits a pattern and one slot: the shortest way from a sender to where it is
+ * wanted.  Only while the process has one thread, because nobody is kept out.
+ *
+ * @param buffer  for what follows the header; may be NULL when room is 0
+ * @param room    bytes that fit there
+ * @param header  receives the first MCA_BTL_FASTSM_PATTERN_BYTES
+ * @return        bytes behind them, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
+ */
+static inline ptrdiff_t fastsm_fifo_receive_slot(fastsm_fifo_receiver_t *fifo,
+                                                 const mca_btl_fastsm_pattern_t *pattern, void *buffer,
+                                                 size_t room, uint64_t header[2])
+{
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(fifo);
+    uint32_t length;
+
+    if (NULL == slot) {
+        return FASTSM_NOTHING;
+    }
+    length = slot->u.head.length - MCA_BTL_FASTSM_PATTERN_BYTES; /* a shorter one becomes a long one */
+    memcpy(header, slot->u.head.data, MCA_BTL_FASTSM_PATTERN_BYTES);
+    if (pattern->tag != slot->u.head.tag || 0 != slot->u.head.flags || length > MCA_BTL_FASTSM_SLOT_PAYLOAD
+        || length > room || !fastsm_pattern_fits(pattern, header)
+        || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
+        return FASTSM_SOMETHING_ELSE;
+    }
+    fastsm_copy_small(buffer, slot->u.head.data + MCA_BTL_FASTSM_PATTERN_BYTES, length);
+    fastsm_fifo_release(fifo, 1);
+    return (ptrdiff_t) length;
 }
 
 #endif /* MCA_BTL_FASTSM_FIFO_H */

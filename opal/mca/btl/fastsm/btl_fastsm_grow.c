@@ -455,13 +455,13 @@ void mca_btl_fastsm_arena_discard(void)
         const mca_btl_fastsm_slot_t *head;
 
         if (NULL == endpoint || NULL == endpoint->late || !endpoint->readable
-            || !mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+            || !mca_btl_fastsm_begin_consuming(&endpoint->in)) {
             continue;
         }
         while (NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
-            mca_btl_fastsm_release(endpoint, slots_of(endpoint, head));
+            fastsm_fifo_release(&endpoint->in, slots_of(endpoint, head));
         }
-        mca_btl_fastsm_end_consuming(&endpoint->consuming);
+        mca_btl_fastsm_end_consuming(&endpoint->in);
     }
 }
 

@@ -54,6 +54,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .sendi = mca_btl_fastsm_sendi_plain,
             .sender = mca_btl_fastsm_sender,
             .recvi = mca_btl_fastsm_recvi,
+            .receiver = mca_btl_fastsm_receiver,
             .scan = mca_btl_fastsm_scan,
             .poll = mca_btl_fastsm_poll,
             .refused = fastsm_refused,

@@ -89,7 +89,7 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
         return 1;
     }
     if (MCA_BTL_FASTSM_SLOT_CONTINUE == flags) {
-        mca_btl_fastsm_release(endpoint, 1);
+        fastsm_fifo_release(&endpoint->in, 1);
         if (OPAL_LIKELY(mca_btl_fastsm_continued(endpoint))) {
             return 0;
         }
@@ -105,7 +105,7 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_slot_t *head;
     int count = 0;
 
-    if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->consuming))) {
+    if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
         return 0;
     }
     while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
@@ -122,10 +122,10 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         } else {
             slots = deliver_slots(endpoint, head);
         }
-        mca_btl_fastsm_release(endpoint, slots);
+        fastsm_fifo_release(&endpoint->in, slots);
         ++count;
     }
-    mca_btl_fastsm_end_consuming(&endpoint->consuming);
+    mca_btl_fastsm_end_consuming(&endpoint->in);
     return count;
 }
 
@@ -175,11 +175,11 @@ static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_late_t *late,
     if (known) {
         mca_btl_fastsm_wanted(endpoint, slot->u.ring.data);
     } else if (MCA_BTL_FASTSM_SLOT_CONTINUE == flags) {
-        if (!mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+        if (!mca_btl_fastsm_begin_consuming(&endpoint->in)) {
             return false;
         }
         known = mca_btl_fastsm_continued(endpoint);
-        mca_btl_fastsm_end_consuming(&endpoint->consuming);
+        mca_btl_fastsm_end_consuming(&endpoint->in);
     }
     if (!known) {
         mca_btl_fastsm_corrupt(endpoint, "flags", flags);
@@ -195,7 +195,7 @@ static __opal_attribute_noinline__ int consume_ring(void)
     mca_btl_fastsm_slot_t *slot;
     int count = 0;
 
-    if (!mca_btl_fastsm_begin_consuming(&component->ring_consuming)) {
+    if (!mca_btl_fastsm_begin_consuming(&component->ring)) {
         return 0;
     }
     while (count < most && NULL != (slot = fastsm_fifo_peek(&component->ring))) {
@@ -215,7 +215,7 @@ static __opal_attribute_noinline__ int consume_ring(void)
         fastsm_fifo_release(&component->ring, 1);
         ++count;
     }
-    mca_btl_fastsm_end_consuming(&component->ring_consuming);
+    mca_btl_fastsm_end_consuming(&component->ring);
     return count;
 }
 

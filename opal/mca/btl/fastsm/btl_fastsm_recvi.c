@@ -55,7 +55,7 @@ static __opal_attribute_noinline__ const mca_btl_fastsm_slot_t *skip_pad(mca_btl
     if (!fastsm_fifo_count_ok(&endpoint->in, slots)) {
         return pad;
     }
-    mca_btl_fastsm_release(endpoint, slots);
+    fastsm_fifo_release(&endpoint->in, slots);
     return fastsm_fifo_peek(&endpoint->in);
 }
 
@@ -79,13 +79,6 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, waiting_t *waiting)
         return OPAL_ERR_NOT_AVAILABLE;
     }
     return OPAL_LIKELY(HEADER <= waiting->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
-}
-
-static inline bool matches(const uint64_t header[2], const mca_btl_fastsm_pattern_t *pattern)
-{
-    return 0
-           == (((header[0] ^ pattern->expected[0]) & pattern->mask[0])
-               | ((header[1] ^ pattern->expected[1]) & pattern->mask[1]));
 }
 
 static __opal_attribute_noinline__ void unpack(opal_convertor_t *convertor, const waiting_t *waiting)
@@ -120,11 +113,10 @@ static inline void take(const waiting_t *waiting, void *buffer, opal_convertor_t
 }
 
 /* The caller is the consumer. */
-static inline int receive(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                          unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
-                          void *header, size_t *length)
+static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
+                                unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                                uint64_t header[2])
 {
-    uint64_t words[2];
     waiting_t waiting;
     int rc;
 
@@ -134,31 +126,33 @@ static inline int receive(mca_btl_base_endpoint_t *endpoint, const mca_btl_fasts
     if (OPAL_SUCCESS != rc) {
         return rc;
     }
-    memcpy(words, waiting.data, sizeof(words));
-    if (OPAL_UNLIKELY(waiting.head->u.head.tag != pattern->tag || !matches(words, pattern)
+    memcpy(header, waiting.data, HEADER);
+    if (OPAL_UNLIKELY(waiting.head->u.head.tag != pattern->tag || !fastsm_pattern_fits(pattern, header)
                       || waiting.length - HEADER > room)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    memcpy(header, words, sizeof(words));
-    *length = waiting.length - HEADER;
     take(&waiting, buffer, convertor);
-    mca_btl_fastsm_release(endpoint, waiting.slots);
-    return OPAL_SUCCESS;
+    fastsm_fifo_release(&endpoint->in, waiting.slots);
+    return (ptrdiff_t) (waiting.length - HEADER);
 }
 
-int mca_btl_fastsm_recvi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                         const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
-                         opal_convertor_t *convertor, size_t room, void *header, size_t *length)
+ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
+                               unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                               uint64_t header[2])
 {
-    int rc;
+    ptrdiff_t rc;
 
-    (void) btl;
-    if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->consuming))) {
+    if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    rc = receive(endpoint, pattern, looks, buffer, convertor, room, header, length);
-    mca_btl_fastsm_end_consuming(&endpoint->consuming);
+    rc = receive(endpoint, pattern, looks, buffer, convertor, room, header);
+    mca_btl_fastsm_end_consuming(&endpoint->in);
     return rc;
+}
+
+fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint)
+{
+    return NULL == endpoint->late && endpoint->readable ? &endpoint->in : NULL; /* a late peer moves about */
 }
 
 static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void *header)
@@ -166,14 +160,14 @@ static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void
     mca_btl_base_endpoint_t *found = NULL;
     waiting_t waiting;
 
-    if (!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+    if (!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in)) {
         return NULL;
     }
     if (OPAL_SUCCESS == find(endpoint, &waiting)) {
         memcpy(header, waiting.data, HEADER);
         found = endpoint;
     }
-    mca_btl_fastsm_end_consuming(&endpoint->consuming);
+    mca_btl_fastsm_end_consuming(&endpoint->in);
     return found;
 }
 

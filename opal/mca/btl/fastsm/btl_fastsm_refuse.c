@@ -95,15 +95,21 @@ static fastsm_fifo_sender_t *refuse_sender(mca_btl_base_endpoint_t *endpoint)
     return NULL;
 }
 
+static fastsm_fifo_receiver_t *refuse_receiver(mca_btl_base_endpoint_t *endpoint)
+{
+    (void) endpoint;
+    return NULL;
+}
+
 /* As if something else had come. */
-static int refuse_recvi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                        const mca_btl_fastsm_pattern_t *pattern, unsigned looks, void *buffer,
-                        opal_convertor_t *convertor, size_t room, void *header, size_t *length)
+static ptrdiff_t refuse_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
+                              unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                              uint64_t header[2])
 {
     if (mca_btl_fastsm_refuse()) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    return mca_btl_fastsm_recvi(btl, endpoint, pattern, looks, buffer, convertor, room, header, length);
+    return mca_btl_fastsm_recvi(endpoint, pattern, looks, buffer, convertor, room, header);
 }
 
 void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module)
@@ -118,4 +124,5 @@ void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module)
     module->ext.sendi = refuse_sendi_plain;
     module->ext.sender = refuse_sender;
     module->ext.recvi = refuse_recvi;
+    module->ext.receiver = refuse_receiver;
 }

@@ -112,6 +112,8 @@ static inline void fastsm_ring_receiver_init(fastsm_fifo_receiver_t *ring, void 
     ring->read_pos = 0;
     ring->depth = layout->params.ring_depth;
     ring->shared_read_pos = &ctl->read_pos;
+    ring->expected = &ring->unheard;
+    atomic_init(&ring->consuming, 0);
 }
 
 /* ---- producer ---- */
