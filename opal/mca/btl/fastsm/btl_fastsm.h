@@ -149,11 +149,10 @@ struct mca_btl_base_endpoint_t {
     uint32_t in_number;        /**< of the FIFO that `in` is */
     uint32_t granted;          /**< number of the arena's FIFO that it may move to, or has; 0: none */
 
-    /* send side: protected by `lock` */
-    fastsm_fifo_sender_t out; /**< its n_pending is the length of `pending` */
-    bool opened;              /**< the pages of its FIFO are there; until then `out` has no room */
-    size_t sendi_bytes;       /**< longest message that sendi puts into the FIFO; 0 for a late peer */
-    opal_mutex_t lock;
+    /* send side: protected by out.lock */
+    fastsm_fifo_sender_t out;      /**< its n_pending is the length of `pending` */
+    bool opened;                   /**< the pages of its FIFO are there; until then `out` has no room */
+    size_t sendi_bytes;            /**< longest message that sendi puts into the FIFO; 0 for a late peer */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
     opal_list_t pending;           /**< frags that found no room, oldest first */
@@ -606,6 +605,17 @@ int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks);
 mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *header);
 
 /* ---- inline helpers ---- */
+
+/** Keeps other threads from sending to the peer, and from what belongs to that. */
+static inline void mca_btl_fastsm_lock(mca_btl_base_endpoint_t *endpoint)
+{
+    mca_common_fastpath_lock_if(&endpoint->out.lock, opal_using_threads());
+}
+
+static inline void mca_btl_fastsm_unlock(mca_btl_base_endpoint_t *endpoint)
+{
+    mca_common_fastpath_unlock_if(&endpoint->out.lock, opal_using_threads());
+}
 
 /**
  * One thread at a time takes messages from a FIFO, or the ring.  Without threads this guards against

@@ -97,7 +97,6 @@ void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint
 {
     memset(endpoint, 0, sizeof(*endpoint));
     endpoint->index = index;
-    OBJ_CONSTRUCT(&endpoint->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&endpoint->pending, opal_list_t);
     OBJ_CONSTRUCT(&endpoint->in_flight, opal_list_t);
     OBJ_CONSTRUCT(&endpoint->active, mca_btl_fastsm_active_t);
@@ -109,7 +108,6 @@ void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint)
     OBJ_DESTRUCT(&endpoint->active);
     OBJ_DESTRUCT(&endpoint->in_flight);
     OBJ_DESTRUCT(&endpoint->pending);
-    OBJ_DESTRUCT(&endpoint->lock);
 }
 
 void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number)
@@ -334,13 +332,13 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
     }
     mca_btl_fastsm_deactivate(endpoint);
 
-    OPAL_THREAD_LOCK(&endpoint->lock);
+    mca_btl_fastsm_lock(endpoint);
     endpoint->connected = false;
     drop_frags(&endpoint->pending);
     drop_frags(&endpoint->in_flight);
     endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
     mca_btl_fastsm_segment_detach(endpoint);
-    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    mca_btl_fastsm_unlock(endpoint);
 
     mca_btl_fastsm_unlist_peer(endpoint);
 }

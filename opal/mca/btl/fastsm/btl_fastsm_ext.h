@@ -71,8 +71,8 @@ typedef struct {
     /**
      * The sending end of an endpoint's FIFO, for callers that want to put their short messages there
      * themselves, with fastsm_fifo_has_slot() and fastsm_fifo_send_slot() and nothing else, so that there is
-     * no call on their way.  What they find no room for goes to sendi.  Only while opal_using_threads() says
-     * that there is one thread: there is no lock.
+     * no call on their way.  What they find no room for goes to sendi.  With several threads they hold its
+     * lock over both, and take no other one meanwhile.
      *
      * @return  constant while the endpoint exists; or NULL: every message has to go to sendi
      */

@@ -27,6 +27,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_lock.h"
+
 #include "btl_fastsm_layout.h"
 
 /** the producer's end; private to the sending process */
@@ -38,6 +40,7 @@ typedef struct {
     volatile uint32_t n_pending;       /**< messages that wait outside for room: no other goes before them */
     _Atomic uint8_t *bell;             /**< our doorbell in the receiver's segment */
     _Atomic uint32_t *shared_read_pos; /**< in the receiver's segment */
+    mca_common_fastpath_lock_t lock;   /**< for callers with several threads; nothing here takes it */
 } fastsm_fifo_sender_t;
 
 /** the consumer's end; private to the receiving process */
@@ -147,6 +150,7 @@ static inline size_t fastsm_fifo_capacity(uint32_t slots)
 
 /**
  * Starts the producer's end on FIFO `number`, in zeroed memory, at position 0.
+ * Its lock stays as it is: an end that moves to another FIFO is locked meanwhile.
  */
 static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *peer_segment,
                                            const mca_btl_fastsm_layout_t *layout, uint32_t number)
@@ -160,6 +164,22 @@ static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *pee
     fifo->n_pending = 0;
     fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, number));
     fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, number));
+}
+
+/**
+ * Makes a producer's end one that has no slots, and so never any room.
+ *
+ * @param no_room  where it finds its read position
+ */
+static inline void fastsm_fifo_sender_none(fastsm_fifo_sender_t *fifo, _Atomic uint32_t *no_room)
+{
+    fifo->slots = NULL;
+    fifo->write_pos = 0;
+    fifo->read_pos = atomic_load_explicit(no_room, memory_order_relaxed);
+    fifo->depth = 0;
+    fifo->n_pending = 0;
+    fifo->bell = NULL;
+    fifo->shared_read_pos = no_room;
 }
 
 /**
@@ -437,6 +457,28 @@ static inline void fastsm_fifo_send_slot(fastsm_fifo_sender_t *fifo, uint64_t wo
     fifo->write_pos = pos + 1;
     fastsm_store_head_sequence(slot, pos + 1);
     fastsm_store_bell(fifo->bell, (uint8_t) (pos + 1));
+}
+
+/** slots from the one that is filled to the one that is fetched meanwhile */
+#define FASTSM_FIFO_FETCH_AHEAD 4u
+
+/**
+ * Begins to fetch the line of a slot that will soon be filled; its last reader has it.  For senders with
+ * several threads: a store waits for its line without anybody's noticing, but not if an atomic instruction
+ * follows, as those of the next message's locks and counters do, which waits for all stores before it.
+ */
+static inline void fastsm_fifo_fetch_ahead(const fastsm_fifo_sender_t *fifo)
+{
+    mca_btl_fastsm_slot_t *slot =
+        fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos + FASTSM_FIFO_FETCH_AHEAD);
+
+#if defined(__x86_64__)
+    __asm__ __volatile__("prefetchw %0"
+                         :
+                         : "m"(*slot)); /* what the builtin needs an option of the compiler's for */
+#else
+    __builtin_prefetch(slot, 1);
+#endif
 }
 
 /**

@@ -172,9 +172,9 @@ void mca_btl_fastsm_reclaim_all(void)
         mca_btl_fastsm_endpoint_t *endpoint = &component->peers[i];
 
         if (0 != endpoint->n_in_flight) {
-            OPAL_THREAD_LOCK(&endpoint->lock);
+            mca_btl_fastsm_lock(endpoint);
             mca_btl_fastsm_reclaim(endpoint);
-            OPAL_THREAD_UNLOCK(&endpoint->lock);
+            mca_btl_fastsm_unlock(endpoint);
         }
     }
     mca_btl_fastsm_late_reclaim();
@@ -186,9 +186,9 @@ static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,
     mca_btl_fastsm_frag_t *frag;
 
     if (NULL != endpoint && FASTSM_WORKING_SET <= endpoint->n_in_flight) {
-        OPAL_THREAD_LOCK(&endpoint->lock);
+        mca_btl_fastsm_lock(endpoint);
         mca_btl_fastsm_reclaim(endpoint);
-        OPAL_THREAD_UNLOCK(&endpoint->lock);
+        mca_btl_fastsm_unlock(endpoint);
     }
     frag = mca_btl_fastsm_frag_get(list);
     if (OPAL_UNLIKELY(NULL == frag)) {

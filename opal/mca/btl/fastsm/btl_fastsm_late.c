@@ -144,9 +144,7 @@ static void abandon(opal_list_t *list, bool call_back)
 /* Nowhere to send to but the ring. */
 static void without_fifo(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    memset(&endpoint->out, 0, sizeof(endpoint->out));
-    endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
-    endpoint->out.read_pos = mca_btl_fastsm_no_room;
+    fastsm_fifo_sender_none(&endpoint->out, &mca_btl_fastsm_no_room);
     endpoint->sendi_bytes = 0;
 }
 
@@ -157,7 +155,7 @@ static void part(mca_btl_fastsm_late_t *late, bool call_back)
     const uint32_t index = fastsm_admission_index(late->admission);
 
     mca_btl_fastsm_evict(endpoint, late->gone);
-    OPAL_THREAD_LOCK(&endpoint->lock);
+    mca_btl_fastsm_lock(endpoint);
     late->parted = true;
     endpoint->connected = false;
     abandon(&endpoint->pending, call_back);
@@ -165,7 +163,7 @@ static void part(mca_btl_fastsm_late_t *late, bool call_back)
     endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
     without_fifo(endpoint);
     mca_btl_fastsm_segment_detach(endpoint);
-    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    mca_btl_fastsm_unlock(endpoint);
     mca_btl_fastsm_deactivate(endpoint);
 
     fastsm_admission_revoke(our_admission(index));
@@ -243,10 +241,10 @@ static void flush(mca_btl_fastsm_late_t *late)
     while (0 != endpoint->out.n_pending && NULL != late->our_entry) {
         const uint32_t before = endpoint->out.n_pending;
 
-        OPAL_THREAD_LOCK(&endpoint->lock);
+        mca_btl_fastsm_lock(endpoint);
         mca_btl_fastsm_send_pending(endpoint);
         mca_btl_fastsm_grow(endpoint);
-        OPAL_THREAD_UNLOCK(&endpoint->lock);
+        mca_btl_fastsm_unlock(endpoint);
         discard(); /* the peer may be doing the same */
         if (before != endpoint->out.n_pending) {
             idle = 0;
@@ -439,9 +437,9 @@ void mca_btl_fastsm_late_reclaim(void)
         mca_btl_fastsm_late_t *late = load_peer(i);
 
         if (NULL != late && 0 != late->endpoint.n_in_flight) {
-            OPAL_THREAD_LOCK(&late->endpoint.lock);
+            mca_btl_fastsm_lock(&late->endpoint);
             mca_btl_fastsm_reclaim(&late->endpoint);
-            OPAL_THREAD_UNLOCK(&late->endpoint.lock);
+            mca_btl_fastsm_unlock(&late->endpoint);
         }
     }
 }

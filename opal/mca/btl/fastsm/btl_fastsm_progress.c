@@ -343,7 +343,7 @@ static __opal_attribute_noinline__ int progress_deferred(void)
             break;
         }
 
-        OPAL_THREAD_LOCK(&item->endpoint->lock);
+        mca_btl_fastsm_lock(item->endpoint);
         mca_btl_fastsm_reclaim(item->endpoint);
         mca_btl_fastsm_send_pending(item->endpoint);
         mca_btl_fastsm_grow(item->endpoint);
@@ -351,7 +351,7 @@ static __opal_attribute_noinline__ int progress_deferred(void)
             || mca_btl_fastsm_growing(item->endpoint)) {
             mca_btl_fastsm_activate(item->endpoint);
         }
-        OPAL_THREAD_UNLOCK(&item->endpoint->lock);
+        mca_btl_fastsm_unlock(item->endpoint);
     }
     return count + run_callbacks();
 }

@@ -58,9 +58,9 @@ static int refuse_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
     frag->endpoint = endpoint;
     frag->tag = tag;
     des->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-    OPAL_THREAD_LOCK(&endpoint->lock);
+    mca_btl_fastsm_lock(endpoint);
     mca_btl_fastsm_pend(endpoint, frag);
-    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    mca_btl_fastsm_unlock(endpoint);
     return OPAL_SUCCESS;
 }
 

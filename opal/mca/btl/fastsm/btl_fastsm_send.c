@@ -193,7 +193,7 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
         des->des_flags = flags;
     }
 
-    OPAL_THREAD_LOCK(&endpoint->lock);
+    mca_btl_fastsm_lock(endpoint);
     if (OPAL_LIKELY(0 == endpoint->out.n_pending)) {
         posted = mca_btl_fastsm_post(endpoint, frag, tag, &in_flight);
     }
@@ -201,7 +201,7 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
         des->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
         mca_btl_fastsm_pend(endpoint, frag);
     }
-    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    mca_btl_fastsm_unlock(endpoint);
 
     /* a frag that is pending or in flight may by now be through and somebody else's */
     if (OPAL_UNLIKELY(!posted)) {

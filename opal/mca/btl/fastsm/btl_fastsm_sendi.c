@@ -83,10 +83,10 @@ static __opal_attribute_noinline__ int sendi_other(mca_btl_base_module_t *btl,
     if (OPAL_UNLIKELY(NULL == des)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    OPAL_THREAD_LOCK(&endpoint->lock);
+    mca_btl_fastsm_lock(endpoint);
     sent = sendi_frag(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, payload, header, header_size,
                       payload_size, tag, &in_flight);
-    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    mca_btl_fastsm_unlock(endpoint);
     if (!sent || !in_flight) {
         mca_btl_fastsm_free(btl, des);
     }
@@ -104,14 +104,14 @@ static int sendi_any(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                       || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload))) {
         return sendi_other(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
     }
-    OPAL_THREAD_LOCK(&endpoint->lock);
+    mca_btl_fastsm_lock(endpoint);
     if (OPAL_LIKELY(0 == endpoint->out.n_pending)) {
         sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
         if (OPAL_UNLIKELY(!sent)) {
             mca_btl_fastsm_fifo_open(endpoint); /* for what comes next: this message takes the other way */
         }
     }
-    OPAL_THREAD_UNLOCK(&endpoint->lock);
+    mca_btl_fastsm_unlock(endpoint);
     return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
@@ -126,36 +126,20 @@ static __opal_attribute_noinline__ int sendi_rest(mca_btl_base_endpoint_t *endpo
                      payload_size, tag);
 }
 
-/* With several threads of this process the FIFO's end is locked. */
-static __opal_attribute_noinline__ int sendi_locked(mca_btl_base_endpoint_t *endpoint, uint64_t word0,
-                                                    uint64_t word1, const void *payload, size_t payload_size,
-                                                    mca_btl_base_tag_t tag)
-{
-    bool sent;
-
-    opal_mutex_lock(&endpoint->lock);
-    sent = fastsm_fifo_has_slot(&endpoint->out);
-    if (OPAL_LIKELY(sent)) {
-        fastsm_fifo_send_slot(&endpoint->out, word0, word1, payload, payload_size, tag);
-    }
-    opal_mutex_unlock(&endpoint->lock);
-    return OPAL_LIKELY(sent) ? OPAL_SUCCESS : sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
-}
-
 int mca_btl_fastsm_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                                const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
-    if (payload_size > MCA_BTL_FASTSM_SLOT_PAYLOAD) {
-        return sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
+    bool sent = false;
+
+    if (payload_size <= MCA_BTL_FASTSM_SLOT_PAYLOAD) {
+        mca_btl_fastsm_lock(endpoint);
+        sent = fastsm_fifo_has_slot(&endpoint->out);
+        if (sent) {
+            fastsm_fifo_send_slot(&endpoint->out, word0, word1, payload, payload_size, tag);
+        }
+        mca_btl_fastsm_unlock(endpoint);
     }
-    if (opal_using_threads()) {
-        return sendi_locked(endpoint, word0, word1, payload, payload_size, tag);
-    }
-    if (!fastsm_fifo_has_slot(&endpoint->out)) {
-        return sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
-    }
-    fastsm_fifo_send_slot(&endpoint->out, word0, word1, payload, payload_size, tag);
-    return OPAL_SUCCESS;
+    return sent ? OPAL_SUCCESS : sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
 }
 
 fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint)
