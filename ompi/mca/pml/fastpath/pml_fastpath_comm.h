@@ -31,10 +31,10 @@ typedef struct {
 /** A member of a communicator (of the remote group, for an intercommunicator). */
 typedef struct {
     mca_pml_fastpath_peer_t *peer; /**< holds a reference; NULL until we send to it or receive from it */
-    fastsm_fifo_sender_t *out; /**< where short messages to it go, if there are no threads; NULL until we send
-                                  to it, and where that is not possible */
-    mca_btl_fastsm_sendi_fn_t
-        sendi; /**< how other messages of one piece of memory are sent at once; NULL as out is */
+    /** where short messages to it go; NULL until we send to it, and where that is not possible */
+    fastsm_fifo_sender_t *out;
+    /** how other messages of one piece of memory are sent at once; NULL as out is */
+    mca_btl_fastsm_sendi_fn_t sendi;
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if sendi: what to call it with */
     size_t sendi_limit;                           /**< if sendi: bytes of the longest such message */
     opal_atomic_int32_t

@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_bml.h"
+#include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -16,43 +17,73 @@ typedef enum {
 } attempt_t;
 
 /* Has a message of this mode to do with nobody but its BTL? A buffered one needs no room in the attached
- * buffer if it leaves at once, but that has to be known before it takes its number: where other threads may
- * take the next one meanwhile it goes the ordinary way. */
-static inline bool immediate_mode(mca_pml_base_send_mode_t mode, bool threads)
+ * buffer if it leaves at once. */
+static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
 {
     return MCA_PML_BASE_SEND_STANDARD == mode || MCA_PML_BASE_SEND_READY == mode
-           || (MCA_PML_BASE_SEND_BUFFERED == mode && !threads);
+           || MCA_PML_BASE_SEND_BUFFERED == mode;
 }
 
 /*
- * Without other threads: send a short message that is one piece of memory, if it can leave at once: nothing
- * is set up for it, and nobody is called. Returns whether it has left; else there is no trace of the attempt.
+ * Send a short message that is one piece of memory, if it can leave at once: nothing is set up for it, and
+ * nobody is called. Returns whether it has left; else there is no trace of the attempt.
+ *
+ * threads   others may send to the same process. The FIFO's lock is held from the question whether there is
+ * room to the message that uses it, so that a number that is taken is always sent sequence  of the message
  */
-static inline __opal_attribute_always_inline__ bool send_alone(const void *buf, size_t count,
-                                                               const ompi_datatype_t *datatype, int dst,
-                                                               int tag, mca_pml_base_send_mode_t mode,
-                                                               const ompi_communicator_t *comm)
+static inline __opal_attribute_always_inline__ bool
+send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int dst, int tag,
+          mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, bool threads, uint32_t *sequence)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[dst];
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    uint32_t sequence;
+    bool leaves;
 
-    if (OPAL_UNLIKELY(opal_using_threads() || NULL == member || NULL == member->out
-                      || !immediate_mode(mode, false) || !fastpath_is_plain(datatype, count)
-                      || size > MCA_BTL_FASTSM_SLOT_PAYLOAD || 0 != member->peer->queued
-                      || member->peer->credit < cost || !fastsm_fifo_has_slot(member->out))) {
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->out || !immediate_mode(mode)
+                      || !fastpath_is_plain(datatype, count) || size > MCA_BTL_FASTSM_SLOT_PAYLOAD)) {
         return false;
     }
-    sequence = (uint32_t) member->sent + 1;
-    fastsm_fifo_send_slot(
-        member->out,
-        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, member->ctx),
-        mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
-        size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
-    member->sent = (int32_t) sequence;
-    member->peer->credit -= cost;
-    return true;
+    mca_common_fastpath_lock_if(&member->out->lock, threads);
+    leaves = 0 == member->peer->queued && fastsm_fifo_has_slot(member->out)
+             && (threads ? mca_pml_fastpath_credit_take(member->peer, cost) : member->peer->credit >= cost);
+    if (OPAL_LIKELY(leaves)) {
+        *sequence = threads ? mca_pml_fastpath_next_sequence(member) : (uint32_t) member->sent + 1;
+        fastsm_fifo_send_slot(
+            member->out,
+            mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) *sequence, member->ctx),
+            mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
+            size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+        if (threads) {
+            fastsm_fifo_fetch_ahead(member->out);
+        } else { /* counted when it has left already: nobody looks meanwhile */
+            member->sent = (int32_t) *sequence;
+            member->peer->credit -= cost;
+        }
+    }
+    mca_common_fastpath_unlock_if(&member->out->lock, threads);
+    if (OPAL_LIKELY(leaves)) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_AT_ONCE);
+    }
+    return leaves;
+}
+
+static __opal_attribute_noinline__ bool send_slot_threads(const void *buf, size_t count,
+                                                          const ompi_datatype_t *datatype, int dst, int tag,
+                                                          mca_pml_base_send_mode_t mode,
+                                                          const ompi_communicator_t *comm, uint32_t *sequence)
+{
+    return send_slot(buf, count, datatype, dst, tag, mode, comm, true, sequence);
+}
+
+/* Either of both. */
+static inline __opal_attribute_always_inline__ bool
+send_short(const void *buf, size_t count, const ompi_datatype_t *datatype, int dst, int tag,
+           mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, uint32_t *sequence)
+{
+    return OPAL_UNLIKELY(opal_using_threads())
+               ? send_slot_threads(buf, count, datatype, dst, tag, mode, comm, sequence)
+               : send_slot(buf, count, datatype, dst, tag, mode, comm, false, sequence);
 }
 
 /* Data that has to be packed, or whose BTL knows convertors only. */
@@ -96,9 +127,27 @@ static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_
     return sendi_convertor(member->peer, bml_btl, &hdr, buf, count, datatype, size);
 }
 
+/* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_AT_ONCE:
+ * nothing. */
+static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *member,
+                                           mca_pml_base_send_mode_t mode, bool threads)
+{
+    /* with threads it takes its number first, and a buffered send might still have to be refused then */
+    if (!immediate_mode(mode) || (threads && MCA_PML_BASE_SEND_BUFFERED == mode)) {
+        return MCA_PML_FASTPATH_SENDS_MODE;
+    }
+    if (0 != member->peer->queued) {
+        return MCA_PML_FASTPATH_SENDS_QUEUED;
+    }
+    return mca_pml_fastpath.use_sendi && mca_pml_fastpath_ctx_is_known(member->ctx)
+               ? MCA_PML_FASTPATH_SENDS_AT_ONCE
+               : MCA_PML_FASTPATH_SENDS_OTHER;
+}
+
 /*
  * Try to send a message whole, whatever its data and its BTL and whoever else sends, before a request is made
- * for it. With other threads it takes its sequence number first, because they may take the next one.
+ * for it. With other threads it takes its sequence number first, because they may take the next one. Counts
+ * what has become of it.
  *
  * sequence  of the message, unless it is left untouched
  */
@@ -106,30 +155,39 @@ static attempt_t send_immediate(mca_pml_fastpath_member_t *member, const void *b
                                 ompi_datatype_t *datatype, int tag, mca_pml_base_send_mode_t mode,
                                 ompi_communicator_t *comm, uint32_t *sequence)
 {
-    mca_pml_fastpath_peer_t *peer = member->peer;
     const bool threads = opal_using_threads();
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    mca_bml_base_btl_t *bml_btl;
+    mca_pml_fastpath_counter_t counter = obstacle(member, mode, threads);
+    attempt_t attempt = UNTOUCHED;
 
-    if (!mca_pml_fastpath.use_sendi || !immediate_mode(mode, threads) || 0 != peer->queued
-        || !mca_pml_fastpath_ctx_is_known(member->ctx)) {
-        return UNTOUCHED;
-    }
-    bml_btl = mca_bml_base_btl_array_get_next(&peer->endpoint->btl_eager);
-    if (size > mca_pml_fastpath_eager_limit(bml_btl) || !mca_pml_fastpath_credit_take(peer, cost)) {
-        return UNTOUCHED;
-    }
-    *sequence = threads ? mca_pml_fastpath_next_sequence(member) : (uint32_t) member->sent + 1;
-    if (OPAL_LIKELY(OMPI_SUCCESS
-                    == sendi_any(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm))) {
-        if (!threads) {
-            member->sent = (int32_t) *sequence;
+    if (MCA_PML_FASTPATH_SENDS_AT_ONCE == counter) {
+        mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
+
+        if (size > mca_pml_fastpath_eager_limit(bml_btl)) {
+            counter = MCA_PML_FASTPATH_SENDS_LONG;
+        } else if (!mca_pml_fastpath_credit_take(member->peer, cost)) {
+            counter = MCA_PML_FASTPATH_SENDS_NO_CREDIT;
+        } else {
+            int rc;
+
+            *sequence = threads ? mca_pml_fastpath_next_sequence(member) : (uint32_t) member->sent + 1;
+            rc = sendi_any(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm);
+            if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+                if (!threads) {
+                    member->sent = (int32_t) *sequence;
+                }
+                attempt = LEFT;
+            } else {
+                mca_pml_fastpath_credit_untake(member->peer, cost);
+                attempt = threads ? NUMBERED : UNTOUCHED;
+                counter = OMPI_ERR_OUT_OF_RESOURCE == rc ? MCA_PML_FASTPATH_SENDS_NO_ROOM
+                                                         : MCA_PML_FASTPATH_SENDS_NO_SENDI;
+            }
         }
-        return LEFT;
     }
-    mca_pml_fastpath_credit_untake(peer, cost);
-    return threads ? NUMBERED : UNTOUCHED;
+    mca_pml_fastpath_count(counter);
+    return attempt;
 }
 
 /* Let a request stand for a message until it has left. Returns OMPI_SUCCESS, or, without a trace of it, what
@@ -179,7 +237,7 @@ static inline void isend_sent(mca_pml_fastpath_send_request_t *req, const mca_pm
     *request = &req->req_send.req_base.req_ompi;
 }
 
-/* What send_alone has not sent; by the request given. */
+/* What send_short has not sent; by the request given. */
 static __opal_attribute_noinline__ int isend_rest(mca_pml_fastpath_send_request_t *req, const void *buf,
                                                   size_t count, ompi_datatype_t *datatype, int dst, int tag,
                                                   mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
@@ -213,20 +271,20 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
                            mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
 {
     mca_pml_fastpath_send_request_t *req = mca_pml_fastpath_send_request_alloc();
-    const mca_pml_fastpath_member_t *member;
+    uint32_t sequence;
 
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    if (OPAL_UNLIKELY(!send_alone(buf, count, datatype, dst, tag, mode, comm))) {
+    if (OPAL_UNLIKELY(!send_short(buf, count, datatype, dst, tag, mode, comm, &sequence))) {
         return isend_rest(req, buf, count, datatype, dst, tag, mode, comm, request);
     }
-    member = mca_pml_fastpath_comm(comm)->members[dst];
-    isend_sent(req, member, datatype->super.size * count, tag, (uint32_t) member->sent, comm, request);
+    isend_sent(req, mca_pml_fastpath_comm(comm)->members[dst], datatype->super.size * count, tag, sequence,
+               comm, request);
     return OMPI_SUCCESS;
 }
 
-/* What send_alone has not sent. */
+/* What send_short has not sent. */
 static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
                                                  ompi_communicator_t *comm)
@@ -266,7 +324,9 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
 int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {
-    if (OPAL_LIKELY(send_alone(buf, count, datatype, dst, tag, mode, comm))) {
+    uint32_t sequence;
+
+    if (OPAL_LIKELY(send_short(buf, count, datatype, dst, tag, mode, comm, &sequence))) {
         return OMPI_SUCCESS;
     }
     return send_rest(buf, count, datatype, dst, tag, mode, comm);

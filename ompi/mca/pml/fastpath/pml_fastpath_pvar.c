@@ -12,6 +12,7 @@
 #include "opal/mca/base/mca_base_pvar.h"
 
 #include "pml_fastpath_comm.h"
+#include "pml_fastpath_counters.h"
 
 /* What is summed up over a queue, by rank. */
 typedef struct {
@@ -206,6 +207,32 @@ static const struct {
 };
 _Static_assert(sizeof(unsigned long) == sizeof(size_t), "bytes are counted in size_t");
 
+unsigned long mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS];
+
+/* What is counted while messages pass, by counter. */
+static const struct {
+    const char *name;
+    const char *text;
+} counters[MCA_PML_FASTPATH_COUNTERS] = {
+    [MCA_PML_FASTPATH_SENDS_AT_ONCE] =
+        {"sends_at_once", "Sends whose message was handed to a transport whole, before a request was made"},
+    [MCA_PML_FASTPATH_SENDS_QUEUED] =
+        {"sends_queued", "Sends that were not tried at once: others to the same process waited for room"},
+    [MCA_PML_FASTPATH_SENDS_LONG] =
+        {"sends_long", "Sends that were not tried at once: longer than the transport's eager limit"},
+    [MCA_PML_FASTPATH_SENDS_NO_CREDIT] =
+        {"sends_no_credit",
+         "Sends that were not tried at once: too many messages wait at the receiver (unexpected_limit)"},
+    [MCA_PML_FASTPATH_SENDS_NO_ROOM] = {"sends_no_room",
+                                        "Sends that the transport refused to send at once for want of room"},
+    [MCA_PML_FASTPATH_SENDS_NO_SENDI] = {"sends_no_sendi", "Sends by a transport that cannot send at once"},
+    [MCA_PML_FASTPATH_SENDS_MODE] =
+        {"sends_mode", "Sends that were not tried at once: synchronous, or buffered with several threads"},
+    [MCA_PML_FASTPATH_SENDS_OTHER] = {"sends_other", "Sends that were not tried at once: use_sendi is off, "
+                                                     "or the communicator's number at the receiver is "
+                                                     "not known yet"},
+};
+
 void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)
 {
     for (size_t i = 0; i < sizeof(pvars) / sizeof(pvars[0]); ++i) {
@@ -215,5 +242,11 @@ void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)
                                                 pvars[i].class, pvars[i].type, NULL, pvars[i].bind,
                                                 MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
                                                 pvars[i].get, NULL, bound ? per_rank : NULL, NULL);
+    }
+    for (size_t i = 0; i < MCA_PML_FASTPATH_COUNTERS; ++i) {
+        (void) mca_base_component_pvar_register(
+            component, counters[i].name, counters[i].text, OPAL_INFO_LVL_4, MPI_T_PVAR_CLASS_COUNTER, ULONG,
+            NULL, MPI_T_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL,
+            NULL, NULL, &mca_pml_fastpath_counters[i]);
     }
 }

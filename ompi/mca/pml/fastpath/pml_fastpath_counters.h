@@ -1,0 +1,37 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * How often messages take the short way, and why not. Read as MPI_T performance variables
+ * (pml_fastpath_pvar.c, which has the names and says what each counts).
+ */
+#ifndef MCA_PML_FASTPATH_COUNTERS_H
+#define MCA_PML_FASTPATH_COUNTERS_H
+
+/** What is counted. Each send that is not persistent counts as one of the SENDS. */
+typedef enum {
+    MCA_PML_FASTPATH_SENDS_AT_ONCE,
+    MCA_PML_FASTPATH_SENDS_QUEUED,
+    MCA_PML_FASTPATH_SENDS_LONG,
+    MCA_PML_FASTPATH_SENDS_NO_CREDIT,
+    MCA_PML_FASTPATH_SENDS_NO_ROOM,
+    MCA_PML_FASTPATH_SENDS_NO_SENDI,
+    MCA_PML_FASTPATH_SENDS_MODE,
+    MCA_PML_FASTPATH_SENDS_OTHER,
+
+    MCA_PML_FASTPATH_COUNTERS
+} mca_pml_fastpath_counter_t;
+
+/** The counts since the start. With several threads some events may be missed: plain numbers are increased.
+ */
+extern unsigned long mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS];
+
+/** Count an event. */
+static inline void mca_pml_fastpath_count(mca_pml_fastpath_counter_t counter)
+{
+    ++mca_pml_fastpath_counters[counter];
+}
+
+#endif /* MCA_PML_FASTPATH_COUNTERS_H */
