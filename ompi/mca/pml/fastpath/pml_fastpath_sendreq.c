@@ -15,8 +15,13 @@ static int send_request_free(ompi_request_t **request)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
 
-    req->req_send.req_base.req_free_called = true;
     *request = MPI_REQUEST_NULL;
+    if (OPAL_LIKELY(req->req_bare && !req->req_cancelling)) { /* nobody else holds it */
+        OMPI_REQUEST_FINI(&req->req_send.req_base.req_ompi);
+        opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
+        return OMPI_SUCCESS;
+    }
+    req->req_send.req_base.req_free_called = true;
     mca_pml_fastpath_send_request_drop(req);
     return OMPI_SUCCESS;
 }
@@ -27,6 +32,7 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_send.req_base.req_ompi.req_free = send_request_free;
     req->req_send.req_base.req_ompi.req_cancel = mca_pml_fastpath_send_request_cancel;
     req->req_get_handle = NULL;
+    req->req_bare = false;
     OBJ_CONSTRUCT(&req->req_retry, mca_pml_fastpath_retry_t);
     OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&req->req_ranges, opal_list_t);

@@ -34,8 +34,10 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_range_t);
 typedef struct {
     mca_pml_base_send_request_t req_send;
     mca_pml_fastpath_match_hdr_t req_hdr; /**< of the message, complete from the start on */
-    bool req_bare;    /**< left at once: no reference, convertor or argument of the send's is in here */
-    uint32_t req_ctx; /**< the communicator's number here, if bare */
+    /** left at once: no reference, convertor or argument of the send's is in here. Still set when the request
+     * is used again, what all such requests have in common is in place */
+    bool req_bare;
+    uint32_t req_ctx;                   /**< the communicator's number here, if bare */
     uint32_t req_incarnation;           /**< and its incarnation */
     mca_pml_fastpath_peer_t *req_peer;  /**< the receiver; the communicator holds the reference */
     mca_pml_fastpath_retry_t req_retry; /**< while a BTL refuses it */
@@ -75,6 +77,7 @@ static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_requ
         OMPI_REQUEST_FINI(&req->req_send.req_base.req_ompi);
         if (OPAL_UNLIKELY(req->req_cancelling)) {
             OBJ_RELEASE(req->req_send.req_base.req_comm);
+            req->req_bare = false;
         }
     } else {
         MCA_PML_BASE_SEND_REQUEST_FINI(&req->req_send);
@@ -149,6 +152,26 @@ static inline void mca_pml_fastpath_send_request_status(mca_pml_fastpath_send_re
     status->_ucount = req->req_send.req_bytes_packed;
 }
 
+/** Fill in what all requests have in common whose message has left already. */
+static inline void mca_pml_fastpath_send_request_bare(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+
+    OMPI_REQUEST_INIT(&base->req_ompi, false);
+    base->req_ompi.req_complete = REQUEST_COMPLETED;
+    base->req_ompi.req_status._cancelled = 0;
+    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
+    base->req_addr = NULL;
+    base->req_pml_complete = true;
+    base->req_free_called = false;
+    req->req_send.req_addr = NULL; /* not copied */
+    req->req_bare = true;
+    req->req_holds = 1;
+    req->req_todo = 0;
+    req->req_cancelling = false;
+    req->req_unanswered = false;
+}
+
 /**
  * Make a request of a message that has left already: complete, and good for a cancel.
  * The communicator is not retained, so nothing may be read from it later; a cancel does so.
@@ -166,31 +189,21 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
         mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, ctx),
         mca_pml_fastpath_match_word1(comm->c_my_rank, tag)};
 
-    OMPI_REQUEST_INIT(&base->req_ompi, false);
+    if (OPAL_UNLIKELY(!req->req_bare)) {
+        mca_pml_fastpath_send_request_bare(req);
+    }
     base->req_ompi.req_mpi_object.comm = comm;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
-    base->req_ompi.req_complete = REQUEST_COMPLETED;
-    base->req_ompi.req_status._cancelled = 0;
-    base->req_comm = comm;
-    base->req_addr = NULL;
-    base->req_pml_complete = true;
-    base->req_free_called = false;
-    req->req_send.req_addr = NULL; /* not copied */
-    req->req_send.req_bytes_packed = size;
-    memcpy(&req->req_hdr, header, sizeof(req->req_hdr));
     base->req_ompi.req_status.MPI_SOURCE = comm->c_my_rank;
     base->req_ompi.req_status.MPI_TAG = tag;
-    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
     base->req_ompi.req_status._ucount = size;
+    base->req_comm = comm;
+    req->req_send.req_bytes_packed = size;
+    memcpy(&req->req_hdr, header, sizeof(req->req_hdr));
     req->req_peer = peer;
-    req->req_bare = true;
     req->req_ctx = mca_pml_fastpath_comm(comm)->ctx;
     req->req_incarnation = mca_pml_fastpath_comm(comm)->incarnation;
-    req->req_holds = 1;
     req->req_sequence = sequence;
-    req->req_todo = 0;
-    req->req_cancelling = false;
-    req->req_unanswered = false;
 }
 
 /**

@@ -182,13 +182,13 @@ static void part_if_read(mca_btl_fastsm_late_t *late)
 {
     mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
 
-    if (!mca_btl_fastsm_begin_consuming(&endpoint->consuming)) {
+    if (!mca_btl_fastsm_begin_consuming(&endpoint->in)) {
         return;
     }
     if (!endpoint->readable || NULL == fastsm_fifo_peek(&endpoint->in)) {
         part(late, true);
     }
-    mca_btl_fastsm_end_consuming(&endpoint->consuming);
+    mca_btl_fastsm_end_consuming(&endpoint->in);
 }
 
 /* Its last messages may refer to its segment, which therefore stays until our ring has been read
