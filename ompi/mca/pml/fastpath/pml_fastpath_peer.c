@@ -18,6 +18,7 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     peer->ext = NULL;
     peer->btl_endpoint = NULL;
     peer->eager_limit = 0;
+    peer->in = NULL;
     peer->queued = 0;
     peer->blocked_pass = 0;
     peer->credit = mca_pml_fastpath_credit_initial();
@@ -92,6 +93,7 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
         peer->ext = mca_btl_fastsm_ext(bml_btl->btl);
         peer->btl_endpoint = bml_btl->btl_endpoint;
         peer->eager_limit = mca_pml_fastpath_eager_limit(bml_btl);
+        peer->in = NULL == peer->ext ? NULL : peer->ext->receiver(bml_btl->btl_endpoint);
     }
     opal_atomic_wmb(); /* whoever sees the endpoint sees the rest */
     peer->endpoint = endpoint;

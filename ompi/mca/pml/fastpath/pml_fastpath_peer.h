@@ -27,6 +27,8 @@ typedef struct {
         *ext; /**< of the BTL for its eager messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     size_t eager_limit;                           /**< if ext: bytes of the longest eager message */
+    fastsm_fifo_receiver_t
+        *in; /**< if ext: where its messages arrive, if we may take them from there ourselves */
 
     /* flow control, pml_fastpath_credit.h; all in bytes */
     opal_atomic_int64_t credit; /**< that we may still send eagerly; if unlimited, more than can be used up */

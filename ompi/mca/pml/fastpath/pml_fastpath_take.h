@@ -50,6 +50,33 @@ static inline void mca_pml_fastpath_pattern_init(mca_btl_fastsm_pattern_t *patte
 }
 
 /**
+ * Look at where a member's messages arrive, and take the next one if it fits the pattern. Without threads
+ * what fits a slot is taken from there without a call.
+ * @return bytes of data, or what recvi returns; OMPI_ERR_NOT_FOUND when nothing has come
+ */
+static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *peer,
+                                              const mca_btl_fastsm_pattern_t *pattern, unsigned looks,
+                                              void *buffer, opal_convertor_t *convertor, size_t room,
+                                              uint64_t header[2])
+{
+    if (OPAL_LIKELY(NULL != peer->in && NULL == convertor && !opal_using_threads())) {
+        ptrdiff_t taken;
+
+        do {
+            taken = fastsm_fifo_receive_slot(peer->in, pattern, buffer, room, header);
+        } while (FASTSM_NOTHING == taken && 0 < --looks);
+        if (OPAL_LIKELY(0 <= taken)) {
+            return taken;
+        }
+        if (FASTSM_NOTHING == taken) {
+            return OMPI_ERR_NOT_FOUND;
+        }
+        looks = 1; /* it is something for recvi, or for progress */
+    }
+    return peer->ext->recvi(peer->btl_endpoint, pattern, looks, buffer, convertor, room, header);
+}
+
+/**
  * Take the next message of a member's if it is for (src, tag). The communicator is locked, and
  * mca_pml_fastpath_next_is_ours().
  * @return what recvi returns; OMPI_ERR_NOT_FOUND when nothing has come
@@ -65,8 +92,7 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
 
     _Static_assert(sizeof(*hdr) == sizeof(words), "recvi compares a whole header");
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
-    taken =
-        member->peer->ext->recvi(member->peer->btl_endpoint, &pattern, looks, buffer, convertor, room, words);
+    taken = mca_pml_fastpath_look(member->peer, &pattern, looks, buffer, convertor, room, words);
     if (OPAL_UNLIKELY(0 > taken)) {
         *length = 0;
         return (int) taken;
