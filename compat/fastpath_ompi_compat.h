@@ -101,9 +101,18 @@ static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
 #endif
 }
 
+/** The members of a communicator that say which one it is, each as FIELD(type, member). */
+#if 5 <= OMPI_MAJOR_VERSION
+#    define FASTPATH_COMM_ID_FIELDS(FIELD)                                                                   \
+        FIELD(ompi_communicator_t, c_contextid), FIELD(ompi_communicator_t, c_contextidb),                   \
+            FIELD(ompi_communicator_t, c_index)
+#else
+#    define FASTPATH_COMM_ID_FIELDS(FIELD) FIELD(ompi_communicator_t, c_contextid)
+#endif
+
 /**
- * 1 if the creation of an intercommunicator ends without a step that its members take together: one of them may
- * send before another one has announced it to the PML.
+ * 1 if the creation of an intercommunicator ends without a step that its members take together: one of them
+ * may send before another one has announced it to the PML.
  */
 #if 6 <= OMPI_MAJOR_VERSION
 #    define FASTPATH_EARLY_INTERCOMMS 1
@@ -112,8 +121,8 @@ static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
 #endif
 
 /**
- * @return whether Open MPI has given an agreed id to a communicator here, or reserved it while members agree on
- *         one; whether that has been announced to the PML, or is its last user, does not matter
+ * @return whether Open MPI has given an agreed id to a communicator here, or reserved it while members agree
+ * on one; whether that has been announced to the PML, or is its last user, does not matter
  */
 static inline bool fastpath_comm_id_is_taken(uint32_t id)
 {

@@ -20,6 +20,8 @@
 
 #include "ompi_config.h"
 
+#include "fastpath_ompi_compat.h"
+
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/group/group.h"
@@ -120,7 +122,7 @@ static mqs_type types[] = {
     FIELD(mca_pml_base_recv_request_t, req_bytes_packed),
     TYPE(ompi_communicator_t),
     FIELD(ompi_communicator_t, c_name),
-    FIELD(ompi_communicator_t, c_contextid),
+    FASTPATH_COMM_ID_FIELDS(FIELD),
     FIELD(ompi_communicator_t, c_my_rank),
     FIELD(ompi_communicator_t, c_local_group),
     FIELD(ompi_communicator_t, c_remote_group),
