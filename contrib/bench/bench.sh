@@ -35,7 +35,25 @@ set_up()
     fi
     scratch=$(mktemp -d) || exit 1
     trap 'rm -rf "$scratch"' EXIT
-    trap 'exit 1' HUP INT TERM
+    trap stop HUP INT TERM
+}
+
+# limited SECONDS COMMAND ...: runs it, not longer than that, and ends it when the script is ended.
+child=''
+limited()
+{
+    timeout -k 5 "$@" </dev/null &
+    child=$!
+    limited_code=0
+    wait "$child" || limited_code=$?
+    child=''
+    return "$limited_code"
+}
+
+stop()
+{
+    [ -z "$child" ] || { kill "$child" && wait "$child"; } 2>/dev/null
+    exit 1
 }
 
 # selection CONFIGURATION: mpirun's options for it; returns 1 if there is no such configuration.
@@ -59,7 +77,7 @@ place_ranks()
     [ "$1" -le 2 ] || place="$place:overload-allowed --oversubscribe"
     [ -z "${HOSTS_STATE:-}" ] || place='' # support/hosts says where
     # shellcheck disable=SC2086
-    if ! timeout 60 "$mpirun" -np "$1" $place true >"$scratch/log" 2>&1; then
+    if ! limited 60 "$mpirun" -np "$1" $place true >"$scratch/log" 2>&1; then
         place="--bind-to none --oversubscribe"
         echo "${0##*/}: cannot bind $1 ranks to cores here, running unbound" >&2
     fi
