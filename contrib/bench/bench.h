@@ -6,9 +6,9 @@
 /**
  * @file
  *
- * How the programs here measure: a batch is so many iterations that it takes about BENCH_BATCH_US, long
- * enough for the clock and short enough that most batches see no interruption.  The result is the median of
- * the batches.
+ * How the programs here measure: a batch is so many iterations that it takes about bench_batch_us, by default
+ * long enough for the clock and short enough that most batches see no interruption.  The result is the median
+ * of the batches.
  */
 
 #ifndef FASTPATH_BENCH_H
@@ -20,9 +20,10 @@
 #include <string.h>
 #include <time.h>
 
-#define BENCH_BATCH_US    2000.0
 #define BENCH_MAX_BATCHES 1001
 #define BENCH_LINE        64
+
+static double bench_batch_us = 2000.0;
 
 static inline double bench_now_us(void)
 {
@@ -64,7 +65,7 @@ static inline void bench_print(const char *what, size_t size, double *us, int ba
 /** Iterations per batch, given what some iterations took. */
 static inline long bench_iterations(double us, long iterations)
 {
-    double wanted = BENCH_BATCH_US * (double) iterations / (us > 0.0 ? us : 1.0);
+    double wanted = bench_batch_us * (double) iterations / (us > 0.0 ? us : 1.0);
 
     return wanted < 4.0 ? 4 : wanted > 1e6 ? 1000000 : (long) wanted;
 }

@@ -10,7 +10,7 @@
  * message is up to 40 bytes of data behind a header of 24, the first word of which is a sequence number that
  * is stored last.
  *
- * Usage: floor [-c CPU,CPU] [-b BATCHES] [-s BYTES]      prints: floor BYTES MEDIAN_US LEAST_US
+ * Usage: floor [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-s BYTES]      prints: floor BYTES MEDIAN_US LEAST_US
  */
 
 #define _GNU_SOURCE
@@ -135,22 +135,26 @@ int main(int argc, char **argv)
     int batches = 51;
     size_t size = 8;
     int cpu[2];
-    long iterations = 1000;
+    long iterations = 4;
     int option;
     pid_t child;
 
     default_cpus(cpu);
-    while (-1 != (option = getopt(argc, argv, "c:b:s:"))) {
+    while (-1 != (option = getopt(argc, argv, "c:b:s:u:"))) {
         if ('c' == option && 2 == sscanf(optarg, "%d,%d", &cpu[0], &cpu[1])) {
             continue;
         }
         if ('b' == option && (batches = atoi(optarg)) > 0 && batches <= BENCH_MAX_BATCHES) {
             continue;
         }
+        if ('u' == option && (bench_batch_us = atof(optarg)) > 0.0) {
+            continue;
+        }
         if ('s' == option && (size = strtoul(optarg, NULL, 0)) <= DATA) {
             continue;
         }
-        fprintf(stderr, "usage: floor [-c CPU,CPU] [-b BATCHES] [-s BYTES (at most %d)]\n", DATA);
+        fprintf(stderr, "usage: floor [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-s BYTES (at most %d)]\n",
+                DATA);
         return 2;
     }
     if (cpu[0] == cpu[1]) {

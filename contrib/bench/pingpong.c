@@ -9,7 +9,7 @@
  * Latencies and message rate between ranks 0 and 1 of any MPI.  Other ranks exchange one message with both,
  * so that they are connected, and then sleep outside MPI.
  *
- * Usage: pingpong [-m MODE,...] [-b BATCHES] [-d DEPTH] [-t] [SIZE ...]
+ * Usage: pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] [-t] [SIZE ...]
  *
  * Prints lines: MODE BYTES MEDIAN_US LEAST_US.  A size is measured in all modes of -m; one that is given as
  * MODE:SIZE in that mode only.  -t asks for MPI_THREAD_MULTIPLE.
@@ -353,9 +353,11 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    while (-1 != (option = getopt(argc, argv, "m:b:d:t"))) {
+    while (-1 != (option = getopt(argc, argv, "m:b:u:d:t"))) {
         if ('m' == option) {
             wanted = optarg;
+        } else if ('u' == option) {
+            bench_batch_us = atof(optarg);
         } else if ('d' == option) {
             depth = atoi(optarg);
         } else if ('t' != option
@@ -364,9 +366,8 @@ int main(int argc, char **argv)
         }
     }
     if (ranks < 2 || depth < 0 || depth > MAX_DEPTH) {
-        fprintf(
-            stderr,
-            "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-d DEPTH] [-t] [[MODE:]SIZE ...]\n");
+        fprintf(stderr, "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] "
+                        "[-t] [[MODE:]SIZE ...]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (optind < argc) {
