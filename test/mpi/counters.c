@@ -7,7 +7,7 @@
  *
  * What can be tried depends on how the job runs, so that is said: nothing; "threads" for the same with
  * MPI_THREAD_MULTIPLE; "tcp" for a transport that cannot send at once; "limit" where there is little credit;
- * "off" with use_sendi 0; "refuse" with debug_refuse. */
+ * "off" with use_sendi 0; "refuse" with debug_refuse; "bells" with six ranks. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,17 @@ typedef struct {
 } counts_t;
 
 static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handles[COUNTERS];
+static MPI_T_pvar_handle handles[COUNTERS], bell_scans, fifo_full;
+static bool with_fastsm; /* else it has no counters either */
+
+static void open_counter(const char *name, MPI_T_pvar_handle *handle)
+{
+    int index, count;
+
+    FP(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+    FP(MPI_T_pvar_handle_alloc(session, index, NULL, handle, &count));
+    CHECK_INT(count, 1);
+}
 
 static void open_counters(int level)
 {
@@ -38,12 +48,13 @@ static void open_counters(int level)
     FP(MPI_T_pvar_session_create(&session));
     for (int i = 0; i < COUNTERS; i++) {
         char name[64];
-        int index, count;
 
         snprintf(name, sizeof(name), "pml_fastpath_%s", names[i]);
-        FP(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
-        FP(MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &count));
-        CHECK_INT(count, 1);
+        open_counter(name, &handles[i]);
+    }
+    if (with_fastsm) {
+        open_counter("btl_fastsm_bell_scans", &bell_scans);
+        open_counter("btl_fastsm_fifo_full", &fifo_full);
     }
 }
 
@@ -52,8 +63,20 @@ static void close_counters(void)
     for (int i = 0; i < COUNTERS; i++) {
         FP(MPI_T_pvar_handle_free(session, &handles[i]));
     }
+    if (with_fastsm) {
+        FP(MPI_T_pvar_handle_free(session, &bell_scans));
+        FP(MPI_T_pvar_handle_free(session, &fifo_full));
+    }
     FP(MPI_T_pvar_session_free(&session));
     FP(MPI_T_finalize());
+}
+
+static unsigned long value_of(MPI_T_pvar_handle handle)
+{
+    unsigned long value = 0;
+
+    FP(MPI_T_pvar_read(session, handle, &value));
+    return value;
 }
 
 static counts_t now(void)
@@ -61,7 +84,7 @@ static counts_t now(void)
     counts_t counts;
 
     for (int i = 0; i < COUNTERS; i++) {
-        FP(MPI_T_pvar_read(session, handles[i], &counts.value[i]));
+        counts.value[i] = value_of(handles[i]);
     }
     return counts;
 }
@@ -210,9 +233,10 @@ static void full(void)
     leave(path, sizeof(path));
     if (0 == fp_rank) {
         counts_t before = now();
-        unsigned long refused;
+        unsigned long refused, times = value_of(fifo_full);
 
         send_many(messages, MANY, SHORT);
+        CHECK(times < value_of(fifo_full));
         refused = expect_either(before, AT_ONCE, NO_ROOM, MANY);
         CHECK(0 < refused && refused < MANY);
         come_back(path);
@@ -270,6 +294,20 @@ static void refused(void)
     }
 }
 
+/* Who has more peers than it keeps in mind looks at the bells when there is nothing else. */
+static void bells(void)
+{
+    unsigned long times = value_of(bell_scans);
+    int flag;
+
+    fp_case("bells");
+    for (int i = 0; i < MESSAGES; i++) {
+        FP(MPI_Iprobe(MPI_ANY_SOURCE, TAG + 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+        CHECK(!flag);
+    }
+    CHECK(times < value_of(bell_scans));
+}
+
 int main(int argc, char **argv)
 {
     const char *options;
@@ -280,6 +318,7 @@ int main(int argc, char **argv)
     }
     (void) fp_init_thread(&argc, &argv, 2, level);
     options = 1 < argc ? argv[1] : "plain";
+    with_fastsm = 0 != strcmp("tcp", options);
     open_counters(level);
     if (0 == strcmp("tcp", options)) {
         short_ones(NO_SENDI);
@@ -289,6 +328,8 @@ int main(int argc, char **argv)
         credit();
     } else if (0 == strcmp("refuse", options)) {
         refused();
+    } else if (0 == strcmp("bells", options)) {
+        bells();
     } else {
         short_ones(AT_ONCE);
         full();

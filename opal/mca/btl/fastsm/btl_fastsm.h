@@ -294,6 +294,8 @@ typedef struct {
 
     /* grants, ours to others and others' to us */
     mca_btl_fastsm_arena_t *arena;        /**< layout.params.grants of them */
+    _Atomic unsigned long bell_scans;     /**< times that all doorbells were looked at */
+    _Atomic unsigned long fifo_full;      /**< attempts to send that found a FIFO full */
     _Atomic unsigned long grants_given;   /**< senders that have moved to a FIFO of ours */
     _Atomic unsigned long grants_taken;   /**< times that we have moved to one of a peer's */
     _Atomic unsigned long grants_refused; /**< times that we have asked for one and were refused */
@@ -605,6 +607,13 @@ int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks);
 mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *header);
 
 /* ---- inline helpers ---- */
+
+/** Counts an event; of two threads' at once one may be missed. */
+static inline void mca_btl_fastsm_count(_Atomic unsigned long *counter)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
 
 /** Keeps other threads from sending to the peer, and from what belongs to that. */
 static inline void mca_btl_fastsm_lock(mca_btl_base_endpoint_t *endpoint)

@@ -483,6 +483,8 @@ void mca_btl_fastsm_pvar_register(void)
         const char *text;
         _Atomic unsigned long *counter;
     } counters[] = {
+        {"bell_scans", "Times that this process looked at all doorbells", &component->bell_scans},
+        {"fifo_full", "Attempts to send that found the FIFO to a local process full", &component->fifo_full},
         {"grants_given", "Senders that have moved to a deeper FIFO of this process",
          &component->grants_given},
         {"grants_taken", "Times that this process has moved to a deeper FIFO of a receiver",

@@ -258,6 +258,7 @@ static int poll_bells(void)
     const uint32_t groups = mca_btl_fastsm_bell_groups();
     int count = 0;
 
+    mca_btl_fastsm_count(&mca_btl_fastsm_component.bell_scans);
     for (uint32_t group = 0; group < groups; ++group) {
         for (uint32_t rung = mca_btl_fastsm_rung(group); 0 != rung; rung &= rung - 1) {
             count += poll_bell(8 * group + (uint32_t) __builtin_ctz(rung));

@@ -209,6 +209,7 @@ static mca_btl_base_endpoint_t *scan_bells(uint32_t turn, void *header)
     const uint32_t groups = mca_btl_fastsm_bell_groups();
     mca_btl_base_endpoint_t *found = NULL;
 
+    mca_btl_fastsm_count(&mca_btl_fastsm_component.bell_scans);
     for (uint32_t i = 0; NULL == found && i < groups; ++i) {
         found = scan_group((turn / 8 + i) % groups, turn, header);
     }

@@ -243,6 +243,7 @@ bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
         return false;
     }
     if (endpoint->opened) {
+        mca_btl_fastsm_count(&mca_btl_fastsm_component.fifo_full);
         mca_btl_fastsm_busy(endpoint);
         return false;
     }
