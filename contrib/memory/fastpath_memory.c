@@ -25,6 +25,7 @@ enum { MOST_COUNTS = 64 };
 typedef struct {
     mca_btl_fastsm_layout_params_t params; /**< 0 where the number of processes decides */
     bool threads;
+    bool least; /**< as little as serves */
     bool bytes; /**< print the length of a segment and nothing else */
     uint32_t counts[MOST_COUNTS];
     unsigned n_counts;
@@ -40,6 +41,7 @@ static const char usage_text[] =
     "  --np N[,N...]       processes on the node (default: 2 to 4096 in powers of two)\n"
     "  --mca NAME VALUE    as for mpirun; NAME is one of the parameters below\n"
     "  --threads           as with MPI_THREAD_MULTIPLE\n"
+    "  --least             what a process takes that finds no room for that\n"
     "  --bytes             print N and the bytes of each process's segment, exactly, and nothing else\n"
     "\n"
     "  btl_fastsm_fifo_depth, btl_fastsm_bell_stride, btl_fastsm_position_stride, btl_fastsm_eager_limit,\n"
@@ -131,6 +133,8 @@ static void parse(options_t *options, int argc, char **argv)
             i += 2;
         } else if (0 == strcmp("--threads", argv[i])) {
             options->threads = true;
+        } else if (0 == strcmp("--least", argv[i])) {
+            options->least = true;
         } else if (0 == strcmp("--bytes", argv[i])) {
             options->bytes = true;
         } else if (0 == strcmp("--help", argv[i]) || 0 == strcmp("-h", argv[i])) {
@@ -149,6 +153,9 @@ static void lay_out(const options_t *options, uint32_t n_local, mca_btl_fastsm_l
     char which[32];
 
     params.n_local = n_local;
+    if (options->least) {
+        mca_btl_fastsm_layout_least(&params);
+    }
     mca_btl_fastsm_layout_scale(&params, options->threads);
     if (0 != mca_btl_fastsm_layout(&params, layout)) {
         snprintf(which, sizeof(which), "%" PRIu32 " processes", n_local);

@@ -354,6 +354,45 @@ static void test_scale_keeps_what_is_given(void **state)
     assert_int_equal(65536, params.max_size);
 }
 
+/* Less wherever nothing was asked for, and never too little. */
+static void test_least(void **state)
+{
+    static const uint32_t counts[] = {1, 2, 16, 64, 256, 1024, 5000};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); ++i) {
+        mca_btl_fastsm_layout_params_t usually = {.n_local = counts[i],
+                                                  .bell_stride = MCA_BTL_FASTSM_BELL_STRIDE,
+                                                  .ring_depth = MCA_BTL_FASTSM_RING_DEPTH,
+                                                  .late_peers = MCA_BTL_FASTSM_LATE_PEERS,
+                                                  .grants = MCA_BTL_FASTSM_GRANTS_SCALED};
+        mca_btl_fastsm_layout_params_t least = usually;
+        mca_btl_fastsm_layout_t large, small;
+
+        mca_btl_fastsm_layout_scale(&usually, true);
+        mca_btl_fastsm_layout_least(&least);
+        mca_btl_fastsm_layout_scale(&least, true);
+        assert_int_equal(0, mca_btl_fastsm_layout(&usually, &large));
+        assert_int_equal(0, mca_btl_fastsm_layout(&least, &small));
+        assert_true(small.total < large.total);
+        assert_int_equal(usually.eager_size, least.eager_size);
+        assert_true(least.eager_size <= least.max_size);
+    }
+}
+
+static void test_least_keeps_what_is_given(void **state)
+{
+    mca_btl_fastsm_layout_params_t given = usual, least = usual;
+
+    (void) state;
+    mca_btl_fastsm_layout_least(&least);
+    assert_memory_equal(&given, &least, sizeof(given));
+    least.max_size = 0;
+    least.eager_size = 16384;
+    mca_btl_fastsm_layout_least(&least);
+    assert_int_equal(16384, least.max_size);
+}
+
 static uint64_t node_bytes(mca_btl_fastsm_layout_params_t params)
 {
     mca_btl_fastsm_layout_t layout;
@@ -418,6 +457,8 @@ int main(void)
         cmocka_unit_test(test_pool_bounds),
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_scale_keeps_what_is_given),
+        cmocka_unit_test(test_least),
+        cmocka_unit_test(test_least_keeps_what_is_given),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_sizes_of_shared_structs),

@@ -152,6 +152,7 @@ struct mca_btl_base_endpoint_t {
     /* send side: protected by out.lock */
     fastsm_fifo_sender_t out;      /**< its n_pending is the length of `pending` */
     bool opened;                   /**< the pages of its FIFO are there; until then `out` has no room */
+    size_t inline_bytes;           /**< longest inline message; it never becomes less */
     size_t sendi_bytes;            /**< longest message that sendi puts into the FIFO; 0 for a late peer */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
@@ -224,14 +225,14 @@ typedef struct {
  * What each process tells its peers.  Fixed-size fields only.
  */
 typedef struct {
-    uint32_t version;       /**< MCA_BTL_FASTSM_LAYOUT_VERSION */
-    uint32_t usable;        /**< 0: this process could not make its segment */
-    uint32_t local_index;   /**< local rank */
-    int32_t pid;            /**< in the PID namespace below */
-    int32_t fd;             /**< of the segment, in that process */
-    uint32_t uid;           /**< effective user id */
-    uint32_t late_peers;    /**< how many it admits; 0: it talks to its own job only */
-    uint32_t fifo_depth;    /**< slots of a FIFO between local processes */
+    uint32_t version;     /**< MCA_BTL_FASTSM_LAYOUT_VERSION */
+    uint32_t usable;      /**< 0: this process could not make its segment */
+    uint32_t local_index; /**< local rank */
+    int32_t pid;          /**< in the PID namespace below */
+    int32_t fd;           /**< of the segment, in that process */
+    uint32_t uid;         /**< effective user id */
+    uint32_t late_peers;  /**< how many it admits; 0: it talks to its own job only */
+    uint32_t reserved;
     uint64_t total;         /**< length of the segment's file in bytes */
     uint64_t nonce_address; /**< of `nonce` in the process's private memory */
     uint64_t pid_ns;        /**< namespaces: inode numbers of /proc/self/ns */
@@ -305,7 +306,7 @@ typedef struct {
     char *base;
     mca_btl_fastsm_layout_t layout;
     mca_btl_fastsm_frag_list_t frags[MCA_BTL_FASTSM_FRAG_CLASSES];
-    size_t inline_bytes; /**< longest inline message */
+    size_t inline_bytes; /**< longest inline message to anybody */
 
     bool named;     /**< by the btl list */
     bool confirmed; /**< by a caller of the extension */
@@ -520,6 +521,8 @@ void mca_btl_fastsm_fatal(opal_proc_t *proc, char *info);
 /* ---- btl_fastsm_frag.c ---- */
 
 int mca_btl_fastsm_frags_init(void);
+/** The longest inline message where FIFOs have so many slots. */
+size_t mca_btl_fastsm_inline_bytes(uint32_t depth);
 void mca_btl_fastsm_frags_fini(void);
 /** Makes a frag that was never used before, or returns NULL.  The list's lock is held. */
 mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_make(mca_btl_fastsm_frag_list_t *list);

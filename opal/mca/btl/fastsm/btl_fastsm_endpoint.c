@@ -267,11 +267,9 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
     const char *why;
 
     *result = NULL;
-    /* how long an inline message may be follows from the depth, so both have to have the same */
     if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(proc, &modex)
         || !mca_btl_fastsm_same_surroundings(&component->me, &modex)
-        || modex.fifo_depth != component->me.fifo_depth || modex.local_index >= component->n_local
-        || modex.local_index == component->me.local_index) {
+        || modex.local_index >= component->n_local || modex.local_index == component->me.local_index) {
         return OPAL_SUCCESS;
     }
 
@@ -292,12 +290,15 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
     /* a peer that was removed and comes back goes on where its FIFO stopped; a FIFO that was never used has
      * no room until its pages are there */
     endpoint->connected = true;
+    if (0 == endpoint->inline_bytes) {
+        endpoint->inline_bytes = mca_btl_fastsm_inline_bytes(endpoint->layout.params.fifo_depth);
+    }
     mca_btl_fastsm_grow_init(endpoint);
     mca_btl_fastsm_grow_resume(endpoint);
     if (!endpoint->opened) {
         endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
     }
-    endpoint->sendi_bytes = component->inline_bytes;
+    endpoint->sendi_bytes = endpoint->inline_bytes;
     mca_btl_fastsm_list_peer(endpoint);
     *result = endpoint;
     return OPAL_SUCCESS;

@@ -40,21 +40,27 @@ static void list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_clas
     list->frag_class = frag_class;
 }
 
+/* A message longer than half of the FIFO seldom finds room. */
+size_t mca_btl_fastsm_inline_bytes(uint32_t depth)
+{
+    uint32_t slots = mca_btl_fastsm_component.inline_slots;
+
+    if (slots > depth / 2) {
+        slots = depth / 2;
+    }
+    if (slots < MCA_BTL_FASTSM_INLINE_SLOTS_MIN) {
+        slots = MCA_BTL_FASTSM_INLINE_SLOTS_MIN;
+    }
+    return fastsm_fifo_capacity(slots);
+}
+
 int mca_btl_fastsm_frags_init(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const mca_btl_fastsm_layout_params_t *params = &component->layout.params;
     mca_btl_fastsm_frag_list_t *lists = component->frags;
-    uint32_t inline_slots = component->inline_slots;
 
-    /* a message longer than half of the FIFO seldom finds room */
-    if (inline_slots > params->fifo_depth / 2) {
-        inline_slots = params->fifo_depth / 2;
-    }
-    if (inline_slots < MCA_BTL_FASTSM_INLINE_SLOTS_MIN) {
-        inline_slots = MCA_BTL_FASTSM_INLINE_SLOTS_MIN;
-    }
-    component->inline_bytes = fastsm_fifo_capacity(inline_slots);
+    component->inline_bytes = mca_btl_fastsm_inline_bytes(MCA_BTL_FASTSM_DEPTH_MAX);
 
     list_init(&lists[MCA_BTL_FASTSM_FRAG_SMALL], MCA_BTL_FASTSM_FRAG_SMALL, component->inline_bytes,
               UINT32_MAX);
@@ -205,7 +211,8 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_
     mca_btl_fastsm_frag_t *frag;
 
     (void) btl;
-    if (size <= lists[MCA_BTL_FASTSM_FRAG_SMALL].size) {
+    if (size <= (OPAL_LIKELY(NULL != endpoint) ? endpoint->inline_bytes
+                                               : fastsm_fifo_capacity(MCA_BTL_FASTSM_INLINE_SLOTS_MIN))) {
         frag = mca_btl_fastsm_frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL]);
     } else if (size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size) {
         frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_EAGER], endpoint);

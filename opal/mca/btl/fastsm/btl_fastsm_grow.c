@@ -46,7 +46,7 @@ static bool big_enough(const mca_btl_fastsm_endpoint_t *endpoint)
         return params->grant_depth > params->fifo_depth;
     }
     /* what we send inline has to fit */
-    return params->grant_depth >= fastsm_fifo_slots(mca_btl_fastsm_component.inline_bytes);
+    return params->grant_depth >= fastsm_fifo_slots(endpoint->inline_bytes);
 }
 
 void mca_btl_fastsm_grow_init(mca_btl_fastsm_endpoint_t *endpoint)
@@ -210,7 +210,10 @@ static void arrive(mca_btl_fastsm_endpoint_t *endpoint)
     fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout, grow->number);
     endpoint->out.n_pending = n_pending;
     endpoint->out.read_pos = endpoint->out.write_pos = fastsm_load_read_pos(endpoint->out.shared_read_pos);
-    endpoint->sendi_bytes = mca_btl_fastsm_component.inline_bytes;
+    if (endpoint->inline_bytes < mca_btl_fastsm_inline_bytes(endpoint->layout.params.grant_depth)) {
+        endpoint->inline_bytes = mca_btl_fastsm_inline_bytes(endpoint->layout.params.grant_depth);
+    }
+    endpoint->sendi_bytes = endpoint->inline_bytes;
     grow->state = MCA_BTL_FASTSM_GROW_MOVED;
     atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_taken, 1, memory_order_relaxed);
     opal_output_verbose(20, opal_btl_base_framework.framework_output,

@@ -355,6 +355,7 @@ static mca_btl_fastsm_late_t *make(const mca_btl_fastsm_modex_t *modex, const ch
     late->pieces_length = 0;
     fastsm_ring_sender_init(&late->ring, endpoint->base, &endpoint->layout);
     without_fifo(endpoint);
+    endpoint->inline_bytes = mca_btl_fastsm_component.inline_bytes;
     mca_btl_fastsm_grow_init(endpoint);
     return late;
 }

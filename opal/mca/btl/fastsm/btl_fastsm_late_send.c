@@ -149,7 +149,7 @@ bool mca_btl_fastsm_late_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fasts
         frag->sent = 0;
         return left(late);
     }
-    if (frag->segment.seg_len <= mca_btl_fastsm_component.inline_bytes) {
+    if (frag->segment.seg_len <= endpoint->inline_bytes) {
         return post_pieces(late, frag, tag);
     }
     *in_flight = true;

@@ -156,6 +156,25 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
     }
 }
 
+static void unless_given(uint32_t *value, uint32_t least)
+{
+    if (0 == *value) {
+        *value = least;
+    }
+}
+
+void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params)
+{
+    unless_given(&params->fifo_depth, 4);
+    unless_given(&params->position_stride, sizeof(mca_btl_fastsm_read_pos_t));
+    unless_given(&params->eager_count, 4);
+    unless_given(&params->max_count, 2);
+    unless_given(&params->max_size, params->eager_size > 8192 ? params->eager_size : 8192);
+    if (MCA_BTL_FASTSM_GRANTS_SCALED == params->grants) {
+        params->grants = 0;
+    }
+}
+
 void mca_btl_fastsm_layout_parts(const mca_btl_fastsm_layout_t *layout, mca_btl_fastsm_layout_parts_t *parts)
 {
     const mca_btl_fastsm_layout_params_t *params = &layout->params;

@@ -294,6 +294,13 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
  */
 void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool threads);
 
+/**
+ * Asks for as little as serves wherever nothing is asked for: of each of the same parameters that is not
+ * given.  Comes before mca_btl_fastsm_layout_scale().  This is what a process takes that finds no room for
+ * what the rule says.
+ */
+void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params);
+
 /** what a segment is made of, in bytes; together they are its length */
 typedef struct {
     uint64_t fifos; /**< FIFOs of local processes, their doorbells and read positions */

@@ -51,7 +51,15 @@ static void own_params(mca_btl_fastsm_layout_params_t *params)
     params->late_peers = component->late_peers;
     params->grants = 0 > component->grants ? MCA_BTL_FASTSM_GRANTS_SCALED : (uint32_t) component->grants;
     params->grant_depth = component->grant_depth;
-    mca_btl_fastsm_layout_scale(params, component->threads);
+}
+
+/* The same with as little as serves; false when that is no less. */
+static bool least_params(const mca_btl_fastsm_layout_params_t *params, mca_btl_fastsm_layout_params_t *least)
+{
+    own_params(least);
+    mca_btl_fastsm_layout_least(least);
+    mca_btl_fastsm_layout_scale(least, mca_btl_fastsm_component.threads);
+    return 0 != memcmp(params, least, sizeof(*least));
 }
 
 /* The limits that the layers above read from the module, where the number of local processes decided. */
@@ -73,14 +81,14 @@ static void set_limits(const mca_btl_fastsm_layout_params_t *params)
 
 /* The demand travels in the hints, so that the pool makes exactly what the layout needs.  What senders ring
  * and read is there from the start; FIFOs, buffers and admissions are reserved before their first use. */
-static mca_mpool_fastsm_module_t *get_segment(const mca_btl_fastsm_layout_t *layout)
+static mca_mpool_fastsm_module_t *get_segment(const mca_btl_fastsm_layout_t *layout, bool quiet)
 {
     const unsigned long long total = layout->total;
     mca_mpool_base_module_t *pool;
     char hints[128];
 
-    snprintf(hints, sizeof(hints), "mpool=fastsm,segment_size=%llu,reserve=%llu,processes=%u", total,
-             (unsigned long long) layout->admissions, layout->params.n_local);
+    snprintf(hints, sizeof(hints), "mpool=fastsm,segment_size=%llu,reserve=%llu,processes=%u,quiet=%d", total,
+             (unsigned long long) layout->admissions, layout->params.n_local, quiet ? 1 : 0);
     pool = mca_mpool_base_module_lookup(hints);
     if (NULL == mca_mpool_fastsm_module(pool)) {
         opal_output_verbose(1, opal_btl_base_framework.framework_output,
@@ -88,6 +96,30 @@ static mca_mpool_fastsm_module_t *get_segment(const mca_btl_fastsm_layout_t *lay
         return NULL;
     }
     return mca_mpool_fastsm_module(pool);
+}
+
+/* What was asked for, or, where there is no room for that, as little as serves.  Each process decides for
+ * itself, by what is free when it looks: peers take the layout from the segment. */
+static int make_segment(mca_btl_fastsm_layout_params_t *params)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_layout_params_t least;
+    const bool shrinkable = least_params(params, &least);
+    const uint64_t wanted = component->layout.total;
+
+    component->segment = get_segment(&component->layout, shrinkable);
+    if (NULL == component->segment && shrinkable && 0 == mca_btl_fastsm_layout(&least, &component->layout)) {
+        *params = least;
+        component->segment = get_segment(&component->layout, false);
+        if (NULL != component->segment) {
+            opal_output_verbose(
+                1, opal_btl_base_framework.framework_output,
+                "btl:fastsm: no room for segments of %llu bytes, those of %llu have fewer slots "
+                "and buffers",
+                (unsigned long long) wanted, (unsigned long long) component->layout.total);
+        }
+    }
+    return NULL == component->segment ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
 }
 
 /* One text for the node: its processes have the same. */
@@ -118,7 +150,7 @@ int mca_btl_fastsm_segment_create(void)
 
     component->n_local = 1 + (uint32_t) opal_process_info.num_local_peers;
     own_params(&params);
-    set_limits(&params);
+    mca_btl_fastsm_layout_scale(&params, component->threads);
     if (0 != mca_btl_fastsm_layout(&params, &component->layout)) {
         if (mca_common_fastpath_speaker()) {
             mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "impossible layout", params.n_local,
@@ -128,13 +160,12 @@ int mca_btl_fastsm_segment_create(void)
         return OPAL_ERR_BAD_PARAM;
     }
 
-    component->segment = get_segment(&component->layout);
-    if (NULL == component->segment) {
+    if (OPAL_SUCCESS != make_segment(&params)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
+    set_limits(&params);
     component->base = (char *) component->segment->file.base;
     component->me.total = component->segment->file.size;
-    component->me.fifo_depth = params.fifo_depth;
     component->me.fd = component->segment->file.fd;
 
     hdr = (mca_btl_fastsm_segment_hdr_t *) component->base;

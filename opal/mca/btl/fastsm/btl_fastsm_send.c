@@ -99,7 +99,7 @@ bool mca_btl_fastsm_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_fra
 {
     bool posted;
 
-    *in_flight = frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes;
+    *in_flight = frag->segment.seg_len > endpoint->inline_bytes;
     do {
         posted = *in_flight ? post_reference(endpoint, frag, tag) : post_inline(endpoint, frag, tag);
     } while (OPAL_UNLIKELY(!posted) && mca_btl_fastsm_fifo_open(endpoint));
@@ -187,7 +187,7 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
 
     /* Large buffers are few: whoever fills them one after the other is told when the peer has
      * emptied one.  And an owner must not touch a buffer that the peer still reads. */
-    if (frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes
+    if (frag->segment.seg_len > endpoint->inline_bytes
         && (MCA_BTL_FASTSM_FRAG_MAX == frag->frag_class || !(MCA_BTL_DES_FLAGS_BTL_OWNERSHIP & flags))) {
         flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
         des->des_flags = flags;

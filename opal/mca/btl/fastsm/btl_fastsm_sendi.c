@@ -36,9 +36,8 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
                        opal_convertor_t *convertor, const void *payload, const void *header,
                        size_t header_size, size_t payload_size, mca_btl_base_tag_t tag, bool *in_flight)
 {
-    const uint32_t slots = frag->segment.seg_len > mca_btl_fastsm_component.inline_bytes
-                               ? 1
-                               : fastsm_fifo_slots(frag->segment.seg_len);
+    const uint32_t slots =
+        frag->segment.seg_len > endpoint->inline_bytes ? 1 : fastsm_fifo_slots(frag->segment.seg_len);
     char *data = (char *) frag->segment.seg_addr.pval;
     size_t packed = payload_size;
     uint32_t iov_count = 1;

@@ -82,6 +82,7 @@ typedef struct {
     size_t size;        /**< bytes, at least */
     size_t reserve;     /**< bytes at the begin that have their pages at once */
     unsigned processes; /**< that need as much on this node */
+    bool quiet;         /**< a failure needs no help text: less will do */
 } mca_mpool_fastsm_demand_t;
 
 /**
@@ -89,7 +90,7 @@ typedef struct {
  *
  * @param module  result, written on success only
  * @return        OPAL_SUCCESS; OPAL_ERR_OUT_OF_RESOURCE after a help text that
- *                says what is missing
+ *                says what is missing, unless the demand is quiet
  */
 int mca_mpool_fastsm_module_create(const mca_mpool_fastsm_demand_t *demand,
                                    mca_mpool_fastsm_module_t **module);

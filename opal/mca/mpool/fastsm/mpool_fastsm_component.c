@@ -161,6 +161,8 @@ static int parse_hints(const char *hints, fastsm_hints_t *result)
             result->demand.reserve = parse_size(value);
         } else if (0 == strcasecmp("processes", argv[i])) {
             result->demand.processes = (unsigned) parse_size(value);
+        } else if (0 == strcasecmp("quiet", argv[i])) {
+            result->demand.quiet = 0 != parse_size(value);
         }
     }
 
