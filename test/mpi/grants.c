@@ -14,7 +14,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 181, MANY = 60, PATIENCE = 90, MOST_THREADS = 8 };
+enum { TAG = 181, MANY = 60, PATIENCE = 150, MOST_THREADS = 8 };
 
 /* ---- what btl/fastsm counts ---- */
 
