@@ -63,7 +63,7 @@ static inline int irecv_plain(mca_pml_fastpath_member_t *member, void *buf, size
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_match_hdr_t hdr;
-    size_t length;
+    size_t length = 0;
     int rc;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);

@@ -77,8 +77,8 @@ static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *pee
 }
 
 /**
- * Take the next message of a member's if it is for (src, tag). The communicator is locked, and
- * mca_pml_fastpath_next_is_ours().
+ * Take the next message of a member's if it is for (src, tag). The communicator is locked, and matching
+ * would give the message to whoever asks: mca_pml_fastpath_next_is_ours().
  * @return what recvi returns; OMPI_ERR_NOT_FOUND when nothing has come
  */
 static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,

@@ -16,6 +16,7 @@
 
 #include "opal/runtime/opal_progress.h"
 
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_take.h"
 #include "pml_fastpath_wait.h"
@@ -88,40 +89,39 @@ static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *
 /* Where to look for what a pending request waits for. */
 typedef struct {
     struct mca_btl_base_endpoint_t *endpoint; /* the sender's; NULL: all of them */
+    mca_pml_fastpath_member_t *member;        /* the sender; or NULL */
     bool here;                                /* it may come through btl/fastsm at all */
 } place_t;
 
 static inline place_t place_of(const ompi_request_t *request)
 {
     const mca_pml_base_request_t *base = (const mca_pml_base_request_t *) request;
-    const mca_pml_fastpath_member_t *member;
+    mca_pml_fastpath_member_t *member;
 
     if (mca_pml_fastpath_recv_request_free != request->req_free) {
-        return (place_t){.endpoint = NULL, .here = false};
+        return (place_t){.here = false};
     }
     if (MCA_PML_FASTPATH_ANY_SOURCE == base->req_peer) {
-        return (place_t){.endpoint = NULL, .here = true};
+        return (place_t){.here = true};
     }
     member = mca_pml_fastpath_comm(base->req_comm)->members[base->req_peer];
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->ext)) {
-        return (place_t){.endpoint = NULL, .here = false};
+        return (place_t){.here = false};
     }
-    return (place_t){
-        .endpoint = mca_bml_base_btl_array_get_index(&member->peer->endpoint->btl_eager, 0)->btl_endpoint,
-        .here = true};
+    return (place_t){.member = member, .endpoint = member->peer->btl_endpoint, .here = true};
 }
 
 /* Where to look for what any of several requests waits for: at one sender if that is all, else at all. */
 static place_t place_of_any(size_t count, ompi_request_t **requests)
 {
-    place_t place = {.endpoint = NULL, .here = false};
+    place_t place = {.here = false};
 
     for (size_t i = 0; i < count; ++i) {
         if (PENDING == kind_of(requests[i])) {
             const place_t other = place_of(requests[i]);
 
             if (other.here && place.here && other.endpoint != place.endpoint) {
-                return (place_t){.endpoint = NULL, .here = true};
+                return (place_t){.here = true};
             }
             place = other.here ? other : place;
         }
@@ -150,8 +150,50 @@ static inline unsigned rounds(void)
     return OPAL_UNLIKELY(opal_using_threads()) ? 1 : ROUNDS;
 }
 
-/* Look for what a pending request waits for. @return whether it is complete */
-static inline bool await(const ompi_request_t *request)
+/* Take the message of a posted receive past matching, where that would come to the same: the receive is the
+ * first that could match it. Only without threads. @return what recvi returns, and OMPI_ERR_NOT_AVAILABLE
+ * where matching has to see to it */
+static inline int take_posted(ompi_request_t *request, place_t place, unsigned looks)
+{
+    mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) request;
+    const mca_pml_base_request_t *base = &req->req_recv.req_base;
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(base->req_comm);
+    mca_pml_fastpath_match_hdr_t hdr;
+    size_t length = 0;
+    int rc;
+
+    if (!req->req_plain || !req->req_post.queued || MCA_PML_FASTPATH_ANY_TAG == base->req_tag
+        || !opal_list_is_empty(&place.member->early) || !opal_list_is_empty(&place.member->withdrawn)
+        || &req->req_post != mca_pml_fastpath_match_peek(&pml_comm->matcher, base->req_peer, base->req_tag)) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    rc = mca_pml_fastpath_take(pml_comm, place.member, base->req_peer, base->req_tag, looks, req->req_buffer,
+                               NULL, req->req_room, &hdr, &length);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        mca_pml_fastpath_match_cancel(&pml_comm->matcher, &req->req_post);
+        (void) mca_pml_fastpath_recv_request_status(req, hdr.hdr_src, hdr.hdr_tag, length);
+        mca_pml_fastpath_credit_consumed(place.member->peer,
+                                         mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+        mca_pml_fastpath_recv_request_complete(req);
+    }
+    return rc;
+}
+
+/* Look for what a pending request waits for, and deliver what is found. @return whether that was something */
+static inline bool look_for(ompi_request_t *request, place_t place, unsigned looks)
+{
+    if (OPAL_LIKELY(NULL != place.member && mca_pml_fastpath.use_recvi && !opal_using_threads())) {
+        const int rc = take_posted(request, place, looks);
+
+        if (OPAL_LIKELY(OMPI_ERR_NOT_AVAILABLE != rc)) {
+            return OMPI_SUCCESS == rc;
+        }
+    }
+    return 0 < look(place, looks);
+}
+
+/* Wait for a pending request, until patience ends. @return whether it is complete */
+static inline bool await(ompi_request_t *request)
 {
     const place_t place = place_of(request);
     const unsigned looks = looks_at(place);
@@ -161,12 +203,12 @@ static inline bool await(const ompi_request_t *request)
     }
     for (unsigned round = rounds(); 0 < round; --round) {
         for (unsigned in_vain = 0; in_vain < LOOKS_IN_VAIN; ++in_vain) {
-            const int found = look(place, looks);
+            const bool found = look_for(request, place, looks);
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
             }
-            if (0 == found) {
+            if (!found) {
                 break;
             }
         }
