@@ -28,6 +28,7 @@
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
 
+#include "fastpath_ft_compat.h"
 #include "fastpath_ompi_compat.h"
 
 BEGIN_C_DECLS
@@ -78,6 +79,7 @@ typedef struct {
     opal_free_list_t ranges;  /**< mca_pml_fastpath_range_t */
     opal_free_list_t packets; /**< mca_pml_fastpath_packet_t */
     bool enabled;             /**< the lists above exist */
+    bool ft;                  /**< the job goes on when processes fail */
 
     /** by the lower bits of their ids: those communicators that messages are looked up here first, or NULL;
      * changed with the lock held. pml_fastpath_comm.h */
@@ -85,6 +87,13 @@ typedef struct {
 } mca_pml_fastpath_t;
 
 extern mca_pml_fastpath_t mca_pml_fastpath;
+
+/** @return whether the job goes on when processes fail; constant where Open MPI knows no such thing */
+static inline bool mca_pml_fastpath_ft(void)
+{
+    return FASTPATH_HAVE_FT && OPAL_UNLIKELY(mca_pml_fastpath.ft);
+}
+
 OMPI_DECLSPEC extern mca_pml_base_component_t mca_pml_fastpath_component;
 
 /* pml_fastpath_module.c: the ends of life; see pml.h for arguments and results */

@@ -11,6 +11,7 @@
 
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_joint.h"
 #include "pml_fastpath_orphan.h"
@@ -81,7 +82,8 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
     char *to;
 
     (void) complete;
-    if (OMPI_REQUEST_ACTIVE != request->req_state || !cancel_begin(req)) {
+    if (OMPI_REQUEST_ACTIVE != request->req_state || !mca_pml_fastpath_failure_cancel(req)
+        || !cancel_begin(req) || !mca_pml_fastpath_send_watch(req)) {
         return OMPI_SUCCESS;
     }
     await_answer(req);
@@ -101,6 +103,9 @@ void mca_pml_fastpath_cancel_answered(const mca_pml_fastpath_done_hdr_t *hdr)
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_id;
     int64_t amount = 1;
 
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        return;
+    }
     if (0 != (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_flags)
         && mca_pml_fastpath_send_request_answered(req, true)) {
         amount += MCA_PML_FASTPATH_TODO_UNKNOWN; /* no ACK will come */
@@ -119,7 +124,7 @@ void mca_pml_fastpath_cancel_answer(opal_process_name_t name, uint64_t src_req, 
                                         .hdr_flags = dropped ? MCA_PML_FASTPATH_HDR_FLAG_DONE : 0,
                                         .hdr_id = src_req};
 
-    if (NULL == peer || !mca_pml_fastpath_peer_reach(peer)) {
+    if (NULL == peer || (!mca_pml_fastpath_peer_reach(peer) && !mca_pml_fastpath_peer_has_failed(peer))) {
         mca_pml_fastpath_abort("unreachable", "a process that cancels a send", "no BTL reaches it");
     }
     mca_pml_fastpath_control_send(peer, NULL, &done, sizeof(done));

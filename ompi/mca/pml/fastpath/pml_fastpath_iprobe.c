@@ -54,19 +54,29 @@ static mca_pml_fastpath_message_t *look_progress(int src, int tag, ompi_communic
     return message;
 }
 
+/* What a probe says that has found nothing, or on a communicator that is of no use any more. */
+static inline int probe_error(int src, int tag, ompi_communicator_t *comm)
+{
+    return mca_pml_fastpath_ft() ? fastpath_source_error(comm, src, tag) : OMPI_SUCCESS;
+}
+
 int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *matched,
                             ompi_status_public_t *status)
 {
-    *matched = NULL != look_progress(src, tag, comm, false, status);
-    return OMPI_SUCCESS;
+    int rc = fastpath_comm_error(comm, tag);
+
+    *matched = OMPI_SUCCESS == rc && NULL != look_progress(src, tag, comm, false, status);
+    return *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
 }
 
 int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status)
 {
-    while (NULL == look_progress(src, tag, comm, false, status)) {
-        continue;
+    int rc = OMPI_SUCCESS;
+
+    while (OMPI_SUCCESS == rc && NULL == look_progress(src, tag, comm, false, status)) {
+        rc = probe_error(src, tag, comm);
     }
-    return OMPI_SUCCESS;
+    return rc;
 }
 
 /* Wrap a message that was taken out of the queues. handle is allocated before the look, so that
@@ -90,15 +100,16 @@ int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *m
     if (OPAL_UNLIKELY(NULL == handle)) {
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
-    found = look_progress(src, tag, comm, true, status);
+    found =
+        MPI_SUCCESS == fastpath_comm_error(comm, tag) ? look_progress(src, tag, comm, true, status) : NULL;
     *matched = NULL != found;
     if (NULL == found) {
         ompi_message_return(handle);
         *message = MPI_MESSAGE_NULL;
-    } else {
-        wrap(handle, found, comm);
-        *message = handle;
+        return probe_error(src, tag, comm);
     }
+    wrap(handle, found, comm);
+    *message = handle;
     return OMPI_SUCCESS;
 }
 
@@ -107,12 +118,19 @@ int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_me
 {
     ompi_message_t *handle = ompi_message_alloc();
     mca_pml_fastpath_message_t *found = NULL;
+    int rc = OMPI_SUCCESS;
 
     if (OPAL_UNLIKELY(NULL == handle)) {
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
-    while (NULL == found) {
+    while (NULL == found && OMPI_SUCCESS == rc) {
         found = look_progress(src, tag, comm, true, status);
+        rc = NULL == found ? probe_error(src, tag, comm) : OMPI_SUCCESS;
+    }
+    if (NULL == found) {
+        ompi_message_return(handle);
+        *message = MPI_MESSAGE_NULL;
+        return rc;
     }
     wrap(handle, found, comm);
     *message = handle;

@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_take.h"
 
@@ -42,12 +43,13 @@ static int recv_request(void *buf, size_t count, ompi_datatype_t *datatype, int 
 }
 
 /* The member whose FIFO shows at once whether the message of this receive is there, or NULL. */
-static inline mca_pml_fastpath_member_t *member_to_look_at(const ompi_communicator_t *comm, int src)
+static inline mca_pml_fastpath_member_t *member_to_look_at(ompi_communicator_t *comm, int src, int tag)
 {
     mca_pml_fastpath_member_t *member;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || !mca_pml_fastpath.use_immediate
-                      || MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+                      || MCA_PML_FASTPATH_ANY_SOURCE == src
+                      || MPI_SUCCESS != fastpath_comm_error(comm, tag))) {
         return NULL;
     }
     member = mca_pml_fastpath_comm(comm)->members[src];
@@ -86,7 +88,7 @@ static inline int irecv_plain(mca_pml_fastpath_member_t *member, void *buf, size
 int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                            ompi_communicator_t *comm, ompi_request_t **request)
 {
-    mca_pml_fastpath_member_t *member = member_to_look_at(comm, src);
+    mca_pml_fastpath_member_t *member = member_to_look_at(comm, src, tag);
     mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
     int rc;
 
@@ -114,6 +116,9 @@ static int recv_finish(mca_pml_fastpath_recv_request_t *req, ompi_status_public_
     int rc;
 
     ompi_request_wait_completion(request);
+    if (FASTPATH_HAVE_FT && OPAL_UNLIKELY(!REQUEST_COMPLETE(request))) {
+        mca_pml_fastpath_failure_recv_interrupted(req);
+    }
     if (MPI_STATUS_IGNORE != status) {
         OMPI_COPY_STATUS(status, request->req_status, false);
     }

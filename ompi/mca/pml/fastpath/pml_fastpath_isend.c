@@ -7,6 +7,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_sendreq.h"
 
 /* What has become of a message before there is a request that stands for it. */
@@ -216,7 +217,7 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
     mca_pml_fastpath_send_request_t *req;
 
     if (OPAL_UNLIKELY(NULL == member)) {
-        return OMPI_ERR_UNREACH;
+        return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     req = mca_pml_fastpath_send_request_alloc();
     if (OPAL_UNLIKELY(NULL == req)) {
@@ -250,7 +251,7 @@ static __opal_attribute_noinline__ int isend_rest(mca_pml_fastpath_send_request_
 
     if (OPAL_UNLIKELY(NULL == member)) {
         opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
-        return OMPI_ERR_UNREACH;
+        return mca_pml_fastpath_failure_isend(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
     attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);
@@ -296,7 +297,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
-        return OMPI_ERR_UNREACH;
+        return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     mca_pml_fastpath_member_ready(member);
     attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);

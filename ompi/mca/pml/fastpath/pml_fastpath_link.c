@@ -23,6 +23,7 @@
 
 #include "ompi/runtime/mpiruntime.h"
 
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
 
 /* Progress calls between looks at the clock, and ms between looks at the links. */
@@ -196,7 +197,8 @@ static void judge(const mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_li
     if (lost && OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state) {
         return; /* all have arrived at the end, and go one after the other */
     }
-    if (now - link->since < patience + (after_you ? AFTER_YOU : 0)) {
+    if (now - link->since < patience + (after_you ? AFTER_YOU : 0)
+        || mca_pml_fastpath_failure_report(peer->proc)) {
         return;
     }
     if (lost) {
@@ -262,7 +264,7 @@ static bool look_at_peer(mca_pml_fastpath_peer_t *peer, int64_t now)
         return false;
     }
     /* one that has only sent to us so far has a link nevertheless */
-    if (peer->left || !mca_pml_fastpath_peer_reach(peer)) {
+    if (peer->left || peer->failed || !mca_pml_fastpath_peer_reach(peer)) {
         return false;
     }
     for (size_t i = 0; i < mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send); ++i) {
@@ -286,37 +288,17 @@ static bool look_at_peer(mca_pml_fastpath_peer_t *peer, int64_t now)
     return trouble && 0 < opal_compare_proc(opal_proc_local_get()->proc_name, peer->proc->super.proc_name);
 }
 
-/* All peers, each with a reference for the caller. @return how many */
-static size_t peers_get(mca_pml_fastpath_peer_t ***peers)
-{
-    mca_pml_fastpath_peer_t *peer;
-    size_t count = 0;
-    uint64_t key;
-
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    *peers = malloc((1 + opal_hash_table_get_size(&mca_pml_fastpath.peers)) * sizeof(**peers));
-    if (NULL != *peers) {
-        OPAL_HASH_TABLE_FOREACH(key, uint64, peer, &mca_pml_fastpath.peers)
-        {
-            OBJ_RETAIN(peer);
-            (*peers)[count++] = peer;
-        }
-    }
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    return count;
-}
-
 static void look_at_all(int64_t now)
 {
     mca_pml_fastpath_peer_t **peers;
-    size_t count = peers_get(&peers);
+    size_t count = mca_pml_fastpath_peers_get(&peers);
     bool after_you = !mca_common_fastpath_speaker();
 
     for (size_t i = 0; i < count; ++i) {
         after_you = look_at_peer(peers[i], now) || after_you;
     }
     for (size_t i = 0; i < count; ++i) {
-        for (size_t j = 0; j < peers[i]->num_links && !peers[i]->left; ++j) {
+        for (size_t j = 0; j < peers[i]->num_links && !peers[i]->left && !peers[i]->failed; ++j) {
             judge(peers[i], &peers[i]->links[j], now, after_you);
         }
         OBJ_RELEASE(peers[i]);
@@ -330,11 +312,11 @@ void mca_pml_fastpath_links_look(void)
     static int64_t next_look = 0;
     int64_t now;
 
+    mca_pml_fastpath.link_countdown =
+        0 == mca_pml_fastpath.link_timeout && !mca_pml_fastpath_ft() ? INT_MAX : CALLS_PER_LOOK;
     if (0 == mca_pml_fastpath.link_timeout) {
-        mca_pml_fastpath.link_countdown = INT_MAX;
         return;
     }
-    mca_pml_fastpath.link_countdown = CALLS_PER_LOOK;
     now = now_ms();
     if (now < next_look) {
         return;
@@ -376,7 +358,7 @@ void mca_pml_fastpath_links_leave(void)
     if (FASTPATH_TCP_SAYS_GOODBYE || OMPI_MPI_STATE_FINALIZE_STARTED > ompi_mpi_state) {
         return;
     }
-    count = peers_get(&peers);
+    count = mca_pml_fastpath_peers_get(&peers);
     for (size_t i = 0; i < count; ++i) {
         leave(peers[i]);
         OBJ_RELEASE(peers[i]);
@@ -402,7 +384,7 @@ static bool has_link(const ompi_proc_t *proc)
 static void close_others(void)
 {
     mca_pml_fastpath_peer_t **peers;
-    size_t count = peers_get(&peers);
+    size_t count = mca_pml_fastpath_peers_get(&peers);
 
     for (size_t i = 0; i < count; ++i) {
         mca_pml_fastpath_peer_t *peer = peers[i];
@@ -454,10 +436,16 @@ void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
                                   const char *cause)
 {
     mca_pml_fastpath_peer_t **peers;
-    size_t count = peers_get(&peers);
     const char *address = "";
     char text[256];
+    size_t count;
 
+    if (mca_pml_fastpath_ft()
+        && mca_pml_fastpath_failure_report(NULL != proc ? (ompi_proc_t *) proc
+                                                        : mca_pml_fastpath_failure_proc_of(endpoint))) {
+        return;
+    }
+    count = mca_pml_fastpath_peers_get(&peers);
     for (size_t i = 0; i < count; ++i) {
         for (size_t j = 0; j < peers[i]->num_links; ++j) {
             if (endpoint == peers[i]->links[j].endpoint || proc == &peers[i]->proc->super) {

@@ -15,6 +15,7 @@
  *     attempt to connect, or the keepalive probes that are switched on for idle
  *     connections), or
  *   - when a connection that has carried messages is there no longer.
+ * With fault tolerance the peer is declared to have failed instead.
  * An attempt to connect that failed, which btl/tcp would leave at that, is repeated.
  *
  * It is the peer's kernel that answers, not the peer: a process may compute, or be
@@ -67,7 +68,8 @@ void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);
 /**
  * A BTL reports that something could not be sent, or that a peer is lost. Waits
  * some seconds for the runtime, which can say more if the peer has died; then
- * names the peer and ends the job.
+ * names the peer and ends the job. Returns with fault tolerance only, where the
+ * peer has failed from here on.
  *
  * @param btl       the BTL, or NULL
  * @param endpoint  the BTL's, or NULL when proc is known
@@ -76,7 +78,7 @@ void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);
  */
 void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
                                   const struct mca_btl_base_endpoint_t *endpoint, const opal_proc_t *proc,
-                                  const char *cause) __opal_attribute_noreturn__;
+                                  const char *cause);
 
 END_C_DECLS
 

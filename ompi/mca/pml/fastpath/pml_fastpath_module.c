@@ -12,6 +12,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_joint.h"
@@ -90,6 +91,7 @@ int mca_pml_fastpath_enable(bool enable)
     pml->num_waited_for = 0;
     memset((void *) (uintptr_t) pml->comms, 0, sizeof(pml->comms));
     pml->enabled = true;
+    pml->ft = fastpath_ft();
     /* debuggers find the requests on Open MPI's own two lists */
     if (OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
         || OPAL_SUCCESS != opal_hash_table_init(&pml->formers, 64)
@@ -111,7 +113,9 @@ int mca_pml_fastpath_enable(bool enable)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_common_fastpath_runtime_install();
-    mca_pml_fastpath_waits_install();
+    if (!mca_pml_fastpath_ft()) { /* Open MPI's own functions ask whether a request can still complete */
+        mca_pml_fastpath_waits_install();
+    }
     return OMPI_SUCCESS;
 }
 
@@ -185,12 +189,14 @@ static int check_btls(void)
     return OMPI_SUCCESS;
 }
 
-/* A BTL has lost a peer or itself. Messages may be missing, and nothing above us can tell which. */
+/* A BTL has lost a peer or itself. Messages may be missing, and without fault tolerance nothing above us can
+ * tell which. */
 static void btl_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *errproc, char *info)
 {
     (void) flags;
     if (NULL != errproc) {
         mca_pml_fastpath_link_failed(btl, NULL, errproc, NULL == info ? "no reason given" : info);
+        return; /* with fault tolerance */
     }
     mca_pml_fastpath_abort("transport failed", btl->btl_component->btl_version.mca_component_name,
                            NULL == info ? "none given" : info);

@@ -8,6 +8,7 @@
 
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_former.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_named.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_recvfrag.h"
@@ -184,6 +185,9 @@ static void tell(ompi_communicator_t *comm, mca_pml_fastpath_member_t *member, i
     }
     member->told = true; /* another thread may do the same, which costs a message */
     if (NULL == mca_pml_fastpath_member_reach(comm, rank)) {
+        if (MPI_ERR_PROC_FAILED == mca_pml_fastpath_failure_unreachable(comm, rank)) {
+            return;
+        }
         mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
     }
     mca_pml_fastpath_control_send(member->peer, NULL, &known, sizeof(known));

@@ -9,6 +9,7 @@
 #include "opal/util/proc.h"
 
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_sendreq.h"
 
 static void peer_construct(mca_pml_fastpath_peer_t *peer)
@@ -26,10 +27,13 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     peer->links = NULL;
     peer->num_links = 0;
     peer->left = false;
+    peer->failed = false;
+    OBJ_CONSTRUCT(&peer->watched, opal_list_t);
 }
 
 static void peer_destruct(mca_pml_fastpath_peer_t *peer)
 {
+    OBJ_DESTRUCT(&peer->watched);
     free(peer->links);
 }
 
@@ -60,6 +64,7 @@ mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
         peer = OBJ_NEW(mca_pml_fastpath_peer_t);
         if (NULL != peer) {
             peer->proc = proc;
+            mca_pml_fastpath_failure_peer_init(peer);
             if (OPAL_SUCCESS
                 != opal_hash_table_set_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), peer)) {
                 OBJ_RELEASE(peer);
@@ -74,10 +79,33 @@ mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
     return peer;
 }
 
+size_t mca_pml_fastpath_peers_get(mca_pml_fastpath_peer_t ***peers)
+{
+    mca_pml_fastpath_peer_t *peer;
+    size_t count = 0;
+    uint64_t key;
+
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    *peers = malloc((1 + opal_hash_table_get_size(&mca_pml_fastpath.peers)) * sizeof(**peers));
+    if (NULL != *peers) {
+        OPAL_HASH_TABLE_FOREACH(key, uint64, peer, &mca_pml_fastpath.peers)
+        {
+            OBJ_RETAIN(peer);
+            (*peers)[count++] = peer;
+        }
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    return count;
+}
+
 bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
 {
-    mca_bml_base_endpoint_t *endpoint = mca_bml_base_get_endpoint(peer->proc);
+    mca_bml_base_endpoint_t *endpoint;
 
+    if (mca_pml_fastpath_peer_has_failed(peer)) {
+        return false;
+    }
+    endpoint = mca_bml_base_get_endpoint(peer->proc);
     if (peer->proc->super.proc_arch != opal_proc_local_get()->proc_arch) {
         char host[256];
 

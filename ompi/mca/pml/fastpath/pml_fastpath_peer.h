@@ -40,8 +40,32 @@ typedef struct {
     struct mca_pml_fastpath_link_t *links; /**< its TCP connections that have been looked at */
     size_t num_links;
     bool left; /**< of another job, and has said that it leaves */
+
+    /* pml_fastpath_failure.h; protected by mca_pml_fastpath.lock */
+    volatile bool failed; /**< its process has failed, and nothing is sent to it any more */
+    opal_list_t watched;  /**< with fault tolerance: mca_pml_base_request_t that it is at work on */
 } mca_pml_fastpath_peer_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_peer_t);
+
+/** What pml_fastpath_failure.h knows of a request. */
+typedef enum {
+    MCA_PML_FASTPATH_WATCH_NONE,   /**< nothing of it is under way */
+    MCA_PML_FASTPATH_WATCH_ON,     /**< it is on its peer's list */
+    MCA_PML_FASTPATH_WATCH_FAILED, /**< its user has been told that it has failed */
+} mca_pml_fastpath_watch_state_t;
+
+/** Part of a request. Both are 0 while nothing is under way. */
+typedef struct {
+    volatile mca_pml_fastpath_watch_state_t state; /**< protected by mca_pml_fastpath.lock */
+    int error; /**< of a send that is being taken back because its communicator is of no use any more */
+} mca_pml_fastpath_watch_t;
+
+/**
+ * All peers, each with a reference for the caller.
+ * @param peers  malloc'ed, or NULL when memory is short
+ * @return       how many
+ */
+size_t mca_pml_fastpath_peers_get(mca_pml_fastpath_peer_t ***peers);
 
 /**
  * Find or make the peer of a process. Touches no BTL.

@@ -12,6 +12,7 @@
 #include "opal/mca/btl/base/base.h"
 
 #include "pml_fastpath_bml.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_peer.h"
 
@@ -105,6 +106,7 @@ int mca_pml_fastpath_progress(void)
 
     if (OPAL_UNLIKELY(0
                       > --mca_pml_fastpath.link_countdown)) { /* not atomic: some calls more do not matter */
+        mca_pml_fastpath_failures_look();
         mca_pml_fastpath_links_look();
     }
     if (OPAL_LIKELY(0 == mca_pml_fastpath.num_retries)) {
@@ -146,11 +148,15 @@ void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_
 static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                        size_t size)
 {
-    mca_bml_base_btl_t *bml_btl = control_btl(peer, btl);
     const mca_pml_fastpath_hdr_t *any = hdr;
     mca_btl_base_descriptor_t *descriptor;
+    mca_bml_base_btl_t *bml_btl;
     int rc;
 
+    if (mca_pml_fastpath_peer_has_failed(peer)) {
+        return OMPI_SUCCESS; /* nobody waits for it */
+    }
+    bml_btl = control_btl(peer, btl);
     descriptor = mca_pml_fastpath_bml_alloc(bml_btl, size,
                                             MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
                                                 | MCA_BTL_DES_FLAGS_SIGNAL);
@@ -163,6 +169,7 @@ static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl
     rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, any->hdr_type);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
         mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &peer->proc->super, opal_strerror(rc));
+        rc = OMPI_SUCCESS;
     }
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_bml.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_rdma.h"
 
 /* Bytes that a link is given at least when a message is divided among several. */
@@ -160,6 +161,9 @@ static int get_piece(mca_pml_fastpath_rdma_t *rdma, size_t offset, size_t size)
 {
     mca_pml_fastpath_recv_request_t *req = rdma->request;
 
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        return OMPI_ERR_UNREACH;
+    }
     if (mca_pml_fastpath_refuse()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -408,7 +412,7 @@ void mca_pml_fastpath_put_done(const mca_pml_fastpath_done_hdr_t *hdr)
     rdma_return(rdma);
     OPAL_THREAD_LOCK(&req->req_lock);
     --req->req_puts;
-    more = req->req_put_next < req->req_accepted;
+    more = req->req_put_next < req->req_accepted && !mca_pml_fastpath_has_failed(&req->req_watch);
     OPAL_THREAD_UNLOCK(&req->req_lock);
     if (more) {
         put_continue(req);
@@ -433,7 +437,9 @@ static void put_finish(mca_pml_fastpath_rdma_t *rdma, bool failed)
     if (failed) {
         req->req_dst_req = rdma->remote_req;
         rdma_return(rdma);
-        mca_pml_fastpath_send_request_stream(req, offset, size);
+        if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
+            mca_pml_fastpath_send_request_stream(req, offset, size);
+        }
     } else {
         rdma_return(rdma);
         mca_pml_fastpath_send_request_progressed(req, (int64_t) size);
@@ -459,6 +465,10 @@ static int put_try(mca_pml_fastpath_rdma_t *rdma)
     size_t size = rdma->end - rdma->next;
     int rc;
 
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        rdma_return(rdma);
+        return OMPI_SUCCESS;
+    }
     if (NULL == rdma->local_handle && size > rdma->bml_btl->btl->btl_put_local_registration_threshold
         && !rdma_register(rdma->bml_btl, from, size, 0, &rdma->local_handle)) {
         put_finish(rdma, true);
@@ -491,6 +501,9 @@ void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_pml_fa
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, btl);
     mca_pml_fastpath_rdma_t *rdma;
 
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        return;
+    }
     if (OPAL_UNLIKELY(NULL == bml_btl || hdr->hdr_handle_size > MCA_BTL_REG_HANDLE_MAX_SIZE)) {
         mca_pml_fastpath_abort("corrupt message", btl->btl_component->btl_version.mca_component_name,
                                "a PUT came by a BTL that cannot put");

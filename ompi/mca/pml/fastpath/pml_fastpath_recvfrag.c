@@ -6,6 +6,7 @@
 
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_rdma.h"
@@ -316,6 +317,9 @@ static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segm
     mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) (uintptr_t) hdr->hdr_dst_req;
 
     (void) btl;
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        return;
+    }
     mca_pml_fastpath_recv_request_progressed(
         req, mca_pml_fastpath_recv_request_unpack(req, segments, num_segments, sizeof(*hdr), hdr->hdr_offset,
                                                   SIZE_MAX));

@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvreq.h"
 
@@ -40,12 +41,15 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
         req->req_recv.req_base.req_pml_complete = true;
         ompi_request_complete(request, true);
         mca_pml_fastpath_recv_request_drop(req);
+    } else if (mca_pml_fastpath_ft()) {
+        mca_pml_fastpath_failures_look_soon(); /* Open MPI has been told that it cannot complete */
     }
     return OMPI_SUCCESS;
 }
 
 static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
 {
+    req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
     req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath_start;
     req->req_recv.req_base.req_ompi.req_free = mca_pml_fastpath_recv_request_free;
     req->req_recv.req_base.req_ompi.req_cancel = recv_request_cancel;
@@ -76,6 +80,11 @@ int mca_pml_fastpath_recv_request_start_locked(mca_pml_fastpath_recv_request_t *
     int rc = 0;
 
     mca_pml_fastpath_recv_request_activate(req);
+    if (OPAL_UNLIKELY(MPI_SUCCESS != fastpath_comm_error(base->req_comm, base->req_tag))) {
+        OPAL_THREAD_UNLOCK(&pml_comm->lock);
+        mca_pml_fastpath_failure_recv_refused(req, fastpath_comm_error(base->req_comm, base->req_tag));
+        return OMPI_SUCCESS;
+    }
     msg = mca_pml_fastpath_match_find(&pml_comm->matcher, base->req_peer, base->req_tag);
     if (NULL == msg) {
         rc = mca_pml_fastpath_match_post(&pml_comm->matcher, &req->req_post, base->req_peer, base->req_tag);
@@ -93,6 +102,15 @@ int mca_pml_fastpath_recv_request_start_locked(mca_pml_fastpath_recv_request_t *
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     return OMPI_SUCCESS;
+}
+
+void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req)
+{
+    if (OPAL_LIKELY(mca_pml_fastpath_recv_unwatch(req))) {
+        mca_pml_fastpath_recv_request_complete(req);
+    } else {
+        mca_pml_fastpath_recv_request_drop(req);
+    }
 }
 
 /* Data into a buffer that is not one piece of memory. FRAGs may come in any order, and several at a time.
@@ -184,21 +202,29 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
     }
 }
 
-/* The sender waits for an answer: find how to reach it. */
-static void recv_request_answerable(mca_pml_fastpath_recv_request_t *req,
+/* The sender waits for an answer: find how to reach it. @return false when it has failed */
+static bool recv_request_answerable(mca_pml_fastpath_recv_request_t *req,
                                     const mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_fastpath_member_t *member =
         mca_pml_fastpath_member_reach(req->req_recv.req_base.req_comm, arrival->src);
 
     if (OPAL_UNLIKELY(NULL == member)) {
+        if (MPI_ERR_PROC_FAILED
+            == mca_pml_fastpath_failure_unreachable(req->req_recv.req_base.req_comm, arrival->src)) {
+            return false;
+        }
         mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
     }
     req->req_peer = member->peer;
     req->req_src_req = arrival->src_req;
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_recv_watch(req))) {
+        return false;
+    }
     if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_SHORT & arrival->flags))) {
         mca_pml_fastpath_credit_return(req->req_peer);
     }
+    return true;
 }
 
 static void matched_rndv(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
@@ -231,7 +257,10 @@ void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
         mca_pml_fastpath_recv_request_complete(req);
         return;
     }
-    recv_request_answerable(req, arrival);
+    if (OPAL_UNLIKELY(!recv_request_answerable(req, arrival))) {
+        mca_pml_fastpath_failure_recv_refused(req, MPI_ERR_PROC_FAILED);
+        return;
+    }
     if (MCA_PML_FASTPATH_HDR_RGET == arrival->type) {
         mca_pml_fastpath_get_start(req, arrival);
     } else {

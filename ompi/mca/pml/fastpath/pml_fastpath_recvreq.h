@@ -22,6 +22,7 @@ typedef struct {
     mca_pml_base_recv_request_t req_recv;
     mca_pml_fastpath_match_post_t req_post; /**< while it waits for a message; guarded by the communicator */
     opal_atomic_int32_t req_holds;          /**< who still needs it: its user, and we while it is active */
+    mca_pml_fastpath_watch_t req_watch;     /**< pml_fastpath_failure.h */
 
     bool req_bare;    /**< complete from the start: no reference or argument of the receive's is in here */
     bool req_plain;   /**< the user's buffer is one piece of memory, and no convertor is needed */
@@ -203,12 +204,15 @@ static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_r
     mca_pml_fastpath_recv_request_complete(req);
 }
 
+/** The same when nothing of it is under way any more. */
+void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req);
+
 /** So many bytes have come, or one function is done; whoever brings todo to zero completes the request. */
 static inline void mca_pml_fastpath_recv_request_progressed(mca_pml_fastpath_recv_request_t *req,
                                                             size_t amount)
 {
     if (0 == OPAL_THREAD_ADD_FETCH64(&req->req_todo, -(int64_t) amount)) {
-        mca_pml_fastpath_recv_request_complete(req);
+        mca_pml_fastpath_recv_request_finish(req);
     }
 }
 

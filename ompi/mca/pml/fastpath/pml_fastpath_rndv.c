@@ -11,6 +11,7 @@
 
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
 #include "pml_fastpath_rdma.h"
@@ -186,6 +187,7 @@ static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t
     rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_FRAG);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
         mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &req->req_peer->proc->super, opal_strerror(rc));
+        rc = OMPI_ERR_OUT_OF_RESOURCE; /* the request has failed meanwhile */
     }
     return rc;
 }
@@ -200,7 +202,8 @@ static int stream(mca_pml_fastpath_send_request_t *req)
     int rc = OMPI_SUCCESS;
 
     OPAL_THREAD_LOCK(&req->req_lock);
-    while (req->req_frags < mca_pml_fastpath.send_depth && !opal_list_is_empty(&req->req_ranges)) {
+    while (req->req_frags < mca_pml_fastpath.send_depth && !opal_list_is_empty(&req->req_ranges)
+           && !mca_pml_fastpath_has_failed(&req->req_watch)) {
         size_t size;
 
         range = (mca_pml_fastpath_range_t *) opal_list_get_first(&req->req_ranges);
@@ -270,7 +273,7 @@ static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endp
     mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
     OPAL_THREAD_LOCK(&req->req_lock);
     --req->req_frags;
-    more = !opal_list_is_empty(&req->req_ranges);
+    more = !opal_list_is_empty(&req->req_ranges) && !mca_pml_fastpath_has_failed(&req->req_watch);
     OPAL_THREAD_UNLOCK(&req->req_lock);
     if (more) {
         stream_start(req);
@@ -305,6 +308,9 @@ void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr)
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_src_req;
     bool first = 0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags);
 
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        return;
+    }
     req->req_dst_req = hdr->hdr_dst_req;
     if (first) {
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);

@@ -7,6 +7,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
 #include "pml_fastpath_sendreq.h"
@@ -33,6 +34,7 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_send.req_base.req_ompi.req_cancel = mca_pml_fastpath_send_request_cancel;
     req->req_get_handle = NULL;
     req->req_bare = false;
+    req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
     OBJ_CONSTRUCT(&req->req_retry, mca_pml_fastpath_retry_t);
     OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&req->req_ranges, opal_list_t);
@@ -51,18 +53,26 @@ OBJ_CLASS_INSTANCE(mca_pml_fastpath_send_request_t, mca_pml_base_send_request_t,
 void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_fastpath_send_request_status(req);
+    if (FASTPATH_HAVE_FT && OPAL_UNLIKELY(MPI_SUCCESS != req->req_watch.error)) {
+        req->req_send.req_base.req_ompi.req_status.MPI_ERROR = req->req_watch.error;
+        req->req_send.req_base.req_ompi.req_status._cancelled = 0; /* not by its user */
+        req->req_watch.error = MPI_SUCCESS;
+    }
     ompi_request_complete(&req->req_send.req_base.req_ompi, true);
 }
 
 void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
+    bool wanted = mca_pml_fastpath_send_unwatch(req);
 
     if (NULL != req->req_get_handle) {
         mca_bml_base_deregister_mem(req->req_get_btl, req->req_get_handle);
         req->req_get_handle = NULL;
     }
-    if (mca_pml_fastpath_is_copied(req)) {
+    if (!wanted) {
+        base->req_pml_complete = true;
+    } else if (mca_pml_fastpath_is_copied(req)) {
         /* its user was told when the data had been copied, or the answer to a cancel had come */
         mca_pml_base_bsend_request_fini(&base->req_ompi);
         base->req_pml_complete = true;
@@ -267,6 +277,7 @@ static int start_checked(mca_pml_fastpath_send_request_t *req)
 
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
         mca_pml_fastpath_link_failed(NULL, NULL, &req->req_peer->proc->super, opal_strerror(rc));
+        rc = OMPI_ERR_OUT_OF_RESOURCE; /* the request has failed meanwhile */
     }
     return rc;
 }
@@ -276,7 +287,7 @@ static int start_retry(mca_pml_fastpath_retry_t *retry)
     mca_pml_fastpath_send_request_t *req =
         (mca_pml_fastpath_send_request_t *) ((char *) retry
                                              - offsetof(mca_pml_fastpath_send_request_t, req_retry));
-    int rc = start_checked(req);
+    int rc = mca_pml_fastpath_has_failed(&req->req_watch) ? OMPI_SUCCESS : start_checked(req);
 
     if (OMPI_SUCCESS == rc) {
         mca_pml_fastpath_send_request_progressed(req, 1);
@@ -291,8 +302,8 @@ static inline void start_accepted(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
-    if (OPAL_UNLIKELY(1 != req->req_todo || base->req_ompi.req_persistent
-                      || mca_pml_fastpath_is_copied(req))) {
+    if (OPAL_UNLIKELY(1 != req->req_todo || base->req_ompi.req_persistent || mca_pml_fastpath_is_copied(req)
+                      || mca_pml_fastpath_ft())) {
         mca_pml_fastpath_send_request_progressed(req, 1);
         return;
     }
@@ -324,6 +335,10 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
         req->req_holds = 2; /* its user does not have it yet */
     } else {
         (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
+    }
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_send_watch(req))) {
+        mca_pml_fastpath_failure_send_refused(req);
+        return;
     }
     if (mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_send_request_mpi_complete(req);

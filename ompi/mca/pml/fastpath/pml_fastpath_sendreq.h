@@ -47,6 +47,7 @@ typedef struct {
     bool req_paid;       /**< the cost of an eager message has been taken from the peer's credit */
     bool req_cancelling; /**< CANCEL has gone out since the start; a bare request holds its communicator */
     bool req_unanswered; /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
+    mca_pml_fastpath_watch_t req_watch; /**< pml_fastpath_failure.h */
 
     /* rendezvous */
     uint64_t req_dst_req;            /**< the receiver's request, opaque */

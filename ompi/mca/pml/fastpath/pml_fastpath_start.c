@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_failure.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -66,6 +67,28 @@ static int start_send(ompi_request_t **request)
     return rc;
 }
 
+static int start_recv(ompi_request_t **request)
+{
+    mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) *request;
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+    ompi_request_t *renewed;
+
+    /* one that has failed is kept, as its sender left it */
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        int rc = mca_pml_fastpath_irecv_init(base->req_addr, base->req_count, base->req_datatype,
+                                             base->req_peer, base->req_tag, base->req_comm, &renewed);
+
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+        base->req_free_called = true;
+        mca_pml_fastpath_recv_request_drop(req);
+        *request = renewed;
+        req = (mca_pml_fastpath_recv_request_t *) renewed;
+    }
+    return mca_pml_fastpath_recv_request_start(req);
+}
+
 int mca_pml_fastpath_start(size_t count, ompi_request_t **requests)
 {
     for (size_t i = 0; i < count; ++i) {
@@ -80,7 +103,7 @@ int mca_pml_fastpath_start(size_t count, ompi_request_t **requests)
             rc = start_send(&requests[i]);
             break;
         case MCA_PML_REQUEST_RECV:
-            rc = mca_pml_fastpath_recv_request_start((mca_pml_fastpath_recv_request_t *) base);
+            rc = start_recv(&requests[i]);
             break;
         default:
             rc = OMPI_ERR_REQUEST;

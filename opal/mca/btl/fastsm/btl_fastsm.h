@@ -152,6 +152,7 @@ struct mca_btl_base_endpoint_t {
     /* send side: protected by out.lock */
     fastsm_fifo_sender_t out;      /**< its n_pending is the length of `pending` */
     bool opened;                   /**< the pages of its FIFO are there; until then `out` has no room */
+    bool failed;                   /**< its process has failed, and what we send counts as read */
     size_t inline_bytes;           /**< longest inline message; it never becomes less */
     size_t sendi_bytes;            /**< longest message that sendi puts into the FIFO; 0 for a late peer */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
@@ -500,6 +501,16 @@ void mca_btl_fastsm_arena_discard(void);
 /** Performance variables of grants. */
 void mca_btl_fastsm_pvar_register(void);
 
+/* ---- btl_fastsm_failed.c ---- */
+
+/** The extension's failed (btl_fastsm_ext.h). */
+void mca_btl_fastsm_failed(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint);
+/** Gives back the buffers that a peer that has failed would have read, as soon as it cannot do so any more.
+ */
+void mca_btl_fastsm_failed_reclaim(mca_btl_base_endpoint_t *endpoint);
+/** What we have for a peer that will take nothing any more counts as sent.  The endpoint's lock is held. */
+void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back);
+
 /* ---- btl_fastsm_refuse.c ---- */
 
 /** Shall this be refused for the sake of a test?  Not for the fast path. */
@@ -511,7 +522,8 @@ void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module);
 
 /**
  * The peer's FIFO holds what no fastsm writes.  Says so once and tells the
- * registered error callback, or ends the process when there is none.
+ * registered error callback, or ends the process when there is none.  Returns
+ * where the job goes on without that peer; its FIFO is not looked at any more.
  */
 void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what, unsigned long value);
 

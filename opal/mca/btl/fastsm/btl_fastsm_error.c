@@ -16,6 +16,7 @@
 void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what, unsigned long value)
 {
     static char info[] = "btl/fastsm cannot go on after a damaged message";
+    mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
 
     mca_common_fastpath_show_help(
         MCA_BTL_FASTSM_HELP, "damaged message", opal_process_info.nodename, endpoint->index,
@@ -24,7 +25,10 @@ void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *wha
 
     /* nothing behind the damage can be trusted, not even where the next message begins */
     endpoint->connected = endpoint->readable = false;
-    mca_btl_fastsm_fatal(endpoint->proc, info);
+    if (NULL == module->error_cb) {
+        mca_btl_fastsm_fatal(endpoint->proc, info);
+    }
+    module->error_cb(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, info);
 }
 
 void mca_btl_fastsm_fatal(opal_proc_t *proc, char *info)

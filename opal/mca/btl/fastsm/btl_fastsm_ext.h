@@ -33,7 +33,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 5u
+#define MCA_BTL_FASTSM_EXT_VERSION 6u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -133,6 +133,13 @@ typedef struct {
      * @return          messages delivered; 0 when nothing has come or another thread is at it
      */
     int (*poll)(struct mca_btl_base_endpoint_t *endpoint, unsigned looks);
+
+    /**
+     * The process behind an endpoint has failed, and the job goes on.  What it
+     * sent before is still delivered.  What waits for it counts as sent: its
+     * callbacks come from progress.
+     */
+    void (*failed)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
 } mca_btl_fastsm_ext_t;
 
 /**

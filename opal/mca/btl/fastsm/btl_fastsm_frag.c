@@ -181,6 +181,7 @@ void mca_btl_fastsm_reclaim_all(void)
             mca_btl_fastsm_lock(endpoint);
             mca_btl_fastsm_reclaim(endpoint);
             mca_btl_fastsm_unlock(endpoint);
+            mca_btl_fastsm_failed_reclaim(endpoint);
         }
     }
     mca_btl_fastsm_late_reclaim();

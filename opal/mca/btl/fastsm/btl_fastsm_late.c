@@ -124,23 +124,6 @@ static void admit(mca_btl_fastsm_late_t *late, uint32_t index)
 
 /* ---- the end of a late peer ---- */
 
-/* What we have for a peer that will take nothing any more counts as sent. */
-static void abandon(opal_list_t *list, bool call_back)
-{
-    opal_list_item_t *item;
-
-    while (NULL != (item = opal_list_remove_first(list))) {
-        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) item;
-
-        frag->sent = 0;
-        if (call_back && 0 != (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
-            mca_btl_fastsm_complete_later(frag);
-        } else {
-            mca_btl_fastsm_frag_return(frag);
-        }
-    }
-}
-
 /* Nowhere to send to but the ring. */
 static void without_fifo(mca_btl_fastsm_endpoint_t *endpoint)
 {
@@ -158,8 +141,8 @@ static void part(mca_btl_fastsm_late_t *late, bool call_back)
     mca_btl_fastsm_lock(endpoint);
     late->parted = true;
     endpoint->connected = false;
-    abandon(&endpoint->pending, call_back);
-    abandon(&endpoint->in_flight, call_back);
+    mca_btl_fastsm_abandon(&endpoint->pending, call_back);
+    mca_btl_fastsm_abandon(&endpoint->in_flight, call_back);
     endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
     without_fifo(endpoint);
     mca_btl_fastsm_segment_detach(endpoint);

@@ -58,6 +58,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .scan = mca_btl_fastsm_scan,
             .poll = mca_btl_fastsm_poll,
             .refused = fastsm_refused,
+            .failed = mca_btl_fastsm_failed,
         },
 };
 

@@ -1,0 +1,59 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Peers whose process has failed while the job goes on.  Nothing here notices
+ * that: shared memory stays as it is.  A caller of the extension says so.
+ */
+
+#include "opal_config.h"
+
+#include "btl_fastsm.h"
+
+void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back)
+{
+    opal_list_item_t *item;
+
+    while (NULL != (item = opal_list_remove_first(list))) {
+        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) item;
+
+        frag->sent = 0;
+        if (call_back && 0 != (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
+            mca_btl_fastsm_complete_later(frag);
+        } else {
+            mca_btl_fastsm_frag_return(frag);
+        }
+    }
+}
+
+void mca_btl_fastsm_failed_reclaim(mca_btl_base_endpoint_t *endpoint)
+{
+    /* one that was only taken for dead may still read what we gave it */
+    if (!endpoint->failed || mca_btl_fastsm_segment_alive(endpoint)) {
+        return;
+    }
+    mca_btl_fastsm_lock(endpoint);
+    if (MCA_BTL_FASTSM_GROW_MOVED != endpoint->grow.state) {
+        endpoint->grow.state = MCA_BTL_FASTSM_GROW_IDLE; /* nobody answers, or makes room */
+        endpoint->grow.limit = 0;
+    }
+    mca_btl_fastsm_abandon(&endpoint->in_flight, true);
+    endpoint->n_in_flight = endpoint->n_waiting = 0;
+    mca_btl_fastsm_unlock(endpoint);
+}
+
+void mca_btl_fastsm_failed(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint)
+{
+    (void) btl;
+    mca_btl_fastsm_lock(endpoint);
+    endpoint->failed = true;
+    mca_btl_fastsm_abandon(&endpoint->pending, true);
+    endpoint->out.n_pending = 0;
+    mca_btl_fastsm_unlock(endpoint);
+    mca_btl_fastsm_failed_reclaim(endpoint);
+}
