@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "compat/fastpath_opal_compat.h"
+#include "compat/fastpath_smsc_compat.h"
 #include "opal/class/opal_list.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/base/btl_base_error.h"
@@ -100,7 +101,8 @@ typedef struct mca_btl_fastsm_frag_list_t {
 /** may we read this peer's memory? */
 typedef enum {
     MCA_BTL_FASTSM_GET_UNKNOWN, /**< not tried yet */
-    MCA_BTL_FASTSM_GET_WORKS,
+    MCA_BTL_FASTSM_GET_SMSC,    /**< by Open MPI's module for that */
+    MCA_BTL_FASTSM_GET_WORKS,   /**< directly */
     MCA_BTL_FASTSM_GET_REFUSED
 } mca_btl_fastsm_get_state_t;
 
@@ -142,12 +144,12 @@ typedef struct {
 struct mca_btl_base_endpoint_t {
     /* receive side: touched only by the thread that holds in.consuming */
     fastsm_fifo_receiver_t in;
-    bool readable;             /**< `in` may be looked at: connected, and a late peer has moved to a FIFO */
-    bool connected;            /**< accepted by add_procs and not yet removed */
-    bool heard;                /**< a message came from it; protected by component.lock */
-    uint32_t index;            /**< local index */
-    uint32_t in_number;        /**< of the FIFO that `in` is */
-    uint32_t granted;          /**< number of the arena's FIFO that it may move to, or has; 0: none */
+    bool readable;      /**< `in` may be looked at: connected, and a late peer has moved to a FIFO */
+    bool connected;     /**< accepted by add_procs and not yet removed */
+    bool heard;         /**< a message came from it; protected by component.lock */
+    uint32_t index;     /**< local index */
+    uint32_t in_number; /**< of the FIFO that `in` is */
+    uint32_t granted;   /**< number of the arena's FIFO that it may move to, or has; 0: none */
 
     /* send side: protected by out.lock */
     fastsm_fifo_sender_t out;      /**< its n_pending is the length of `pending` */
@@ -172,7 +174,8 @@ struct mca_btl_base_endpoint_t {
     pid_t pid;
     uint64_t nonce_address; /**< of its nonce in its private memory */
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
-    mca_btl_fastsm_get_state_t get_state;
+    volatile mca_btl_fastsm_get_state_t get_state; /**< changed with component.lock held */
+    fastpath_smsc_endpoint_t *smsc;                /**< of the peer, once there has been one; else NULL */
     opal_proc_t *proc;
 
     struct mca_btl_fastsm_late_t *late; /**< the rest of a late peer; NULL for a local one */
@@ -261,6 +264,7 @@ typedef struct {
     unsigned grant_after;
     unsigned refuse;
     bool single_copy;
+    bool smsc; /**< and there is a module, from init on */
     bool print_memory;
     bool eager_limit_given; /**< btl_eager_limit is not the default */
     bool max_send_given;    /**< btl_max_send_size is not the default */
@@ -600,6 +604,10 @@ fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint);
 
 /** Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
 bool mca_btl_fastsm_get_possible(void);
+/** Sets up what of the module has to do with reading: its flags, and registration where that is needed. */
+void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl);
+/** The peer goes: forgets how its memory is read. */
+void mca_btl_fastsm_get_end(mca_btl_base_endpoint_t *endpoint);
 int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, void *local_address,
                        uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
                        mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,

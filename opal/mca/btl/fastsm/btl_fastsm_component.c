@@ -200,6 +200,13 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .level = OPAL_INFO_LVL_4,
      .storage = &mca_btl_fastsm_component.single_copy,
      .value = 1},
+    {.name = "smsc",
+     .text = "Whether that is done by the module that Open MPI has selected for it (parameter smsc, "
+             "since 5.0), where there is one",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_4,
+     .storage = &mca_btl_fastsm_component.smsc,
+     .value = 1},
 };
 
 static int register_own(void)
@@ -407,11 +414,7 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
         return NULL;
     }
 
-    if (!component->single_copy || !mca_btl_fastsm_get_possible()) {
-        module->super.btl_flags &= ~MCA_BTL_FLAGS_GET;
-        module->super.btl_get = NULL;
-    }
-
+    mca_btl_fastsm_get_init(&module->super);
     mca_btl_fastsm_refuse_install(module);
     mca_common_fastpath_runtime_install();
 

@@ -338,6 +338,7 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
     drop_frags(&endpoint->pending);
     drop_frags(&endpoint->in_flight);
     endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
+    mca_btl_fastsm_get_end(endpoint);
     mca_btl_fastsm_segment_detach(endpoint);
     mca_btl_fastsm_unlock(endpoint);
 

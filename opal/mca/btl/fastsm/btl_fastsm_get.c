@@ -7,9 +7,11 @@
 /**
  * @file
  *
- * Reading a peer's memory.  Whether the kernel permits it is found out by
- * trying, without a word: where it does not, btl_get fails and the caller
- * asks the sender to stream the data.
+ * Reading a peer's memory: with the module that Open MPI has selected for that
+ * (framework smsc, since 5.0), where there is one and it leads to the peer; else
+ * ourselves.  Whether the kernel permits it is found out by trying, without a
+ * word: where it does not, btl_get fails and the caller asks the sender to
+ * stream the data.
  */
 
 #if !defined(_GNU_SOURCE)
@@ -62,14 +64,74 @@ bool mca_btl_fastsm_get_possible(void)
            && 0 == memcmp(nonce, me->nonce, sizeof(nonce));
 }
 
+static mca_btl_base_registration_handle_t *register_mem(mca_btl_base_module_t *btl,
+                                                        mca_btl_base_endpoint_t *endpoint, void *base,
+                                                        size_t size, uint32_t flags)
+{
+    (void) btl;
+    (void) endpoint;
+    (void) flags;
+    return (mca_btl_base_registration_handle_t *) fastpath_smsc_register(base, size);
+}
+
+static int deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_handle_t *handle)
+{
+    (void) btl;
+    fastpath_smsc_deregister(handle);
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const bool possible = mca_btl_fastsm_get_possible();
+
+    component->smsc = component->smsc && component->single_copy && fastpath_smsc();
+    if (!component->single_copy || (!possible && !component->smsc)) {
+        btl->btl_flags &= ~MCA_BTL_FLAGS_GET;
+        btl->btl_get = NULL;
+    } else if (component->smsc && 0 < fastpath_smsc_handle_size()) {
+        btl->btl_registration_handle_size = fastpath_smsc_handle_size();
+        btl->btl_register_mem = register_mem;
+        btl->btl_deregister_mem = deregister_mem;
+        btl->btl_get_local_registration_threshold = SIZE_MAX; /* only what is read has to be registered */
+    }
+}
+
+static void say(const mca_btl_fastsm_endpoint_t *endpoint, const char *how)
+{
+    opal_output_verbose(10, opal_btl_base_framework.framework_output,
+                        "btl:fastsm: memory of local process %u is read %s", endpoint->index, how);
+}
+
+/* Finds the host's way to a peer. Where memory can be read as it is, it has to lead to this very peer. */
+static bool probe_smsc(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
+
+    endpoint->smsc = fastpath_smsc_connect(endpoint->proc);
+    if (NULL == endpoint->smsc) {
+        return false;
+    }
+    if (0 == fastpath_smsc_handle_size()
+        && (!fastpath_smsc_read(endpoint->smsc, nonce, endpoint->nonce_address, sizeof(nonce), NULL)
+            || 0 != memcmp(nonce, endpoint->nonce, sizeof(nonce)))) {
+        return false; /* the endpoint stays until the peer goes: another thread may be using it */
+    }
+    endpoint->get_state = MCA_BTL_FASTSM_GET_SMSC;
+    say(endpoint, "by the module of smsc");
+    return true;
+}
+
 /* Reads what only this very peer can have where it says it is. */
-static bool probe(mca_btl_fastsm_endpoint_t *endpoint)
+static bool probe_own(mca_btl_fastsm_endpoint_t *endpoint)
 {
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
 
     if (read_all(endpoint->pid, nonce, endpoint->nonce_address, sizeof(nonce))
         && 0 == memcmp(nonce, endpoint->nonce, sizeof(nonce))) {
         endpoint->get_state = MCA_BTL_FASTSM_GET_WORKS;
+        say(endpoint, "directly");
         return true;
     }
     endpoint->get_state = MCA_BTL_FASTSM_GET_REFUSED;
@@ -78,6 +140,40 @@ static bool probe(mca_btl_fastsm_endpoint_t *endpoint)
                         "are streamed",
                         endpoint->index);
     return false;
+}
+
+/* Finds out how, once. */
+static bool probe(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    bool found = true;
+
+    OPAL_THREAD_LOCK(&mca_btl_fastsm_component.lock);
+    if (MCA_BTL_FASTSM_GET_UNKNOWN == endpoint->get_state) {
+        found = (mca_btl_fastsm_component.smsc && probe_smsc(endpoint)) || probe_own(endpoint);
+    }
+    OPAL_THREAD_UNLOCK(&mca_btl_fastsm_component.lock);
+    return found;
+}
+
+/* The host's way has failed: this peer's memory is read directly from now on, where that works. */
+static bool give_up_smsc(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    bool found;
+
+    OPAL_THREAD_LOCK(&mca_btl_fastsm_component.lock);
+    found = MCA_BTL_FASTSM_GET_SMSC == endpoint->get_state ? probe_own(endpoint)
+                                                           : MCA_BTL_FASTSM_GET_WORKS == endpoint->get_state;
+    OPAL_THREAD_UNLOCK(&mca_btl_fastsm_component.lock);
+    return found;
+}
+
+void mca_btl_fastsm_get_end(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (NULL != endpoint->smsc) {
+        fastpath_smsc_disconnect(endpoint->smsc);
+        endpoint->smsc = NULL;
+    }
+    endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
 }
 
 /**
@@ -92,16 +188,24 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
                        mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
                        mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
-    (void) remote_handle;
     (void) flags;
     (void) order;
 
-    if (OPAL_UNLIKELY(MCA_BTL_FASTSM_GET_WORKS != endpoint->get_state)
-        && (MCA_BTL_FASTSM_GET_REFUSED == endpoint->get_state || !probe(endpoint))) {
+    if (OPAL_UNLIKELY(MCA_BTL_FASTSM_GET_UNKNOWN == endpoint->get_state) && !probe(endpoint)) {
         return OPAL_ERROR;
     }
-    if (OPAL_UNLIKELY(!read_all(endpoint->pid, local_address, remote_address, size))) {
+    if (MCA_BTL_FASTSM_GET_REFUSED == endpoint->get_state) {
         return OPAL_ERROR;
+    }
+    if (MCA_BTL_FASTSM_GET_SMSC != endpoint->get_state
+        || (OPAL_UNLIKELY(
+                !fastpath_smsc_read(endpoint->smsc, local_address, remote_address, size, remote_handle))
+            && give_up_smsc(endpoint))) {
+        if (OPAL_UNLIKELY(!read_all(endpoint->pid, local_address, remote_address, size))) {
+            return OPAL_ERROR;
+        }
+    } else if (OPAL_UNLIKELY(MCA_BTL_FASTSM_GET_SMSC != endpoint->get_state)) {
+        return OPAL_ERROR; /* neither way leads there any more */
     }
     cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, OPAL_SUCCESS);
     return OPAL_SUCCESS;

@@ -145,6 +145,7 @@ static void part(mca_btl_fastsm_late_t *late, bool call_back)
     mca_btl_fastsm_abandon(&endpoint->in_flight, call_back);
     endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
     without_fifo(endpoint);
+    mca_btl_fastsm_get_end(endpoint);
     mca_btl_fastsm_segment_detach(endpoint);
     mca_btl_fastsm_unlock(endpoint);
     mca_btl_fastsm_deactivate(endpoint);
