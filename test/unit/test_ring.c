@@ -225,6 +225,7 @@ static void test_admissions(void **state)
 static void test_admissions_change(void **state)
 {
     uint8_t nonces[2][MCA_BTL_FASTSM_NONCE_SIZE] = {{1}, {2}};
+    _Atomic uint32_t *found; /* whose admission the child has seen, a bit for each */
     int status = -1;
     fixture_t f;
     pid_t child;
@@ -234,22 +235,24 @@ static void test_admissions_change(void **state)
     memset(nonces[1] + 8, 2, 8);
     open_ring(&f, 8, 0);
     atomic_store(&f.out.ctl->admitted, 1);
+    found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(MAP_FAILED, found);
     child = fork();
     assert_true(0 <= child);
     if (0 == child) {
-        uint32_t id, found = 0;
+        uint32_t id;
 
         while (0 == atomic_load(&f.out.ctl->owner)) {
             for (uint32_t i = 0; i < 2; ++i) {
                 if (NULL != fastsm_admission_find(&f.out, nonces[i], &id)) {
-                    found |= 1u << i;
+                    atomic_fetch_or(found, 1u << i);
                     if ((id >> 16) % 2 != i) {
                         _exit(1);
                     }
                 }
             }
         }
-        _exit(3 == found ? 0 : 2);
+        _exit(0);
     }
     for (uint32_t i = 2; i < 3000000; ++i) {
         fastsm_admission_grant(&f.out.admissions[0], nonces[i % 2], fastsm_admission_id(0, i % 65534 + 2));
@@ -258,14 +261,18 @@ static void test_admissions_change(void **state)
             sched_yield();
         }
     }
-    for (uint32_t i = 0; i < 2; ++i) { /* so that both have been found on one core too */
+    for (uint32_t i = 0; i < 2; ++i) { /* each stays until it has been found, for a minute at most */
         fastsm_admission_grant(&f.out.admissions[0], nonces[i], fastsm_admission_id(0, i + 2));
-        usleep(50000);
+        for (int ms = 0; ms < 60000 && 0 == (atomic_load(found) & 1u << i); ++ms) {
+            usleep(1000);
+        }
         fastsm_admission_revoke(&f.out.admissions[0]);
     }
     atomic_store(&f.out.ctl->owner, 1);
     assert_int_equal(child, waitpid(child, &status, 0));
     assert_int_equal(0, status);
+    assert_int_equal(3, atomic_load(found));
+    munmap((void *) found, sizeof(*found));
     close_ring(&f);
 }
 
