@@ -574,7 +574,7 @@ static void test_copy_small(void **state)
     for (size_t length = 0; length <= 64; ++length) {
         for (size_t shift = 0; shift < 16; ++shift) {
             memset(to, 0xee, sizeof(to));
-            fastsm_copy_small(to + shift, from + 3, length);
+            mca_common_fastpath_copy_small(to + shift, from + 3, length);
             assert_memory_equal(from + 3, to + shift, length);
             for (size_t i = 0; i < sizeof(to); ++i) {
                 if (i < shift || i >= shift + length) {

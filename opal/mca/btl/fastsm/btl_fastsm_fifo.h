@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_copy.h"
 #include "opal/mca/common/fastpath/common_fastpath_lock.h"
 
 #include "btl_fastsm_layout.h"
@@ -364,52 +365,6 @@ static inline bool fastsm_fifo_count_ok(const fastsm_fifo_receiver_t *fifo, uint
 /* ---- copying ---- */
 
 /**
- * Copies up to 64 bytes without a call: two overlapping moves of a fixed
- * size for each range of lengths.
- */
-static inline void fastsm_copy_small(void *to, const void *from, size_t length)
-{
-    char *t = (char *) to;
-    const char *f = (const char *) from;
-
-    if (16 <= length) {
-        if (32 < length) {
-            char a[32], b[32];
-
-            memcpy(a, f, 32);
-            memcpy(b, f + length - 32, 32);
-            memcpy(t, a, 32);
-            memcpy(t + length - 32, b, 32);
-        } else {
-            char a[16], b[16];
-
-            memcpy(a, f, 16);
-            memcpy(b, f + length - 16, 16);
-            memcpy(t, a, 16);
-            memcpy(t + length - 16, b, 16);
-        }
-    } else if (8 <= length) {
-        uint64_t a, b;
-
-        memcpy(&a, f, 8);
-        memcpy(&b, f + length - 8, 8);
-        memcpy(t, &a, 8);
-        memcpy(t + length - 8, &b, 8);
-    } else if (4 <= length) {
-        uint32_t a, b;
-
-        memcpy(&a, f, 4);
-        memcpy(&b, f + length - 4, 4);
-        memcpy(t, &a, 4);
-        memcpy(t + length - 4, &b, 4);
-    } else {
-        for (size_t i = 0; i < length; ++i) {
-            t[i] = f[i];
-        }
-    }
-}
-
-/**
  * Fills the data of a message's slots with `header` followed by `payload`.
  *
  * @param header_size  at most MCA_BTL_FASTSM_HEAD_DATA
@@ -420,13 +375,13 @@ static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *hea
     const size_t room = MCA_BTL_FASTSM_HEAD_DATA - header_size;
     const char *from = (const char *) payload;
 
-    fastsm_copy_small(head->u.head.data, header, header_size);
+    mca_common_fastpath_copy_small(head->u.head.data, header, header_size);
     if (payload_size <= room) {
-        fastsm_copy_small(head->u.head.data + header_size, from, payload_size);
+        mca_common_fastpath_copy_small(head->u.head.data + header_size, from, payload_size);
         return;
     }
 
-    fastsm_copy_small(head->u.head.data + header_size, from, room);
+    mca_common_fastpath_copy_small(head->u.head.data + header_size, from, room);
     from += room;
     payload_size -= room;
     while (payload_size > MCA_BTL_FASTSM_CONT_DATA) {
@@ -434,7 +389,7 @@ static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *hea
         from += MCA_BTL_FASTSM_CONT_DATA;
         payload_size -= MCA_BTL_FASTSM_CONT_DATA;
     }
-    fastsm_copy_small((++head)->u.cont.data, from, payload_size);
+    mca_common_fastpath_copy_small((++head)->u.cont.data, from, payload_size);
 }
 
 /**
@@ -453,7 +408,7 @@ static inline void fastsm_fifo_send_slot(fastsm_fifo_sender_t *fifo, uint64_t wo
     fastsm_fifo_describe(slot, sizeof(word0) + sizeof(word1) + payload_size, tag, 0);
     memcpy(slot->u.head.data, &word0, sizeof(word0));
     memcpy(slot->u.head.data + sizeof(word0), &word1, sizeof(word1));
-    fastsm_copy_small(slot->u.head.data + sizeof(word0) + sizeof(word1), payload, payload_size);
+    mca_common_fastpath_copy_small(slot->u.head.data + sizeof(word0) + sizeof(word1), payload, payload_size);
     fifo->write_pos = pos + 1;
     fastsm_store_head_sequence(slot, pos + 1);
     fastsm_store_bell(fifo->bell, (uint8_t) (pos + 1));
@@ -510,7 +465,7 @@ static inline void fastsm_fifo_extract(void *to, const mca_btl_fastsm_slot_t *he
 {
     char *t = (char *) to;
 
-    fastsm_copy_small(t, head->u.head.data + skip, MCA_BTL_FASTSM_HEAD_DATA - skip);
+    mca_common_fastpath_copy_small(t, head->u.head.data + skip, MCA_BTL_FASTSM_HEAD_DATA - skip);
     t += MCA_BTL_FASTSM_HEAD_DATA - skip;
     length -= MCA_BTL_FASTSM_HEAD_DATA - skip;
     while (length > MCA_BTL_FASTSM_CONT_DATA) {
@@ -518,7 +473,7 @@ static inline void fastsm_fifo_extract(void *to, const mca_btl_fastsm_slot_t *he
         t += MCA_BTL_FASTSM_CONT_DATA;
         length -= MCA_BTL_FASTSM_CONT_DATA;
     }
-    fastsm_copy_small(t, (++head)->u.cont.data, length);
+    mca_common_fastpath_copy_small(t, (++head)->u.cont.data, length);
 }
 
 /* ---- receiving by pattern ---- */
@@ -563,7 +518,7 @@ static inline ptrdiff_t fastsm_fifo_receive_slot(fastsm_fifo_receiver_t *fifo,
         || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
         return FASTSM_SOMETHING_ELSE;
     }
-    fastsm_copy_small(buffer, slot->u.head.data + MCA_BTL_FASTSM_PATTERN_BYTES, length);
+    mca_common_fastpath_copy_small(buffer, slot->u.head.data + MCA_BTL_FASTSM_PATTERN_BYTES, length);
     fastsm_fifo_release(fifo, 1);
     return (ptrdiff_t) length;
 }

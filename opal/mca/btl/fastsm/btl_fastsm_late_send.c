@@ -77,7 +77,7 @@ static bool post(mca_btl_fastsm_late_t *late, const void *data, size_t length, m
     slot->u.ring.tag = tag;
     slot->u.ring.flags = flags;
     slot->u.ring.admission = late->our_admission;
-    fastsm_copy_small(slot->u.ring.data, data, length);
+    mca_common_fastpath_copy_small(slot->u.ring.data, data, length);
     fastsm_ring_commit(slot, *pos);
     mca_btl_fastsm_busy(&late->endpoint);
     return true;

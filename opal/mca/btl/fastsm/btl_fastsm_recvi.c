@@ -104,7 +104,7 @@ static inline void take(const waiting_t *waiting, void *buffer, opal_convertor_t
     if (OPAL_UNLIKELY(NULL != convertor)) {
         unpack(convertor, waiting);
     } else if (OPAL_LIKELY(waiting->length <= MCA_BTL_FASTSM_HEAD_DATA)) {
-        fastsm_copy_small(buffer, waiting->data + HEADER, length);
+        mca_common_fastpath_copy_small(buffer, waiting->data + HEADER, length);
     } else if (1 < waiting->slots) {
         fastsm_fifo_extract(buffer, waiting->head, HEADER, length);
     } else {

@@ -14,23 +14,28 @@
 #include <stdint.h>
 #include <string.h>
 
-/** memcpy, which for up to 32 bytes is two overlapping moves of a fixed size, without a call */
-static inline void mca_common_fastpath_copy(void *to, const void *from, size_t length)
+/** Copies up to 64 bytes without a call: two overlapping moves of a fixed size for each range of lengths. */
+static inline void mca_common_fastpath_copy_small(void *to, const void *from, size_t length)
 {
     char *t = (char *) to;
     const char *f = (const char *) from;
 
     if (16 <= length) {
-        char a[16], b[16];
-
         if (32 < length) {
-            memcpy(to, from, length);
-            return;
+            char a[32], b[32];
+
+            memcpy(a, f, 32);
+            memcpy(b, f + length - 32, 32);
+            memcpy(t, a, 32);
+            memcpy(t + length - 32, b, 32);
+        } else {
+            char a[16], b[16];
+
+            memcpy(a, f, 16);
+            memcpy(b, f + length - 16, 16);
+            memcpy(t, a, 16);
+            memcpy(t + length - 16, b, 16);
         }
-        memcpy(a, f, 16);
-        memcpy(b, f + length - 16, 16);
-        memcpy(t, a, 16);
-        memcpy(t + length - 16, b, 16);
     } else if (8 <= length) {
         uint64_t a, b;
 
@@ -49,6 +54,16 @@ static inline void mca_common_fastpath_copy(void *to, const void *from, size_t l
         for (size_t i = 0; i < length; ++i) {
             t[i] = f[i];
         }
+    }
+}
+
+/** memcpy, which for up to 64 bytes is mca_common_fastpath_copy_small() */
+static inline void mca_common_fastpath_copy(void *to, const void *from, size_t length)
+{
+    if (64 < length) {
+        memcpy(to, from, length);
+    } else {
+        mca_common_fastpath_copy_small(to, from, length);
     }
 }
 
