@@ -21,7 +21,7 @@ static void fail_send(mca_pml_fastpath_send_request_t *req)
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
     if (!req->req_bare && mca_pml_fastpath_is_copied(req)) {
-        mca_pml_base_bsend_request_fini(&base->req_ompi);
+        mca_pml_fastpath_bsend_give_back(req);
     }
     if (!REQUEST_COMPLETE(&base->req_ompi)) {
         mca_pml_fastpath_send_request_status(req);

@@ -50,6 +50,17 @@ static void send_request_destruct(mca_pml_fastpath_send_request_t *req)
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_send_request_t, mca_pml_base_send_request_t, send_request_construct,
                    send_request_destruct);
 
+/* Open MPI 4.1 and 5.0 count the copies in the attached buffer, for MPI_Buffer_detach to wait for them, but
+ * not under their lock when they make one. So nobody makes one while another one is given back. */
+static opal_mutex_t copies_lock = OPAL_MUTEX_STATIC_INIT;
+
+void mca_pml_fastpath_bsend_give_back(mca_pml_fastpath_send_request_t *req)
+{
+    OPAL_THREAD_LOCK(&copies_lock);
+    mca_pml_base_bsend_request_fini(&req->req_send.req_base.req_ompi);
+    OPAL_THREAD_UNLOCK(&copies_lock);
+}
+
 void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_fastpath_send_request_status(req);
@@ -74,7 +85,7 @@ void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req
         base->req_pml_complete = true;
     } else if (mca_pml_fastpath_is_copied(req)) {
         /* its user was told when the data had been copied, or the answer to a cancel had come */
-        mca_pml_base_bsend_request_fini(&base->req_ompi);
+        mca_pml_fastpath_bsend_give_back(req);
         base->req_pml_complete = true;
     } else {
         base->req_pml_complete = true;
@@ -102,7 +113,9 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
         return OMPI_SUCCESS;
     }
     convertor_rewind(req); /* an attempt that the BTL refused may have packed already */
+    OPAL_THREAD_LOCK(&copies_lock);
     rc = mca_pml_base_bsend_request_start(&req->req_send.req_base.req_ompi);
+    OPAL_THREAD_UNLOCK(&copies_lock);
     if (OMPI_SUCCESS != rc) {
         req->req_send.req_addr = req->req_send.req_base.req_addr;
         req->req_send.req_base.req_pml_complete = false;

@@ -244,6 +244,9 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
  */
 bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req, bool cancelled);
 
+/** Give the copy of a buffered send in the attached buffer back. */
+void mca_pml_fastpath_bsend_give_back(mca_pml_fastpath_send_request_t *req);
+
 /** The user's buffer is free: complete the request towards its user. */
 void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req);
 
