@@ -201,6 +201,10 @@ static void judge(const mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_li
         || mca_pml_fastpath_failure_report(peer->proc)) {
         return;
     }
+    if (link->memory) {
+        mca_pml_fastpath_abort("peer died", describe(&peer->proc->super, link->address),
+                               "it has ended without leaving MPI");
+    }
     if (lost) {
         snprintf(cause, sizeof(cause), "the kernel has closed the TCP connection");
     } else {
@@ -254,6 +258,21 @@ static bool is_connected(const mca_pml_fastpath_peer_t *peer)
     return is_of_our_job(peer) || 2 < peer->super.obj_reference_count;
 }
 
+/* Memory that we share with a process of another job tells nothing of its end. */
+static void look_at_memory(mca_pml_fastpath_peer_t *peer, int64_t now)
+{
+    mca_pml_fastpath_link_t *link;
+
+    if (NULL == peer->ext || is_of_our_job(peer) || !peer->ext->died(peer->btl_endpoint)) {
+        return;
+    }
+    link = link_find(peer, peer->btl_endpoint);
+    if (NULL != link) {
+        link->memory = true;
+        trouble_set(link, MCA_PML_FASTPATH_LINK_LOST, now);
+    }
+}
+
 /* @return whether there is trouble with a peer of lower rank than ours */
 static bool look_at_peer(mca_pml_fastpath_peer_t *peer, int64_t now)
 {
@@ -267,6 +286,7 @@ static bool look_at_peer(mca_pml_fastpath_peer_t *peer, int64_t now)
     if (peer->left || peer->failed || !mca_pml_fastpath_peer_reach(peer)) {
         return false;
     }
+    look_at_memory(peer, now);
     for (size_t i = 0; i < mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send); ++i) {
         mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&peer->endpoint->btl_send, i);
         const volatile fastpath_tcp_endpoint_t *tcp =

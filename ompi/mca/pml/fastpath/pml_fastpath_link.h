@@ -4,7 +4,8 @@
  */
 /**
  * @file
- * Links: the TCP connections that btl/tcp has to peers on other hosts.
+ * Links: the TCP connections that btl/tcp has to peers on other hosts, and the memory that btl/fastsm shares
+ * with processes of other jobs.
  *
  * When the kernel gives up a connection, btl/tcp drops it and tells nobody: what
  * was on its way is lost, and all would wait for ever. So once a second, as long
@@ -14,7 +15,9 @@
  *     seconds although something was waiting for its answer (what we sent, an
  *     attempt to connect, or the keepalive probes that are switched on for idle
  *     connections), or
- *   - when a connection that has carried messages is there no longer.
+ *   - when a connection that has carried messages is there no longer, or
+ *   - when a process of another job that we share memory with has ended without
+ *     leaving MPI. That of a process of our own job is seen by the runtime.
  * With fault tolerance the peer is declared to have failed instead.
  * An attempt to connect that failed, which btl/tcp would leave at that, is repeated.
  *
@@ -38,9 +41,10 @@ typedef enum {
 
 /** One connection to a peer. Read and written by the looking thread only. */
 typedef struct mca_pml_fastpath_link_t {
-    const void *endpoint; /**< btl/tcp's, by which the link is known again */
+    const void *endpoint; /**< the BTL's, by which the link is known again */
     uint64_t inode;       /**< of the socket, 0 when none has been seen */
     bool carried;         /**< messages have gone over this connection */
+    bool memory;          /**< no connection, but memory that we share with the peer */
     mca_pml_fastpath_link_trouble_t trouble;
     int64_t since;    /**< when the trouble began, ms of the monotonic clock */
     char address[64]; /**< of the other end, for the user */

@@ -196,6 +196,7 @@ typedef struct mca_btl_fastsm_late_t {
     /* how we receive from it: protected by component.late_lock */
     uint32_t admission; /**< the id that we gave it; 0: none any more */
     bool gone;          /**< its process has ended; what it sent before is still there */
+    bool died;          /**< then: without leaving MPI */
     uint32_t gone_pos;  /**< then: what it sent is before this position of our ring */
 
     /* a message that comes in pieces: touched only by the thread that consumes our ring */
@@ -444,6 +445,9 @@ void mca_btl_fastsm_late_fini(void);
 int mca_btl_fastsm_late_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
 /** Forgets the peer and frees its endpoint, when all who got it have said so. */
 void mca_btl_fastsm_late_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
+
+/** The extension's died(). */
+bool mca_btl_fastsm_late_died(mca_btl_base_endpoint_t *endpoint);
 /** The late peer with this id, or NULL when it is not, or no longer, admitted. */
 mca_btl_fastsm_late_t *mca_btl_fastsm_late_find(uint32_t admission);
 /** mca_btl_fastsm_reclaim for all late peers. */

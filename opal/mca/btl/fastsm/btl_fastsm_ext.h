@@ -33,7 +33,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 6u
+#define MCA_BTL_FASTSM_EXT_VERSION 7u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -140,6 +140,14 @@ typedef struct {
      * callbacks come from progress.
      */
     void (*failed)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
+
+    /**
+     * Has a process of another job ended without leaving MPI?  Nothing else says so: shared memory stays as
+     * it is.  Costs a system call.  May say no once more when another thread is at work on such processes.
+     *
+     * @param endpoint  one of fastsm's, of a process of whatever job
+     */
+    bool (*died)(struct mca_btl_base_endpoint_t *endpoint);
 } mca_btl_fastsm_ext_t;
 
 /**

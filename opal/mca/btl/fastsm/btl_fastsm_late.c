@@ -155,10 +155,34 @@ static void part(mca_btl_fastsm_late_t *late, bool call_back)
     count_late(-1);
 }
 
+static bool has_left(const mca_btl_fastsm_late_t *late)
+{
+    return MCA_BTL_FASTSM_OWNER_LEFT == fastsm_load_owner(&late->ring.ctl->owner);
+}
+
 static bool has_ended(const mca_btl_fastsm_late_t *late)
 {
-    return MCA_BTL_FASTSM_OWNER_LEFT == fastsm_load_owner(&late->ring.ctl->owner)
-           || !mca_btl_fastsm_segment_alive(&late->endpoint);
+    return has_left(late) || !mca_btl_fastsm_segment_alive(&late->endpoint);
+}
+
+/* A process says that it leaves before it ends, so the questions are in this order. */
+static bool has_died(const mca_btl_fastsm_late_t *late)
+{
+    return !mca_btl_fastsm_segment_alive(&late->endpoint) && !has_left(late);
+}
+
+bool mca_btl_fastsm_late_died(mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const mca_btl_fastsm_late_t *late = endpoint->late;
+    bool died;
+
+    if (NULL == late || 0 != OPAL_THREAD_TRYLOCK(&component->late_lock)) {
+        return false;
+    }
+    died = late->gone ? late->died : !late->parted && has_died(late);
+    OPAL_THREAD_UNLOCK(&component->late_lock);
+    return died;
 }
 
 /* Parts from a peer that has ended, unless there are messages of it still. */
@@ -189,6 +213,7 @@ static void sweep(void)
         }
         if (!late->gone && has_ended(late)) {
             late->gone = true;
+            late->died = has_died(late);
             late->gone_pos = atomic_load_explicit(&our_ctl()->write_pos, memory_order_relaxed);
         }
         if (late->gone && 0 <= (int32_t) (read_pos - late->gone_pos)) {

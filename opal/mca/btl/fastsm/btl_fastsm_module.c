@@ -59,6 +59,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .poll = mca_btl_fastsm_poll,
             .refused = fastsm_refused,
             .failed = mca_btl_fastsm_failed,
+            .died = mca_btl_fastsm_late_died,
         },
 };
 
