@@ -332,9 +332,9 @@ int main(int argc, char **argv)
         bells();
     } else {
         short_ones(AT_ONCE);
-        full();
-        fp_case("buffered");
+        fp_case("buffered"); /* before the FIFO is full: with threads it is not asked again for room then */
         one(&fp_modes[FP_BUFFERED], SHORT, AT_ONCE);
+        full();
     }
     if (0 != strcmp("refuse", options)) {
         fp_case("synchronous");
