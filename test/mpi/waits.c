@@ -244,7 +244,10 @@ static void all_of_them(family_t family, int round)
         for (int kind = 0; kind < KINDS; kind++) {
             statuses[0].MPI_ERROR = 12345;
             FP(MPI_Wait(&requests[kind], &statuses[0]));
-            CHECK_INT(statuses[0].MPI_ERROR, 12345);
+            /* Left alone by what completes one request (MPI 3.2.5), but an empty status may say MPI_SUCCESS
+             * (3.7.3). */
+            CHECK_INT(statuses[0].MPI_ERROR,
+                      !is_active(kind) && MPI_SUCCESS == statuses[0].MPI_ERROR ? MPI_SUCCESS : 12345);
             ended(kind, &statuses[0], round);
         }
         return;
