@@ -206,9 +206,7 @@ void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member)
         || !mca_pml_fastpath_ctx_is_known(member->ctx)) {
         return;
     }
-    member->btl_endpoint = peer->btl_endpoint;
-    member->sendi_limit = peer->eager_limit;
-    opal_atomic_wmb(); /* whoever sees sendi sees the rest, and the communicator's number */
+    opal_atomic_wmb(); /* whoever sees sendi sees the communicator's number */
     if (0 != mca_pml_fastpath.refuse) {
         member->sendi = refuse_sendi;
         return;

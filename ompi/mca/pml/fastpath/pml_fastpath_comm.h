@@ -35,8 +35,6 @@ typedef struct {
     fastsm_fifo_sender_t *out;
     /** how other messages of one piece of memory are sent at once; NULL as out is */
     mca_btl_fastsm_sendi_fn_t sendi;
-    struct mca_btl_base_endpoint_t *btl_endpoint; /**< if sendi: what to call it with */
-    size_t sendi_limit;                           /**< if sendi: bytes of the longest such message */
     opal_atomic_int32_t
         sent;              /**< sequence number of the last message sent to it; headers carry 16 bits of it */
     uint32_t expected;     /**< sequence number of the next message from it */

@@ -22,26 +22,6 @@ int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *dataty
     return OMPI_SUCCESS;
 }
 
-/* A request for one receive, matched or posted. */
-static int recv_request(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
-                        ompi_communicator_t *comm, mca_pml_fastpath_recv_request_t **request)
-{
-    mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
-    int rc;
-
-    if (OPAL_UNLIKELY(NULL == req)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    mca_pml_fastpath_recv_request_init(req, buf, count, datatype, src, tag, comm, false);
-    rc = mca_pml_fastpath_recv_request_start(req);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        mca_pml_fastpath_recv_request_drop(req);
-        return rc;
-    }
-    *request = req;
-    return OMPI_SUCCESS;
-}
-
 /* The member whose FIFO shows at once whether the message of this receive is there, or NULL. */
 static inline mca_pml_fastpath_member_t *member_to_look_at(ompi_communicator_t *comm, int src, int tag)
 {
@@ -85,10 +65,12 @@ static inline int irecv_plain(mca_pml_fastpath_member_t *member, void *buf, size
     return mca_pml_fastpath_recv_request_start_locked(req, pml_comm);
 }
 
-int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
-                           ompi_communicator_t *comm, ompi_request_t **request)
+/* A request for one receive, matched or posted; or complete, if there is a member to look at whose message is
+ * there. */
+static inline int recv_request(mca_pml_fastpath_member_t *member, void *buf, size_t count,
+                               ompi_datatype_t *datatype, int src, int tag, ompi_communicator_t *comm,
+                               mca_pml_fastpath_recv_request_t **request)
 {
-    mca_pml_fastpath_member_t *member = member_to_look_at(comm, src, tag);
     mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
     int rc;
 
@@ -105,8 +87,20 @@ int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, i
         mca_pml_fastpath_recv_request_drop(req);
         return rc;
     }
-    *request = &req->req_recv.req_base.req_ompi;
+    *request = req;
     return OMPI_SUCCESS;
+}
+
+int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                           ompi_communicator_t *comm, ompi_request_t **request)
+{
+    mca_pml_fastpath_recv_request_t *req;
+    int rc = recv_request(member_to_look_at(comm, src, tag), buf, count, datatype, src, tag, comm, &req);
+
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        *request = &req->req_recv.req_base.req_ompi;
+    }
+    return rc;
 }
 
 /* Wait for a receive, report it and give the request back. */
@@ -131,7 +125,7 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
                                    ompi_communicator_t *comm, ompi_status_public_t *status)
 {
     mca_pml_fastpath_recv_request_t *req;
-    int rc = recv_request(buf, count, datatype, src, tag, comm, &req);
+    int rc = recv_request(NULL, buf, count, datatype, src, tag, comm, &req);
 
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;
 }

@@ -118,7 +118,7 @@ static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_
 
     if (OPAL_LIKELY(NULL != member->sendi && fastpath_is_plain(datatype, count))) {
         return member->sendi(
-            member->btl_endpoint,
+            member->peer->btl_endpoint,
             mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, member->ctx),
             mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
             size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);

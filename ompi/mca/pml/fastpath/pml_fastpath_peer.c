@@ -10,7 +10,6 @@
 
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
-#include "pml_fastpath_sendreq.h"
 
 static void peer_construct(mca_pml_fastpath_peer_t *peer)
 {
@@ -18,7 +17,6 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     peer->endpoint = NULL;
     peer->ext = NULL;
     peer->btl_endpoint = NULL;
-    peer->eager_limit = 0;
     peer->in = NULL;
     peer->queued = 0;
     peer->blocked_pass = 0;
@@ -120,7 +118,6 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
 
         peer->ext = mca_btl_fastsm_ext(bml_btl->btl);
         peer->btl_endpoint = bml_btl->btl_endpoint;
-        peer->eager_limit = mca_pml_fastpath_eager_limit(bml_btl);
         peer->in = NULL == peer->ext ? NULL : peer->ext->receiver(bml_btl->btl_endpoint);
     }
     opal_atomic_wmb(); /* whoever sees the endpoint sees the rest */

@@ -26,7 +26,6 @@ typedef struct {
     const mca_btl_fastsm_ext_t
         *ext; /**< of the BTL for its eager messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
-    size_t eager_limit;                           /**< if ext: bytes of the longest eager message */
     fastsm_fifo_receiver_t
         *in; /**< if ext: where its messages arrive, if we may take them from there ourselves */
 

@@ -68,9 +68,7 @@ static inline int take_any(const wish_t *wish, mca_pml_fastpath_member_t **membe
     }
     *member = pml_comm->members[hdr->hdr_src];
     if (OPAL_UNLIKELY(NULL == *member || NULL == (*member)->peer || NULL == (*member)->peer->ext
-                      || endpoint
-                             != mca_bml_base_btl_array_get_index(&(*member)->peer->endpoint->btl_eager, 0)
-                                    ->btl_endpoint)) {
+                      || endpoint != (*member)->peer->btl_endpoint)) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
     return take(wish, *member, hdr->hdr_src, hdr->hdr_tag, 1, hdr, length);

@@ -516,6 +516,8 @@ void mca_btl_fastsm_failed(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *
 /** Gives back the buffers that a peer that has failed would have read, as soon as it cannot do so any more.
  */
 void mca_btl_fastsm_failed_reclaim(mca_btl_base_endpoint_t *endpoint);
+/** A frag that its peer will never take counts as sent: its callback comes from progress. */
+void mca_btl_fastsm_lose(mca_btl_fastsm_frag_t *frag);
 /** What we have for a peer that will take nothing any more counts as sent.  The endpoint's lock is held. */
 void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back);
 

@@ -15,6 +15,15 @@
 
 #include "btl_fastsm.h"
 
+void mca_btl_fastsm_lose(mca_btl_fastsm_frag_t *frag)
+{
+    if (0 != (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
+        mca_btl_fastsm_complete_later(frag);
+    } else {
+        mca_btl_fastsm_frag_return(frag);
+    }
+}
+
 void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back)
 {
     opal_list_item_t *item;
@@ -23,8 +32,8 @@ void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back)
         mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) item;
 
         frag->sent = 0;
-        if (call_back && 0 != (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
-            mca_btl_fastsm_complete_later(frag);
+        if (call_back) {
+            mca_btl_fastsm_lose(frag);
         } else {
             mca_btl_fastsm_frag_return(frag);
         }

@@ -27,20 +27,10 @@ void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint)
     OPAL_THREAD_UNLOCK(&component->lock);
 }
 
-/* The frag is nobody's: its peer has failed. */
-static void lose(mca_btl_fastsm_frag_t *frag)
-{
-    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags) {
-        mca_btl_fastsm_complete_later(frag);
-    } else {
-        mca_btl_fastsm_frag_return(frag);
-    }
-}
-
 void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
 {
     if (OPAL_UNLIKELY(endpoint->failed)) {
-        lose(frag);
+        mca_btl_fastsm_lose(frag);
         return;
     }
     opal_list_append(&endpoint->pending, &frag->base.super.super);
@@ -79,7 +69,7 @@ static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
 void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
 {
     if (OPAL_UNLIKELY(endpoint->failed)) {
-        lose(frag);
+        mca_btl_fastsm_lose(frag);
         return;
     }
     opal_list_append(&endpoint->in_flight, &frag->base.super.super);
