@@ -20,7 +20,9 @@
  *          offered   the others have offered it large messages
  *          barrier   the others are in a barrier
  *          child     it is a process that has been spawned, and its parents
- *                    receive from it */
+ *                    receive from it
+ *          parted    the same, but they have disconnected before, and the
+ *                    parents go on without it */
 
 #include "support/fp_test.h"
 
@@ -111,6 +113,34 @@ static void other(int peer, MPI_Comm comm)
     FP(MPI_Recv(buffer, 1, MPI_BYTE, peer, TAG + 1, comm, MPI_STATUS_IGNORE));
 }
 
+/* Every parent has exchanged something with the child, so that there is a way between them. */
+static void part(MPI_Comm *comm, bool parent)
+{
+    int count = 1, one = 1, other = 0;
+
+    fp_case("parting");
+    if (!parent) {
+        FP(MPI_Comm_remote_size(*comm, &count));
+    }
+    for (int i = 0; i < count; i++) {
+        FP(MPI_Sendrecv(&one, 1, MPI_INT, i, TAG, &other, 1, MPI_INT, i, TAG, *comm, MPI_STATUS_IGNORE));
+        CHECK_INT(other, one);
+    }
+    FP(MPI_Comm_disconnect(comm));
+}
+
+/* Long enough for whatever follows from the death; rank 0 is in MPI all the time. */
+static void go_on(void)
+{
+    enum { SECONDS = 8 };
+
+    fp_case("going on");
+    if (0 != fp_rank) {
+        sleep(SECONDS);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 int main(int argc, char **argv)
 {
     char *child_arguments[3];
@@ -123,6 +153,9 @@ int main(int argc, char **argv)
     FP(MPI_Comm_get_parent(&parent));
     if (MPI_COMM_NULL != parent) {
         FP(MPI_Barrier(parent));
+        if (at("parted")) {
+            part(&parent, false);
+        }
         victim(0, parent);
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
@@ -130,14 +163,19 @@ int main(int argc, char **argv)
         printf("running\n");
         fflush(stdout);
     }
-    if (at("child")) {
+    if (at("child") || at("parted")) {
         child_arguments[0] = (char *) how;
         child_arguments[1] = (char *) where;
         child_arguments[2] = NULL;
         FP(MPI_Comm_spawn(argv[0], child_arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &comm,
                           MPI_ERRCODES_IGNORE));
         FP(MPI_Barrier(comm));
-        other(0, comm);
+        if (at("parted")) {
+            part(&comm, true);
+            go_on();
+        } else {
+            other(0, comm);
+        }
     } else if (fp_size - 1 == fp_rank) {
         victim(fp_size - 1, comm);
     } else {

@@ -451,28 +451,42 @@ void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr)
     }
 }
 
+/* Is it a process that MPI_Comm_disconnect has parted us from, so that its end is no concern of ours? If not,
+ * the address is that of its last link. */
+static bool is_parted(const opal_proc_t *proc, char *address, size_t size)
+{
+    mca_pml_fastpath_peer_t **peers;
+    size_t count = mca_pml_fastpath_peers_get(&peers);
+    bool parted = false;
+
+    for (size_t i = 0; i < count; ++i) {
+        if (proc == &peers[i]->proc->super) {
+            parted = !is_connected(peers[i]);
+            for (size_t j = 0; j < peers[i]->num_links; ++j) {
+                snprintf(address, size, "%s", peers[i]->links[j].address);
+            }
+        }
+        OBJ_RELEASE(peers[i]);
+    }
+    free(peers);
+    return parted;
+}
+
 void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
                                   const struct mca_btl_base_endpoint_t *endpoint, const opal_proc_t *proc,
                                   const char *cause)
 {
-    mca_pml_fastpath_peer_t **peers;
-    const char *address = "";
+    char address[sizeof(((mca_pml_fastpath_link_t *) NULL)->address)] = "";
     char text[256];
-    size_t count;
 
-    if (mca_pml_fastpath_ft()
-        && mca_pml_fastpath_failure_report(NULL != proc ? (ompi_proc_t *) proc
-                                                        : mca_pml_fastpath_failure_proc_of(endpoint))) {
+    if (NULL == proc) {
+        proc = (const opal_proc_t *) mca_pml_fastpath_failure_proc_of(endpoint);
+    }
+    if (mca_pml_fastpath_ft() && mca_pml_fastpath_failure_report((ompi_proc_t *) proc)) {
         return;
     }
-    count = mca_pml_fastpath_peers_get(&peers);
-    for (size_t i = 0; i < count; ++i) {
-        for (size_t j = 0; j < peers[i]->num_links; ++j) {
-            if (endpoint == peers[i]->links[j].endpoint || proc == &peers[i]->proc->super) {
-                proc = &peers[i]->proc->super;
-                address = peers[i]->links[j].address;
-            }
-        }
+    if (is_parted(proc, address, sizeof(address))) {
+        return;
     }
     sleep(NULL != proc && is_elder(proc) ? (GRACE + AFTER_YOU) / 1000 : GRACE / 1000);
     snprintf(text, sizeof(text), "%s (BTL %s)", cause,

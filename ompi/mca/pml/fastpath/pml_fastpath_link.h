@@ -70,10 +70,11 @@ int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs);
 void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);
 
 /**
- * A BTL reports that something could not be sent, or that a peer is lost. Waits
- * some seconds for the runtime, which can say more if the peer has died; then
- * names the peer and ends the job. Returns with fault tolerance only, where the
- * peer has failed from here on.
+ * A BTL reports that something could not be sent, or that a peer is lost, as
+ * btl/tcp does since Open MPI 5.0. Waits some seconds for the runtime, which can
+ * say more if the peer has died; then names the peer and ends the job. Returns
+ * with fault tolerance, where the peer has failed from here on, and when
+ * MPI_Comm_disconnect has parted us from it.
  *
  * @param btl       the BTL, or NULL
  * @param endpoint  the BTL's, or NULL when proc is known
