@@ -10,12 +10,13 @@
  * burst when all of it has arrived.  The two wait for each other in read() on named pipes, never inside MPI,
  * so that two runs with different bursts differ by the messages alone.
  *
- * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|at-once] [unexpected|waiting
- * N]
+ * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|at-once|any] [unexpected|
+ * waiting N]
  *
  * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
- * sent, with "isend" the burst is sent by MPI_Isend.  "unexpected N": so many messages of other tags wait at
- * the receiver all the time; "waiting N": so many receives of other tags are posted there.
+ * sent, with "isend" the burst is sent by MPI_Isend, with "any" it is received from MPI_ANY_SOURCE.
+ * "unexpected N": so many messages of other tags wait at the receiver all the time; "waiting N": so many
+ * receives of other tags are posted there.
  */
 
 #include <fcntl.h>
@@ -86,13 +87,13 @@ static __attribute__((noinline)) void count_post(int burst, double *data, MPI_Re
     }
 }
 
-static __attribute__((noinline)) void count_receive(int burst, double *data, MPI_Request *request)
+static __attribute__((noinline)) void count_receive(int burst, double *data, MPI_Request *request, int src)
 {
     for (int i = 0; i < burst; ++i) {
         if (NULL != request) {
             MPI_Wait(&request[i], MPI_STATUS_IGNORE);
         } else {
-            MPI_Recv(&data[i], 1, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(&data[i], 1, MPI_DOUBLE, src, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
     }
 }
@@ -129,7 +130,7 @@ static void sender(int go, int back, int burst, int nonblocking)
     tell(go);
 }
 
-static void receiver(int go, int back, int burst, int posted)
+static void receiver(int go, int back, int burst, int posted, int src)
 {
     MPI_Request request[MAX_BURST];
     double data[MAX_BURST];
@@ -139,7 +140,7 @@ static void receiver(int go, int back, int burst, int posted)
     }
     tell(back);
     hear(go);
-    count_receive(burst, data, posted ? request : NULL);
+    count_receive(burst, data, posted ? request : NULL, src);
 }
 
 /* Before the bursts, with collect false, and after them. */
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (bursts < 1 || burst < 0 || burst > MAX_BURST || count < 0 || count > MAX_OTHERS) {
         fprintf(stderr,
-                "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|at-once] "
+                "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|at-once|any] "
                 "[unexpected|waiting N]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
@@ -186,7 +187,8 @@ int main(int argc, char **argv)
         if (0 == rank) {
             sender(go, back, burst, 0 == strcmp("isend", style));
         } else if (1 == rank) {
-            receiver(go, back, burst, 0 == strcmp("posted", style));
+            receiver(go, back, burst, 0 == strcmp("posted", style),
+                     0 == strcmp("any", style) ? MPI_ANY_SOURCE : 0);
         }
     }
     others(rank, count, unexpected, true);

@@ -159,7 +159,7 @@ static ptrdiff_t receive_slot(fixture_t *f, const mca_btl_fastsm_pattern_t *patt
     ptrdiff_t rc;
 
     memset(received, 0xee, sizeof(*received));
-    rc = fastsm_fifo_receive_slot(&f->in, pattern, received->data, room, received->header);
+    rc = fastsm_fifo_receive_slot(&f->in, pattern, 2, received->data, room, received->header);
     assert_int_equal(read_pos + (0 <= rc ? 1 : 0), f->in.read_pos);
     assert_int_equal(f->in.read_pos, fastsm_load_read_pos(f->in.shared_read_pos));
     assert_int_equal(0xee, received->data[0 <= rc ? rc : 0]); /* the next byte is not touched */

@@ -27,7 +27,7 @@ typedef struct {
         *ext; /**< of the BTL for its eager messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     fastsm_fifo_receiver_t
-        *in; /**< if ext: where its messages arrive, if we may take them from there ourselves */
+        *in; /**< if ext: where its messages arrive, if receives may take them from there; else NULL */
 
     /* flow control, pml_fastpath_credit.h; all in bytes */
     opal_atomic_int64_t credit; /**< that we may still send eagerly; if unlimited, more than can be used up */

@@ -5,7 +5,8 @@
 /**
  * @file
  * MPI_Recv. While it has nothing else to do, a blocking receive looks where its message will be, and takes it
- * from there without a request: completely, or it leaves no trace and the ordinary path follows.
+ * from there without a request: completely, or it leaves no trace and the ordinary path follows. recv_slot() is
+ * the shortest way, for the message that most receives wait for; recv_at_once() knows all others.
  *
  * That is right only while the message that btl/fastsm shows is the one that matching would give to this
  * receive: the next in turn from its sender, with nothing in the queues that comes before it on either side.
@@ -130,14 +131,13 @@ static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **membe
     return OMPI_ERR_NOT_FOUND;
 }
 
-static inline void finish(const wish_t *wish, mca_pml_fastpath_member_t *member,
-                          const mca_pml_fastpath_match_hdr_t *hdr, size_t length,
-                          ompi_status_public_t *status)
+static inline void finish(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int src, int tag,
+                          size_t length, ompi_status_public_t *status)
 {
-    mca_pml_fastpath_consumed(member, wish->comm, hdr->hdr_src, MCA_PML_FASTPATH_HDR_MATCH, length);
+    mca_pml_fastpath_consumed(member, comm, src, MCA_PML_FASTPATH_HDR_MATCH, length);
     if (MPI_STATUS_IGNORE != status) {
-        status->MPI_SOURCE = hdr->hdr_src;
-        status->MPI_TAG = hdr->hdr_tag;
+        status->MPI_SOURCE = src;
+        status->MPI_TAG = tag;
         status->_ucount = length;
         status->_cancelled = 0;
     }
@@ -159,7 +159,7 @@ static inline int recv_at_once(const wish_t *wish, ompi_status_public_t *status)
     }
     rc = wait_for(wish, &member, &hdr, &length);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        finish(wish, member, &hdr, length, status);
+        finish(member, wish->comm, hdr.hdr_src, hdr.hdr_tag, length, status);
     }
     return rc;
 }
@@ -182,8 +182,46 @@ static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, s
     return rc;
 }
 
-int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
-                          ompi_communicator_t *comm, ompi_status_public_t *status)
+/*
+ * Receive a short message that is one piece of memory from a process that is named, while there is one thread:
+ * it is taken from its slot, and nothing is set up for it. Returns whether it has been received; else there is
+ * no trace of the attempt, and the message, if there is one, is where it was.
+ */
+static inline bool recv_slot(void *buf, size_t count, const ompi_datatype_t *datatype, int src, int tag,
+                             ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    const unsigned looks = OPAL_UNLIKELY(opal_progress_yield_when_idle) ? 1 : mca_pml_fastpath.looks;
+    mca_pml_fastpath_member_t *member;
+    mca_btl_fastsm_pattern_t pattern;
+    uint64_t words[2];
+    ptrdiff_t length;
+
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src || opal_using_threads()
+                      || !fastpath_is_plain(datatype, count))) {
+        return false;
+    }
+    member = pml_comm->members[src];
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in
+                      || !mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
+        return false;
+    }
+    mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
+    length =
+        fastsm_fifo_receive_slot(member->peer->in, &pattern, looks, (char *) buf + datatype->super.true_lb,
+                                 datatype->super.size * count, words);
+    if (OPAL_UNLIKELY(0 > length)) {
+        return false;
+    }
+    ++member->expected;
+    finish(member, comm, src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
+    return true;
+}
+
+/* What recv_slot has not received. */
+static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_datatype_t *datatype, int src,
+                                                 int tag, ompi_communicator_t *comm,
+                                                 ompi_status_public_t *status)
 {
     wish_t wish = {
         .comm = comm, .convertor = NULL, .room = datatype->super.size * count, .src = src, .tag = tag};
@@ -200,4 +238,13 @@ int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, in
     return OPAL_LIKELY(OMPI_SUCCESS == rc)
                ? rc
                : mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
+}
+
+int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                          ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    if (OPAL_LIKELY(recv_slot(buf, count, datatype, src, tag, comm, status))) {
+        return OMPI_SUCCESS;
+    }
+    return recv_rest(buf, count, datatype, src, tag, comm, status);
 }

@@ -60,11 +60,8 @@ static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *pee
                                               uint64_t header[2])
 {
     if (OPAL_LIKELY(NULL != peer->in && NULL == convertor && !opal_using_threads())) {
-        ptrdiff_t taken;
+        const ptrdiff_t taken = fastsm_fifo_receive_slot(peer->in, pattern, looks, buffer, room, header);
 
-        do {
-            taken = fastsm_fifo_receive_slot(peer->in, pattern, buffer, room, header);
-        } while (FASTSM_NOTHING == taken && 0 < --looks);
         if (OPAL_LIKELY(0 <= taken)) {
             return taken;
         }

@@ -493,21 +493,25 @@ enum {
 };
 
 /**
- * Takes the next message if it fits a pattern and one slot: the shortest way from a sender to where it is
- * wanted.  Only while the process has one thread, because nobody is kept out.
+ * Looks for the next message, and takes it if it fits a pattern and one slot: the shortest way from a sender to
+ * where it is wanted.  Only while the process has one thread, because nobody is kept out.
  *
+ * @param looks   how often to look before there is nothing, at least 1
  * @param buffer  for what follows the header; may be NULL when room is 0
  * @param room    bytes that fit there
  * @param header  receives the first MCA_BTL_FASTSM_PATTERN_BYTES
  * @return        bytes behind them, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
  */
-static inline ptrdiff_t fastsm_fifo_receive_slot(fastsm_fifo_receiver_t *fifo,
-                                                 const mca_btl_fastsm_pattern_t *pattern, void *buffer,
-                                                 size_t room, uint64_t header[2])
+static inline __attribute__((always_inline)) ptrdiff_t
+fastsm_fifo_receive_slot(fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_pattern_t *pattern,
+                         unsigned looks, void *buffer, size_t room, uint64_t header[2])
 {
-    mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(fifo);
+    mca_btl_fastsm_slot_t *slot;
     uint32_t length;
 
+    do {
+        slot = fastsm_fifo_peek(fifo);
+    } while (NULL == slot && 0 < --looks);
     if (NULL == slot) {
         return FASTSM_NOTHING;
     }
