@@ -5,8 +5,8 @@
 /**
  * @file
  * MPI_Recv. While it has nothing else to do, a blocking receive looks where its message will be, and takes it
- * from there without a request: completely, or it leaves no trace and the ordinary path follows. recv_slot() is
- * the shortest way, for the message that most receives wait for; recv_at_once() knows all others.
+ * from there without a request: completely, or it leaves no trace and the ordinary path follows. recv_slot()
+ * is the shortest way, for the message that most receives wait for; recv_at_once() knows all others.
  *
  * That is right only while the message that btl/fastsm shows is the one that matching would give to this
  * receive: the next in turn from its sender, with nothing in the queues that comes before it on either side.
@@ -50,21 +50,22 @@ static inline int take(const wish_t *wish, mca_pml_fastpath_member_t *member, in
     return rc;
 }
 
-/* From whomever: whose message has come? */
-static inline int take_any(const wish_t *wish, mca_pml_fastpath_member_t **member,
-                           mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+/*
+ * From whomever: whose message has come, and what does it begin with? OMPI_ERR_NOT_FOUND when nothing has
+ * come, OMPI_ERR_NOT_AVAILABLE when it is not for a receive of this tag.
+ */
+static inline int find_sender(const mca_pml_fastpath_comm_t *pml_comm, int tag, unsigned looks,
+                              mca_pml_fastpath_member_t **member, mca_pml_fastpath_match_hdr_t *hdr)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(wish->comm);
     struct mca_btl_base_endpoint_t *endpoint =
-        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, hdr);
+        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, looks, hdr);
 
     if (NULL == endpoint) {
         return OMPI_ERR_NOT_FOUND;
     }
-    if (OPAL_UNLIKELY(
-            MCA_PML_FASTPATH_HDR_MATCH != hdr->hdr_type || pml_comm->ctx != hdr->hdr_ctx || 0 > hdr->hdr_src
-            || pml_comm->size <= hdr->hdr_src
-            || (MCA_PML_FASTPATH_ANY_TAG == wish->tag ? 0 > hdr->hdr_tag : wish->tag != hdr->hdr_tag))) {
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MATCH != hdr->hdr_type || pml_comm->ctx != hdr->hdr_ctx
+                      || 0 > hdr->hdr_src || pml_comm->size <= hdr->hdr_src
+                      || (MCA_PML_FASTPATH_ANY_TAG == tag ? 0 > hdr->hdr_tag : tag != hdr->hdr_tag))) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
     *member = pml_comm->members[hdr->hdr_src];
@@ -72,7 +73,17 @@ static inline int take_any(const wish_t *wish, mca_pml_fastpath_member_t **membe
                       || endpoint != (*member)->peer->btl_endpoint)) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    return take(wish, *member, hdr->hdr_src, hdr->hdr_tag, 1, hdr, length);
+    return OMPI_SUCCESS;
+}
+
+/* Take the next message of anybody's. */
+static inline int take_any(const wish_t *wish, unsigned looks, mca_pml_fastpath_member_t **member,
+                           mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+{
+    const int rc = find_sender(mca_pml_fastpath_comm(wish->comm), wish->tag, looks, member, hdr);
+
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? take(wish, *member, hdr->hdr_src, hdr->hdr_tag, 1, hdr, length)
+                                           : rc;
 }
 
 /* Has a message come earlier that a receive from whomever has to take first? */
@@ -105,22 +116,28 @@ static inline mca_pml_fastpath_member_t *find_member(ompi_communicator_t *comm, 
     return OPAL_LIKELY(NULL != member && NULL != member->peer->ext) ? member : NULL;
 }
 
+/* How often to look before everything else progresses? */
+static inline unsigned looks_for(int src)
+{
+    return OPAL_UNLIKELY(opal_progress_yield_when_idle) ? 1
+           : MCA_PML_FASTPATH_ANY_SOURCE == src ? 1 + mca_pml_fastpath.looks / 8 /* each at several slots */
+                                                : mca_pml_fastpath.looks;
+}
+
 /* Look for the message until it is there, something else is, or patience ends. */
 static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **member,
                            mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
     const bool any = MCA_PML_FASTPATH_ANY_SOURCE == wish->src;
-    const unsigned looks = OPAL_UNLIKELY(opal_progress_yield_when_idle) ? 1
-                           : any /* a look at several slots */          ? 1 + mca_pml_fastpath.looks / 8
-                                                                        : mca_pml_fastpath.looks;
+    const unsigned looks = looks_for(wish->src);
     /* with threads others need the lock from look to look */
-    const unsigned at_a_time = any || OPAL_UNLIKELY(opal_using_threads()) ? 1 : looks;
+    const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : looks;
 
     for (unsigned round = 0; round < ROUNDS; ++round) {
         int rc = any && queued_for_any(wish) ? OMPI_ERR_NOT_AVAILABLE : OMPI_ERR_NOT_FOUND;
 
         for (unsigned look = 0; OMPI_ERR_NOT_FOUND == rc && look < looks; look += at_a_time) {
-            rc = any ? take_any(wish, member, hdr, length)
+            rc = any ? take_any(wish, at_a_time, member, hdr, length)
                      : take(wish, *member, wish->src, wish->tag, at_a_time, hdr, length);
         }
         if (OMPI_ERR_NOT_FOUND != rc) {
@@ -182,26 +199,17 @@ static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, s
     return rc;
 }
 
-/*
- * Receive a short message that is one piece of memory from a process that is named, while there is one thread:
- * it is taken from its slot, and nothing is set up for it. Returns whether it has been received; else there is
- * no trace of the attempt, and the message, if there is one, is where it was.
- */
-static inline bool recv_slot(void *buf, size_t count, const ompi_datatype_t *datatype, int src, int tag,
-                             ompi_communicator_t *comm, ompi_status_public_t *status)
+/* The next message of a member's from its slot to the user's buffer, while there is one thread. */
+static inline __opal_attribute_always_inline__ bool take_slot(mca_pml_fastpath_member_t *member, void *buf,
+                                                              size_t count, const ompi_datatype_t *datatype,
+                                                              int src, int tag, ompi_communicator_t *comm,
+                                                              unsigned looks, ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
-    const unsigned looks = OPAL_UNLIKELY(opal_progress_yield_when_idle) ? 1 : mca_pml_fastpath.looks;
-    mca_pml_fastpath_member_t *member;
     mca_btl_fastsm_pattern_t pattern;
     uint64_t words[2];
     ptrdiff_t length;
 
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src || opal_using_threads()
-                      || !fastpath_is_plain(datatype, count))) {
-        return false;
-    }
-    member = pml_comm->members[src];
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in
                       || !mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
         return false;
@@ -216,6 +224,42 @@ static inline bool recv_slot(void *buf, size_t count, const ompi_datatype_t *dat
     ++member->expected;
     finish(member, comm, src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
     return true;
+}
+
+/* The same from whomever. */
+static __opal_attribute_noinline__ bool take_slot_any(void *buf, size_t count,
+                                                      const ompi_datatype_t *datatype, int tag,
+                                                      ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_member_t *member;
+    mca_pml_fastpath_match_hdr_t hdr;
+
+    if (OPAL_UNLIKELY(
+            !mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm || 0 != pml_comm->matcher.posted
+            || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag)
+            || OMPI_SUCCESS
+                   != find_sender(pml_comm, tag, looks_for(MCA_PML_FASTPATH_ANY_SOURCE), &member, &hdr))) {
+        return false;
+    }
+    return take_slot(member, buf, count, datatype, hdr.hdr_src, hdr.hdr_tag, comm, 1, status);
+}
+
+/*
+ * Receive a short message that is one piece of memory, while there is one thread: it is taken from its slot,
+ * and nothing is set up for it. Returns whether it has been received; else there is no trace of the attempt,
+ * and the message, if there is one, is where it was.
+ */
+static inline bool recv_slot(void *buf, size_t count, const ompi_datatype_t *datatype, int src, int tag,
+                             ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    if (OPAL_UNLIKELY(opal_using_threads() || !fastpath_is_plain(datatype, count))) {
+        return false;
+    }
+    return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
+               ? take_slot(mca_pml_fastpath_comm(comm)->members[src], buf, count, datatype, src, tag, comm,
+                           looks_for(src), status)
+               : take_slot_any(buf, count, datatype, tag, comm, status);
 }
 
 /* What recv_slot has not received. */

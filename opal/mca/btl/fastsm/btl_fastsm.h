@@ -284,6 +284,7 @@ typedef struct {
     _Atomic uint64_t *bell_expected;  /**< low bits of each read position, a byte per peer */
     uint32_t bells_skipped;           /**< calls of progress since the bells were looked at */
     _Atomic uint32_t scan_turn;       /**< scans that have found something */
+    _Atomic uint32_t scan_from;       /**< where in recent the next scan begins */
 
     /* what progress does only when there is something to do */
     opal_mutex_t lock;         /**< protects the two lists and the counters */
@@ -633,7 +634,7 @@ fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoin
 /** The extension's poll (btl_fastsm_ext.h). */
 int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks);
 /** The extension's scan (btl_fastsm_ext.h). */
-mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *header);
+mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigned looks, void *header);
 
 /* ---- inline helpers ---- */
 

@@ -33,7 +33,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 7u
+#define MCA_BTL_FASTSM_EXT_VERSION 8u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -120,10 +120,11 @@ typedef struct {
     /**
      * Finds a sender whose next message has come, without touching it.
      *
+     * @param looks   how often to look at all senders before giving up, at least 1
      * @param header  receives what the message begins with: MCA_BTL_FASTSM_PATTERN_BYTES
      * @return        its endpoint, or NULL: nothing has come, or something that recvi would not take
      */
-    struct mca_btl_base_endpoint_t *(*scan)(mca_btl_base_module_t *btl, void *header);
+    struct mca_btl_base_endpoint_t *(*scan)(mca_btl_base_module_t *btl, unsigned looks, void *header);
 
     /**
      * Delivers what has come from one sender, or from all of them, as progress does, and no more than that.

@@ -171,17 +171,24 @@ static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void
     return found;
 }
 
-static mca_btl_base_endpoint_t *scan_recent(uint32_t n_recent, uint32_t turn, void *header)
+/* A sender that always has a message waiting must not hide the others: the next look begins with the one
+ * behind it. */
+static mca_btl_base_endpoint_t *scan_recent(uint32_t n_recent, void *header)
 {
-    mca_btl_base_endpoint_t *found = NULL;
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    uint32_t at = atomic_load_explicit(&component->scan_from, memory_order_relaxed);
 
-    for (uint32_t i = 0; NULL == found && i < n_recent; ++i) {
-        const uint32_t at = (turn + i) % n_recent;
+    for (uint32_t i = 0; i < n_recent; ++i) {
+        mca_btl_base_endpoint_t *endpoint;
 
-        found = scan_one(atomic_load_explicit(&mca_btl_fastsm_component.recent[at], memory_order_relaxed),
-                         header);
+        at = at < n_recent ? at : 0;
+        endpoint = atomic_load_explicit(&component->recent[at++], memory_order_relaxed);
+        if (NULL != scan_one(endpoint, header)) {
+            atomic_store_explicit(&component->scan_from, at, memory_order_relaxed);
+            return endpoint;
+        }
     }
-    return found;
+    return NULL;
 }
 
 /* Those of 8 peers whose bells ring, from the one after `turn` on. */
@@ -216,26 +223,36 @@ static mca_btl_base_endpoint_t *scan_bells(uint32_t turn, void *header)
     return found;
 }
 
-/* A sender that always has a message waiting must not hide the others: every scan that finds something makes
- * the next one begin elsewhere, every second time with the bells. */
-mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, void *header)
+/* Nor must those that are looked at first hide the others: after every scan that finds something the next one
+ * begins with the other kind. */
+static mca_btl_base_endpoint_t *scan_all(uint32_t turn, void *header)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const uint32_t turn = atomic_load_explicit(&component->scan_turn, memory_order_relaxed);
     const uint32_t n_recent = mca_btl_fastsm_load_n_recent();
-    const bool bells = component->n_connected > n_recent;
+    const bool bells = mca_btl_fastsm_component.n_connected > n_recent;
     mca_btl_base_endpoint_t *found = NULL;
 
-    (void) btl;
     if (bells && 0 != (turn & 1)) {
         found = scan_bells(turn / 2, header);
     }
     if (NULL == found) {
-        found = scan_recent(n_recent, turn / 2, header);
+        found = scan_recent(n_recent, header);
     }
     if (NULL == found && bells && 0 == (turn & 1)) {
         found = scan_bells(turn / 2, header);
     }
+    return found;
+}
+
+mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigned looks, void *header)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t turn = atomic_load_explicit(&component->scan_turn, memory_order_relaxed);
+    mca_btl_base_endpoint_t *found;
+
+    (void) btl;
+    do {
+        found = scan_all(turn, header);
+    } while (NULL == found && 0 < --looks);
     if (NULL != found) {
         atomic_store_explicit(&component->scan_turn, turn + 1, memory_order_relaxed);
     }
