@@ -10,11 +10,12 @@
  * burst when all of it has arrived.  The two wait for each other in read() on named pipes, never inside MPI,
  * so that two runs with different bursts differ by the messages alone.
  *
- * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|at-once|any] [unexpected|
- * waiting N]
+ * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|windows|at-once|any]
+ * [unexpected|waiting N]
  *
  * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
- * sent, with "isend" the burst is sent by MPI_Isend, with "any" it is received from MPI_ANY_SOURCE.
+ * sent, with "isend" the burst is sent by MPI_Isend, with "windows" both, and the receives end in MPI_Waitall;
+ * with "any" it is received from MPI_ANY_SOURCE.
  * "unexpected N": so many messages of other tags wait at the receiver all the time; "waiting N": so many
  * receives of other tags are posted there.
  */
@@ -59,7 +60,7 @@ static void hear(int fd)
     }
 }
 
-/* Counting is on in the four functions named count_ and nowhere else, so they must stay functions. */
+/* Counting is on in the functions named count_ and nowhere else, so they must stay functions. */
 static __attribute__((noinline)) void count_send(int burst)
 {
     double data = 0.0;
@@ -98,6 +99,11 @@ static __attribute__((noinline)) void count_receive(int burst, double *data, MPI
     }
 }
 
+static __attribute__((noinline)) void count_receive_all(int burst, MPI_Request *request)
+{
+    MPI_Waitall(burst, request, MPI_STATUSES_IGNORE);
+}
+
 static void send_others(int others)
 {
     for (int i = 0; i < others; ++i) {
@@ -119,7 +125,7 @@ static void post_others(int others, MPI_Request *request)
     }
 }
 
-static void sender(int go, int back, int burst, int nonblocking)
+static void sender(int go, int back, int burst, bool nonblocking)
 {
     hear(back);
     if (nonblocking) {
@@ -130,7 +136,7 @@ static void sender(int go, int back, int burst, int nonblocking)
     tell(go);
 }
 
-static void receiver(int go, int back, int burst, int posted, int src)
+static void receiver(int go, int back, int burst, bool posted, bool all, int src)
 {
     MPI_Request request[MAX_BURST];
     double data[MAX_BURST];
@@ -140,7 +146,11 @@ static void receiver(int go, int back, int burst, int posted, int src)
     }
     tell(back);
     hear(go);
-    count_receive(burst, data, posted ? request : NULL, src);
+    if (all) {
+        count_receive_all(burst, request);
+    } else {
+        count_receive(burst, data, posted ? request : NULL, src);
+    }
 }
 
 /* Before the bursts, with collect false, and after them. */
@@ -165,6 +175,7 @@ int main(int argc, char **argv)
     int bursts = argc > 3 ? atoi(argv[2]) : 0;
     int burst = argc > 3 ? atoi(argv[3]) : 0;
     const char *style = argc > 4 ? argv[4] : "at-once";
+    bool windows = 0 == strcmp("windows", style);
     bool unexpected = argc > 6 && 0 == strcmp("unexpected", argv[5]);
     int count = argc > 6 ? atoi(argv[6]) : 0; /* of others */
     int go;
@@ -174,8 +185,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (bursts < 1 || burst < 0 || burst > MAX_BURST || count < 0 || count > MAX_OTHERS) {
         fprintf(stderr,
-                "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|at-once|any] "
-                "[unexpected|waiting N]\n");
+                "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST "
+                "[posted|isend|windows|at-once|any] [unexpected|waiting N]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     /* read and write, so that opening waits for nobody */
@@ -185,9 +196,9 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD); /* behind them, so that they have arrived */
     for (int i = 0; i < bursts; ++i) {
         if (0 == rank) {
-            sender(go, back, burst, 0 == strcmp("isend", style));
+            sender(go, back, burst, windows || 0 == strcmp("isend", style));
         } else if (1 == rank) {
-            receiver(go, back, burst, 0 == strcmp("posted", style),
+            receiver(go, back, burst, windows || 0 == strcmp("posted", style), windows,
                      0 == strcmp("any", style) ? MPI_ANY_SOURCE : 0);
         }
     }
