@@ -14,10 +14,9 @@
  * [unexpected|waiting N]
  *
  * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
- * sent, with "isend" the burst is sent by MPI_Isend, with "windows" both, and the receives end in MPI_Waitall;
- * with "any" it is received from MPI_ANY_SOURCE.
- * "unexpected N": so many messages of other tags wait at the receiver all the time; "waiting N": so many
- * receives of other tags are posted there.
+ * sent, with "isend" the burst is sent by MPI_Isend, with "windows" both, and the receives end in
+ * MPI_Waitall; with "any" it is received from MPI_ANY_SOURCE. "unexpected N": so many messages of other tags
+ * wait at the receiver all the time; "waiting N": so many receives of other tags are posted there.
  */
 
 #include <fcntl.h>
@@ -184,9 +183,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (bursts < 1 || burst < 0 || burst > MAX_BURST || count < 0 || count > MAX_OTHERS) {
-        fprintf(stderr,
-                "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST "
-                "[posted|isend|windows|at-once|any] [unexpected|waiting N]\n");
+        fprintf(stderr, "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST "
+                        "[posted|isend|windows|at-once|any] [unexpected|waiting N]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     /* read and write, so that opening waits for nobody */

@@ -166,6 +166,24 @@ static ptrdiff_t receive_slot(fixture_t *f, const mca_btl_fastsm_pattern_t *patt
     return rc;
 }
 
+/* Looking at a message of one slot leaves it where it is. */
+static ptrdiff_t see_slot(const fixture_t *f, uint8_t tag, received_t *received)
+{
+    const uint32_t read_pos = f->in.read_pos;
+    const void *payload = NULL;
+    ptrdiff_t rc;
+
+    memset(received, 0xee, sizeof(*received));
+    rc = fastsm_fifo_see_slot(&f->in, tag, received->header, &payload);
+    assert_int_equal(read_pos, f->in.read_pos);
+    assert_int_equal(read_pos, fastsm_load_read_pos(f->in.shared_read_pos));
+    assert_int_equal(0 <= rc, NULL != payload);
+    if (0 < rc) {
+        memcpy(received->data, payload, (size_t) rc);
+    }
+    return rc;
+}
+
 /* Receiving by pattern takes the one message that fits, and leaves every other where it is. */
 static void test_receive_slot(void **state)
 {
@@ -183,7 +201,12 @@ static void test_receive_slot(void **state)
             fill(wanted, 16 + payload, i);
             memcpy(pattern.expected, wanted, 16);
             assert_int_equal(FASTSM_NOTHING, receive_slot(&f, &pattern, payload, &received));
+            assert_int_equal(FASTSM_NOTHING, see_slot(&f, pattern.tag, &received));
             assert_true(send_message(&f, 16 + payload, i));
+            assert_int_equal(payload, see_slot(&f, pattern.tag, &received));
+            assert_memory_equal(wanted, received.header, 16);
+            assert_memory_equal(wanted + 16, received.data, payload);
+            assert_int_equal(FASTSM_SOMETHING_ELSE, see_slot(&f, (uint8_t) (pattern.tag + 1), &received));
             if (0 < payload) {
                 assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, payload - 1, &received));
             }
@@ -197,6 +220,7 @@ static void test_receive_slot(void **state)
             }
             atomic_store(&f.in.consuming, 1);
             assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, payload, &received));
+            assert_int_equal(FASTSM_SOMETHING_ELSE, see_slot(&f, pattern.tag, &received));
             atomic_store(&f.in.consuming, 0);
             pattern.mask[i % 2] = 0;
             pattern.expected[i % 2] ^= UINT64_MAX;
@@ -222,6 +246,9 @@ static void test_receive_slot_refuses(void **state)
         assert_true(send_message(&f, length, 0));
         assert_int_equal(16 <= length && length <= MCA_BTL_FASTSM_HEAD_DATA ? (ptrdiff_t) length - 16
                                                                             : FASTSM_SOMETHING_ELSE,
+                         see_slot(&f, 0, &received));
+        assert_int_equal(16 <= length && length <= MCA_BTL_FASTSM_HEAD_DATA ? (ptrdiff_t) length - 16
+                                                                            : FASTSM_SOMETHING_ELSE,
                          receive_slot(&f, &pattern, MCA_BTL_FASTSM_SLOT_PAYLOAD, &received));
         fixture_close(&f);
     }
@@ -235,6 +262,7 @@ static void test_receive_slot_refuses(void **state)
         assert_int_equal(24, head->u.head.length);
         assert_int_equal(flags, head->u.head.flags);
         fastsm_fifo_commit(&f.out, head, 1);
+        assert_int_equal(FASTSM_SOMETHING_ELSE, see_slot(&f, 0, &received));
         assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, 8, &received));
         fixture_close(&f);
     }

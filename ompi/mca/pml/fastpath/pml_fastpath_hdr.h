@@ -118,6 +118,16 @@ static inline uint64_t mca_pml_fastpath_match_word1(int32_t src, int32_t tag)
 #endif
 }
 
+/** @return the sender's rank in the last 8 bytes of a match header */
+static inline int32_t mca_pml_fastpath_match_word1_src(uint64_t word1)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (int32_t) (uint32_t) (word1 >> 32);
+#else
+    return (int32_t) (uint32_t) word1;
+#endif
+}
+
 /** @return the tag in the last 8 bytes of a match header */
 static inline int32_t mca_pml_fastpath_match_word1_tag(uint64_t word1)
 {

@@ -22,85 +22,161 @@ int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *dataty
     return OMPI_SUCCESS;
 }
 
+/* A receive of whatever kind, matched or posted. */
+static __opal_attribute_noinline__ int irecv_any(mca_pml_fastpath_recv_request_t *req, void *buf,
+                                                 size_t count, ompi_datatype_t *datatype, int src, int tag,
+                                                 ompi_communicator_t *comm)
+{
+    int rc;
+
+    mca_pml_fastpath_recv_request_init(req, buf, count, datatype, src, tag, comm, false);
+    rc = mca_pml_fastpath_recv_request_start(req);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        mca_pml_fastpath_recv_request_drop(req);
+    }
+    return rc;
+}
+
 /* The member whose FIFO shows at once whether the message of this receive is there, or NULL. */
-static inline mca_pml_fastpath_member_t *member_to_look_at(ompi_communicator_t *comm, int src, int tag)
+static inline mca_pml_fastpath_member_t *member_to_look_at(const mca_pml_fastpath_comm_t *pml_comm, int src)
 {
     mca_pml_fastpath_member_t *member;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || !mca_pml_fastpath.use_immediate
-                      || MCA_PML_FASTPATH_ANY_SOURCE == src
-                      || MPI_SUCCESS != fastpath_comm_error(comm, tag))) {
+                      || MCA_PML_FASTPATH_ANY_SOURCE == src)) {
         return NULL;
     }
-    member = mca_pml_fastpath_comm(comm)->members[src];
+    member = pml_comm->members[src];
     return OPAL_LIKELY(NULL != member && NULL != member->peer && NULL != member->peer->ext) ? member : NULL;
 }
 
-/* A receive whose data is one piece of memory. What is there already is taken at once, as MPI_Recv would do,
- * and so is what has come unexpectedly; the request is complete then. Else it is posted, under the same lock.
- */
-static inline int irecv_plain(mca_pml_fastpath_member_t *member, void *buf, size_t count,
-                              ompi_datatype_t *datatype, int src, int tag, ompi_communicator_t *comm,
-                              mca_pml_fastpath_recv_request_t *req)
+/* Take the message of a receive from where it arrives, if it is there. Nothing is posted for its sender, and
+ * no message waits for it. The communicator is locked, and unlocked on success. */
+static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *req, void *buffer, size_t room,
+                                             int src, int tag, ompi_communicator_t *comm)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_member_t *member = member_to_look_at(pml_comm, src);
     mca_pml_fastpath_match_hdr_t hdr;
     size_t length = 0;
-    int rc;
 
-    OPAL_THREAD_LOCK(&pml_comm->lock);
-    if (mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag)) {
-        rc = mca_pml_fastpath_take(pml_comm, member, src, tag, 1, (char *) buf + datatype->super.true_lb,
-                                   NULL, datatype->super.size * count, &hdr, &length);
-        if (OMPI_SUCCESS == rc) {
-            OPAL_THREAD_UNLOCK(&pml_comm->lock);
-            --mca_pml_fastpath.recv_countdown; /* who waits sees to it */
-            mca_pml_fastpath_recv_request_received(req, comm, &hdr, length);
-            mca_pml_fastpath_credit_consumed(
-                member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
-            return OMPI_SUCCESS;
-        }
+    if (OPAL_UNLIKELY(NULL == member || !opal_list_is_empty(&member->early)
+                      || !opal_list_is_empty(&member->withdrawn))
+        || OMPI_SUCCESS
+               != mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, &hdr, &length)) {
+        return false;
     }
-    mca_pml_fastpath_recv_request_init(req, buf, count, datatype, src, tag, comm, false);
-    return mca_pml_fastpath_recv_request_start_locked(req, pml_comm);
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    --mca_pml_fastpath.recv_countdown; /* who waits sees to it */
+    mca_pml_fastpath_recv_request_received(req, comm, &hdr, length);
+    mca_pml_fastpath_credit_consumed(member->peer,
+                                     mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+    return true;
 }
 
-/* A request for one receive, matched or posted; or complete, if there is a member to look at whose message is
- * there. */
-static inline int recv_request(mca_pml_fastpath_member_t *member, void *buf, size_t count,
-                               ompi_datatype_t *datatype, int src, int tag, ompi_communicator_t *comm,
-                               mca_pml_fastpath_recv_request_t **request)
+/* Can take() find anything? Only a look at the slot, where that is possible. */
+static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src, bool threads)
+{
+    const mca_pml_fastpath_member_t *member;
+
+    if (mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)) {
+        return false;
+    }
+    if (threads || OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+        return true;
+    }
+    member = pml_comm->members[src];
+    return OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in)
+           || NULL != fastsm_fifo_peek(member->peer->in);
+}
+
+/* A receive whose message has come unexpectedly. The communicator is locked, and unlocked on return. */
+static __opal_attribute_noinline__ int matched(mca_pml_fastpath_recv_request_t *req,
+                                               mca_pml_fastpath_comm_t *pml_comm,
+                                               mca_pml_fastpath_match_msg_t *msg)
+{
+    mca_pml_fastpath_match_take(&pml_comm->matcher, msg);
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    mca_pml_fastpath_recv_request_matched_message(req, mca_pml_fastpath_message_of(msg));
+    return OMPI_SUCCESS;
+}
+
+/* There is no memory to post a receive. */
+static __opal_attribute_noinline__ int not_posted(mca_pml_fastpath_recv_request_t *req)
+{
+    const int rc = mca_pml_fastpath_recv_request_unstart(req);
+
+    mca_pml_fastpath_recv_request_drop(req);
+    return rc;
+}
+
+/* A receive whose data is one piece of memory. If it may look, what is there already is taken at once, as
+ * MPI_Recv would do; and so is what has come unexpectedly; the request is complete then. Else it is posted,
+ * under the same lock. */
+static inline __opal_attribute_always_inline__ int
+irecv_plain(mca_pml_fastpath_recv_request_t *req, void *buf, size_t count, ompi_datatype_t *datatype, int src,
+            int tag, ompi_communicator_t *comm, bool threads, bool may_look)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_match_msg_t *msg;
+    int rc;
+
+    if (threads) {
+        opal_mutex_lock(&pml_comm->lock);
+    }
+    msg = mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
+    if (may_look && OPAL_LIKELY(NULL == msg) && worth_taking(pml_comm, src, threads)
+        && take(req, (char *) buf + datatype->super.true_lb, datatype->super.size * count, src, tag, comm)) {
+        return OMPI_SUCCESS;
+    }
+    mca_pml_fastpath_recv_request_init_plain(req, buf, count, datatype, src, tag, comm, threads);
+    if (OPAL_UNLIKELY(NULL != msg)) {
+        return matched(req, pml_comm, msg);
+    }
+    rc = mca_pml_fastpath_match_post(&pml_comm->matcher, &req->req_post, src, tag);
+    if (threads) {
+        opal_mutex_unlock(&pml_comm->lock);
+    }
+    return OPAL_LIKELY(0 == rc) ? OMPI_SUCCESS : not_posted(req);
+}
+
+/* Does irecv_plain know all that there is to do for a receive? */
+static inline bool is_simple(ompi_datatype_t *datatype, size_t count, int tag, ompi_communicator_t *comm)
+{
+    return fastpath_is_plain(datatype, count) && MPI_SUCCESS == fastpath_comm_error(comm, tag);
+}
+
+static __opal_attribute_noinline__ int irecv_threads(void *buf, size_t count, ompi_datatype_t *datatype,
+                                                     int src, int tag, ompi_communicator_t *comm,
+                                                     ompi_request_t **request)
 {
     mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
-    int rc;
 
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    if (OPAL_LIKELY(NULL != member && fastpath_is_plain(datatype, count))) {
-        rc = irecv_plain(member, buf, count, datatype, src, tag, comm, req);
-    } else {
-        mca_pml_fastpath_recv_request_init(req, buf, count, datatype, src, tag, comm, false);
-        rc = mca_pml_fastpath_recv_request_start(req);
-    }
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        mca_pml_fastpath_recv_request_drop(req);
-        return rc;
-    }
-    *request = req;
-    return OMPI_SUCCESS;
+    *request = &req->req_recv.req_base.req_ompi;
+    return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
+               ? irecv_plain(req, buf, count, datatype, src, tag, comm, true, true)
+               : irecv_any(req, buf, count, datatype, src, tag, comm);
 }
 
 int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                            ompi_communicator_t *comm, ompi_request_t **request)
 {
     mca_pml_fastpath_recv_request_t *req;
-    int rc = recv_request(member_to_look_at(comm, src, tag), buf, count, datatype, src, tag, comm, &req);
 
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        *request = &req->req_recv.req_base.req_ompi;
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        return irecv_threads(buf, count, datatype, src, tag, comm, request);
     }
-    return rc;
+    req = (mca_pml_fastpath_recv_request_t *) opal_free_list_get_st(&mca_pml_base_recv_requests);
+    if (OPAL_UNLIKELY(NULL == req)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    *request = &req->req_recv.req_base.req_ompi;
+    return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
+               ? irecv_plain(req, buf, count, datatype, src, tag, comm, false, true)
+               : irecv_any(req, buf, count, datatype, src, tag, comm);
 }
 
 /* Wait for a receive, report it and give the request back. */
@@ -124,9 +200,15 @@ static int recv_finish(mca_pml_fastpath_recv_request_t *req, ompi_status_public_
 int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                                    ompi_communicator_t *comm, ompi_status_public_t *status)
 {
-    mca_pml_fastpath_recv_request_t *req;
-    int rc = recv_request(NULL, buf, count, datatype, src, tag, comm, &req);
+    mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
+    int rc;
 
+    if (OPAL_UNLIKELY(NULL == req)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = OPAL_LIKELY(is_simple(datatype, count, tag, comm))
+             ? irecv_plain(req, buf, count, datatype, src, tag, comm, opal_using_threads(), false)
+             : irecv_any(req, buf, count, datatype, src, tag, comm);
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;
 }
 

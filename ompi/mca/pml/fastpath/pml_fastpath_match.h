@@ -255,15 +255,17 @@ static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m,
 static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m,
                                                  mca_pml_fastpath_match_post_t *post)
 {
-    const unsigned int kind = mca_pml_fastpath_match_kind(post->src, post->tag);
-
     mca_pml_fastpath_match_unlink(&post->link);
     post->queued = false;
     --m->posted;
     --m->posted_from[(uint32_t) post->src % MCA_PML_FASTPATH_MATCH_FOLD];
-    if (MCA_PML_FASTPATH_MATCH_EXACT != kind) {
-        --m->posted_wild;
-        --m->posted_kind[kind];
+    if (0 != m->posted_wild) {
+        const unsigned int kind = mca_pml_fastpath_match_kind(post->src, post->tag);
+
+        if (MCA_PML_FASTPATH_MATCH_EXACT != kind) {
+            --m->posted_wild;
+            --m->posted_kind[kind];
+        }
     }
 }
 

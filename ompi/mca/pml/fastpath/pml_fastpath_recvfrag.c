@@ -47,12 +47,6 @@ static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm,
     return parked;
 }
 
-static inline mca_pml_fastpath_recv_request_t *request_of(mca_pml_fastpath_match_post_t *post)
-{
-    return (mca_pml_fastpath_recv_request_t *) ((char *) post
-                                                - offsetof(mca_pml_fastpath_recv_request_t, req_post));
-}
-
 /* Keep a message that no receive waits for. The communicator is locked. */
 static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arrival_t *arrival,
                  uint32_t sequence)
@@ -89,7 +83,7 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
     }
     post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, arrival->src, arrival->tag);
     if (NULL != post) {
-        *req = request_of(post);
+        *req = mca_pml_fastpath_recv_request_of(post);
         return MATCHED;
     }
     keep(pml_comm, arrival, sequence);
@@ -262,7 +256,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     mca_pml_fastpath_credit_consumed(member->peer,
                                      mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
-    req = request_of(post);
+    req = mca_pml_fastpath_recv_request_of(post);
     if (OPAL_LIKELY(req->req_plain)) {
         mca_pml_fastpath_recv_request_deliver(req, hdr->hdr_src, hdr->hdr_tag, hdr + 1, length);
     } else {

@@ -19,6 +19,17 @@ int mca_pml_fastpath_recv_request_free(ompi_request_t **request)
     return OMPI_SUCCESS;
 }
 
+void mca_pml_fastpath_recv_request_fini(mca_pml_fastpath_recv_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+
+    if (!req->req_plain) {
+        opal_convertor_cleanup(&base->req_convertor);
+    }
+    OBJ_RELEASE(base->req_comm);
+    OMPI_DATATYPE_RELEASE(base->req_datatype);
+}
+
 static int recv_request_cancel(ompi_request_t *request, int complete)
 {
     mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) request;
@@ -64,6 +75,17 @@ static void recv_request_destruct(mca_pml_fastpath_recv_request_t *req)
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_recv_request_t, mca_pml_base_recv_request_t, recv_request_construct,
                    recv_request_destruct);
 
+int mca_pml_fastpath_recv_request_unstart(mca_pml_fastpath_recv_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+
+    base->req_pml_complete = true;
+    base->req_ompi.req_state = OMPI_REQUEST_INACTIVE;
+    base->req_ompi.req_complete = REQUEST_COMPLETED;
+    mca_pml_fastpath_recv_request_drop(req);
+    return OMPI_ERR_OUT_OF_RESOURCE;
+}
+
 int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
@@ -94,14 +116,9 @@ int mca_pml_fastpath_recv_request_start_locked(mca_pml_fastpath_recv_request_t *
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (NULL != msg) {
         mca_pml_fastpath_recv_request_matched_message(req, mca_pml_fastpath_message_of(msg));
-    } else if (OPAL_UNLIKELY(0 != rc)) {
-        base->req_pml_complete = true;
-        base->req_ompi.req_state = OMPI_REQUEST_INACTIVE;
-        base->req_ompi.req_complete = REQUEST_COMPLETED;
-        mca_pml_fastpath_recv_request_drop(req);
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return OMPI_SUCCESS;
     }
-    return OMPI_SUCCESS;
+    return OPAL_LIKELY(0 == rc) ? OMPI_SUCCESS : mca_pml_fastpath_recv_request_unstart(req);
 }
 
 void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req)

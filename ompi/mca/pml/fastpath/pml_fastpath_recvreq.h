@@ -45,6 +45,14 @@ typedef struct {
 } mca_pml_fastpath_recv_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_recv_request_t);
 
+/** @return the receive that was posted so */
+static inline mca_pml_fastpath_recv_request_t *
+mca_pml_fastpath_recv_request_of(mca_pml_fastpath_match_post_t *post)
+{
+    return (mca_pml_fastpath_recv_request_t *) ((char *) post
+                                                - offsetof(mca_pml_fastpath_recv_request_t, req_post));
+}
+
 /** req_free of all of them; tells them from other requests. */
 int mca_pml_fastpath_recv_request_free(ompi_request_t **request);
 
@@ -54,6 +62,9 @@ static inline mca_pml_fastpath_recv_request_t *mca_pml_fastpath_recv_request_all
     return (mca_pml_fastpath_recv_request_t *) opal_free_list_get(&mca_pml_base_recv_requests);
 }
 
+/** Give back what a request holds that is not bare. */
+void mca_pml_fastpath_recv_request_fini(mca_pml_fastpath_recv_request_t *req);
+
 /** One holder is done with a request; the last one gives it back. */
 static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_request_t *req)
 {
@@ -62,16 +73,37 @@ static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_requ
     if (!mca_pml_fastpath_last_hold(&req->req_holds)) {
         return;
     }
-    if (OPAL_LIKELY(req->req_plain)) { /* the same but for the convertor */
-        OMPI_REQUEST_FINI(&base->req_ompi);
-        if (!req->req_bare) {
-            OBJ_RELEASE(base->req_comm);
-            OMPI_DATATYPE_RELEASE(base->req_datatype);
-        }
-    } else {
-        MCA_PML_BASE_RECV_REQUEST_FINI(&req->req_recv);
+    OMPI_REQUEST_FINI(&base->req_ompi);
+    if (!req->req_bare) {
+        mca_pml_fastpath_recv_request_fini(req);
     }
     opal_free_list_return(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
+}
+
+/**
+ * A request's user is done with it, in a job without threads: the short way, without a call.
+ * @return false when there is more to do: then nothing has been done
+ */
+static inline bool mca_pml_fastpath_recv_request_let_go_alone(mca_pml_fastpath_recv_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+
+    if (OPAL_UNLIKELY(1 != req->req_holds || MPI_UNDEFINED != base->req_ompi.req_f_to_c_index)) {
+        return false;
+    }
+    if (!req->req_bare) {
+        opal_object_t *comm = (opal_object_t *) base->req_comm;
+
+        if (OPAL_UNLIKELY(!req->req_plain || !ompi_datatype_is_predefined(base->req_datatype)
+                          || 1 >= comm->obj_reference_count)) {
+            return false;
+        }
+        --comm->obj_reference_count;
+    }
+    base->req_ompi.req_state = OMPI_REQUEST_INVALID;
+    base->req_free_called = true;
+    opal_free_list_return_st(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
+    return true;
 }
 
 /** Fill in a request from the arguments of a receive. Its user holds it from here on. */
@@ -80,11 +112,54 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
                                                       int tag, ompi_communicator_t *comm, bool persistent)
 {
     MCA_PML_BASE_RECV_REQUEST_INIT(&req->req_recv, buf, count, datatype, src, tag, comm, persistent);
-    req->req_recv.req_base.req_type = MCA_PML_REQUEST_RECV;
     req->req_post.queued = false;
     req->req_holds = 1;
     req->req_bare = false;
     req->req_plain = fastpath_is_plain(datatype, count);
+    req->req_buffer = (char *) buf + datatype->super.true_lb;
+    req->req_room = datatype->super.size * count;
+}
+
+/**
+ * The same for a receive that is not persistent, and whose buffer is one piece of memory: active, as
+ * mca_pml_fastpath_recv_request_activate() makes it. What such requests do not use is left as it was.
+ */
+static inline void mca_pml_fastpath_recv_request_init_plain(mca_pml_fastpath_recv_request_t *req, void *buf,
+                                                            size_t count, ompi_datatype_t *datatype, int src,
+                                                            int tag, ompi_communicator_t *comm, bool threads)
+{
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+    ompi_status_public_t *status = &base->req_ompi.req_status;
+
+    if (threads) {
+        OBJ_RETAIN(comm);
+    } else {
+        ++((opal_object_t *) comm)->obj_reference_count;
+    }
+    OMPI_DATATYPE_RETAIN(datatype);
+    status->MPI_SOURCE = OMPI_ANY_SOURCE;
+    status->MPI_TAG = OMPI_ANY_TAG;
+    status->MPI_ERROR = MPI_SUCCESS;
+    status->_cancelled = 0;
+    status->_ucount = 0;
+    base->req_ompi.req_complete = REQUEST_PENDING;
+    base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
+    base->req_ompi.req_persistent = false;
+    base->req_ompi.req_complete_cb = NULL;
+    base->req_ompi.req_mpi_object.comm = comm;
+    base->req_pml_complete = false;
+    base->req_free_called = false;
+    base->req_comm = comm;
+    base->req_datatype = datatype;
+    base->req_addr = buf;
+    base->req_count = count;
+    base->req_peer = src;
+    base->req_tag = tag;
+    req->req_recv.req_bytes_packed = 0;
+    req->req_post.queued = false;
+    req->req_holds = 2;
+    req->req_bare = false;
+    req->req_plain = true;
     req->req_buffer = (char *) buf + datatype->super.true_lb;
     req->req_room = datatype->super.size * count;
 }
@@ -137,6 +212,10 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
     req->req_plain = true;
 }
 
+/** A request that is active could not be posted for want of memory: inactive again. @return
+ * OMPI_ERR_OUT_OF_RESOURCE */
+int mca_pml_fastpath_recv_request_unstart(mca_pml_fastpath_recv_request_t *req);
+
 /**
  * Make a request active and match it: with a message that is already here, or by
  * posting it.
@@ -178,6 +257,21 @@ static inline void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_
     req->req_recv.req_base.req_pml_complete = true;
     ompi_request_complete(&req->req_recv.req_base.req_ompi, true);
     mca_pml_fastpath_recv_request_drop(req);
+}
+
+/** The same in a job without threads, where no lock is held and nobody else can look at it meanwhile. */
+static inline void mca_pml_fastpath_recv_request_complete_alone(mca_pml_fastpath_recv_request_t *req)
+{
+    ompi_request_t *request = &req->req_recv.req_base.req_ompi;
+
+    if (OPAL_LIKELY(NULL == request->req_complete_cb && REQUEST_PENDING == request->req_complete
+                    && 2 == req->req_holds)) {
+        req->req_recv.req_base.req_pml_complete = true;
+        request->req_complete = REQUEST_COMPLETED;
+        req->req_holds = 1;
+    } else {
+        mca_pml_fastpath_recv_request_complete(req);
+    }
 }
 
 /** Fill in what the status says of a message. @return bytes of it that fit into the user's buffer */

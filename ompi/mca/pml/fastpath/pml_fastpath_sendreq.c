@@ -12,7 +12,7 @@
 #include "pml_fastpath_named.h"
 #include "pml_fastpath_sendreq.h"
 
-static int send_request_free(ompi_request_t **request)
+int mca_pml_fastpath_send_request_free(ompi_request_t **request)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
 
@@ -30,7 +30,7 @@ static int send_request_free(ompi_request_t **request)
 static void send_request_construct(mca_pml_fastpath_send_request_t *req)
 {
     req->req_send.req_base.req_ompi.req_start = mca_pml_fastpath_start;
-    req->req_send.req_base.req_ompi.req_free = send_request_free;
+    req->req_send.req_base.req_ompi.req_free = mca_pml_fastpath_send_request_free;
     req->req_send.req_base.req_ompi.req_cancel = mca_pml_fastpath_send_request_cancel;
     req->req_get_handle = NULL;
     req->req_bare = false;

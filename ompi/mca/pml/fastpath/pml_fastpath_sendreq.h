@@ -86,6 +86,25 @@ static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_requ
     opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
 }
 
+/** req_free of all of them; tells them from other requests. */
+int mca_pml_fastpath_send_request_free(ompi_request_t **request);
+
+/**
+ * A request's user is done with it, in a job without threads: the short way, without a call.
+ * @return false when there is more to do: then nothing has been done
+ */
+static inline bool mca_pml_fastpath_send_request_let_go_alone(mca_pml_fastpath_send_request_t *req)
+{
+    ompi_request_t *request = &req->req_send.req_base.req_ompi;
+
+    if (OPAL_UNLIKELY(!req->req_bare || req->req_cancelling || MPI_UNDEFINED != request->req_f_to_c_index)) {
+        return false;
+    }
+    request->req_state = OMPI_REQUEST_INVALID;
+    opal_free_list_return_st(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
+    return true;
+}
+
 /** Fill in a request from the arguments of a send. Its user holds it from here on. */
 static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_request_t *req,
                                                       mca_pml_fastpath_peer_t *peer, const void *buf,

@@ -18,6 +18,7 @@
 
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_sendreq.h"
 #include "pml_fastpath_take.h"
 #include "pml_fastpath_wait.h"
 
@@ -26,6 +27,9 @@
 
 /* Looks that found other messages than the awaited one, after which everything gets its turn. */
 #define LOOKS_IN_VAIN 8
+
+/* Messages that are taken from one sender before everything gets its turn. */
+#define MOST_AT_A_TIME 64
 
 /* What was in the table before; installed if it is ours now. */
 static ompi_request_fns_t original;
@@ -57,15 +61,18 @@ static inline kind_t kind_of(const ompi_request_t *request)
 /* Give a simple request back. */
 static inline int give_back(ompi_request_t **request)
 {
-    mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) *request;
+    ompi_request_t *req = *request;
 
-    if (mca_pml_fastpath_recv_request_free != (*request)->req_free) {
-        return ompi_request_free(request);
+    if (OPAL_LIKELY(!opal_using_threads())
+        && (mca_pml_fastpath_recv_request_free == req->req_free
+                ? mca_pml_fastpath_recv_request_let_go_alone((mca_pml_fastpath_recv_request_t *) req)
+                : mca_pml_fastpath_send_request_free == req->req_free
+                      && mca_pml_fastpath_send_request_let_go_alone(
+                          (mca_pml_fastpath_send_request_t *) req))) {
+        *request = MPI_REQUEST_NULL;
+        return OMPI_SUCCESS;
     }
-    req->req_recv.req_base.req_free_called = true;
-    *request = MPI_REQUEST_NULL;
-    mca_pml_fastpath_recv_request_drop(req);
-    return OMPI_SUCCESS;
+    return ompi_request_free(request);
 }
 
 /* The end of a simple request. MPI_ERROR of a single status stays as it is. */
@@ -89,7 +96,6 @@ static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *
 /* Where to look for what a pending request waits for. */
 typedef struct {
     struct mca_btl_base_endpoint_t *endpoint; /* the sender's; NULL: all of them */
-    mca_pml_fastpath_member_t *member;        /* the sender; or NULL */
     bool here;                                /* it may come through btl/fastsm at all */
 } place_t;
 
@@ -108,7 +114,7 @@ static inline place_t place_of(const ompi_request_t *request)
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->ext)) {
         return (place_t){.here = false};
     }
-    return (place_t){.member = member, .endpoint = member->peer->btl_endpoint, .here = true};
+    return (place_t){.endpoint = member->peer->btl_endpoint, .here = true};
 }
 
 /* Where to look for what any of several requests waits for: at one sender if that is all, else at all. */
@@ -150,50 +156,121 @@ static inline unsigned rounds(void)
     return OPAL_UNLIKELY(opal_using_threads()) ? 1 : ROUNDS;
 }
 
-/* Take the message of a posted receive past matching, where that would come to the same: the receive is the
- * first that could match it. Only without threads. @return what recvi returns, and OMPI_ERR_NOT_AVAILABLE
- * where matching has to see to it */
-static inline int take_posted(ompi_request_t *request, place_t place, unsigned looks)
+/*
+ * Take the next message of a member's out of its slot, if it is the next in turn and short, and a posted
+ * receive matches it whose buffer is one piece of memory: what nearly all are. The slot is free before the
+ * receive completes, because what is called then may look into the FIFO.
+ *
+ * Returns the bytes of it, or what fastsm_fifo_see_slot() says; FASTSM_SOMETHING_ELSE leaves it as it was.
+ */
+static inline __opal_attribute_always_inline__ ptrdiff_t deliver_slot(mca_pml_fastpath_comm_t *pml_comm,
+                                                                      mca_pml_fastpath_member_t *member,
+                                                                      int src)
 {
-    mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) request;
-    const mca_pml_base_request_t *base = &req->req_recv.req_base;
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(base->req_comm);
-    mca_pml_fastpath_match_hdr_t hdr;
-    size_t length = 0;
-    int rc;
+    fastsm_fifo_receiver_t *in = member->peer->in;
+    mca_pml_fastpath_recv_request_t *req;
+    mca_pml_fastpath_match_post_t *post;
+    const void *payload;
+    uint64_t header[2];
+    ptrdiff_t length =
+        fastsm_fifo_see_slot(in, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
+    int tag;
 
-    if (!req->req_plain || !req->req_post.queued || MCA_PML_FASTPATH_ANY_TAG == base->req_tag
-        || !opal_list_is_empty(&place.member->early) || !opal_list_is_empty(&place.member->withdrawn)
-        || &req->req_post != mca_pml_fastpath_match_peek(&pml_comm->matcher, base->req_peer, base->req_tag)) {
-        return OMPI_ERR_NOT_AVAILABLE;
+    if (0 > length) {
+        return length;
     }
-    rc = mca_pml_fastpath_take(pml_comm, place.member, base->req_peer, base->req_tag, looks, req->req_buffer,
-                               NULL, req->req_room, &hdr, &length);
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_match_cancel(&pml_comm->matcher, &req->req_post);
-        (void) mca_pml_fastpath_recv_request_status(req, hdr.hdr_src, hdr.hdr_tag, length);
-        mca_pml_fastpath_credit_consumed(place.member->peer,
-                                         mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
-        mca_pml_fastpath_recv_request_complete(req);
+    if (OPAL_UNLIKELY(mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) member->expected,
+                                                   pml_comm->ctx)
+                          != header[0]
+                      || src != mca_pml_fastpath_match_word1_src(header[1])
+                      || !opal_list_is_empty(&member->early) || !opal_list_is_empty(&member->withdrawn))) {
+        return FASTSM_SOMETHING_ELSE;
     }
-    return rc;
+    tag = mca_pml_fastpath_match_word1_tag(header[1]);
+    post = mca_pml_fastpath_match_peek(&pml_comm->matcher, src, tag);
+    if (OPAL_UNLIKELY(NULL == post)) {
+        return FASTSM_SOMETHING_ELSE;
+    }
+    req = mca_pml_fastpath_recv_request_of(post);
+    if (OPAL_UNLIKELY(!req->req_plain)) {
+        return FASTSM_SOMETHING_ELSE;
+    }
+    mca_pml_fastpath_match_cancel(&pml_comm->matcher, post);
+    ++member->expected;
+    mca_common_fastpath_copy_small(req->req_buffer, payload,
+                                   mca_pml_fastpath_recv_request_status(req, src, tag, (size_t) length));
+    fastsm_fifo_release(in, 1);
+    mca_pml_fastpath_recv_request_complete_alone(req);
+    return length;
 }
 
-/* Look for what a pending request waits for, and deliver what is found. @return whether that was something */
-static inline bool look_for(ompi_request_t *request, place_t place, unsigned looks)
+/*
+ * Look at the slots of a member, and deliver what is there as long as more of it is wanted. The caller keeps
+ * the communicator. Returns how many messages have been delivered, 0 if none has come; or
+ * OMPI_ERR_NOT_AVAILABLE when matching has to see to what has come.
+ */
+static inline int drain(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                        unsigned looks, bool more)
 {
-    if (OPAL_LIKELY(NULL != place.member && mca_pml_fastpath.use_recvi && !opal_using_threads())) {
-        const int rc = take_posted(request, place, looks);
+    const int most = more ? MOST_AT_A_TIME : 1;
+    int64_t cost = 0;
+    ptrdiff_t length;
+    int count = 0;
 
-        if (OPAL_LIKELY(OMPI_ERR_NOT_AVAILABLE != rc)) {
-            return OMPI_SUCCESS == rc;
+    for (;;) {
+        length = deliver_slot(pml_comm, member, src);
+        if (0 <= length) {
+            cost += mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length);
+            if (most == ++count) {
+                break;
+            }
+        } else if (0 < count || FASTSM_NOTHING != length || 0 == --looks) {
+            break;
         }
     }
-    return 0 < look(place, looks);
+    if (OPAL_LIKELY(0 < count)) {
+        mca_pml_fastpath.recv_countdown -= count - 1; /* one is counted when the wait ends */
+        mca_pml_fastpath_credit_consumed(member->peer, cost);
+        return count;
+    }
+    return FASTSM_NOTHING == length ? 0 : OMPI_ERR_NOT_AVAILABLE;
 }
 
-/* Wait for a pending request, until patience ends. @return whether it is complete */
-static inline bool await(ompi_request_t *request)
+/* Wait for a receive whose sender's slots we may look at ourselves, until patience ends. Only without
+ * threads. @return whether it is complete */
+static inline bool await_slots(const ompi_request_t *request, mca_pml_fastpath_comm_t *pml_comm,
+                               mca_pml_fastpath_member_t *member, int src, bool more)
+{
+    const unsigned looks = OPAL_UNLIKELY(opal_progress_yield_when_idle) ? 1 : mca_pml_fastpath.looks;
+
+    for (unsigned round = ROUNDS; 0 < round; --round) {
+        for (unsigned in_vain = 0; in_vain < LOOKS_IN_VAIN; ++in_vain) {
+            int count = drain(pml_comm, member, src, looks, more);
+
+            if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
+                return true;
+            }
+            if (0 > count) { /* something else has come */
+                count = mca_pml_fastpath.fastsm_ext->poll(member->peer->btl_endpoint, 1);
+                if (REQUEST_COMPLETE(request)) {
+                    return true;
+                }
+            }
+            if (0 == count) {
+                break;
+            }
+        }
+        (void) opal_progress();
+        if (REQUEST_COMPLETE(request)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Wait for a pending request wherever it may come from, until patience ends. @return whether it is complete
+ */
+static __opal_attribute_noinline__ bool await_any_place(const ompi_request_t *request)
 {
     const place_t place = place_of(request);
     const unsigned looks = looks_at(place);
@@ -203,7 +280,7 @@ static inline bool await(ompi_request_t *request)
     }
     for (unsigned round = rounds(); 0 < round; --round) {
         for (unsigned in_vain = 0; in_vain < LOOKS_IN_VAIN; ++in_vain) {
-            const bool found = look_for(request, place, looks);
+            const bool found = 0 < look(place, looks);
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
@@ -220,6 +297,24 @@ static inline bool await(ompi_request_t *request)
         }
     }
     return false;
+}
+
+/* Wait for a pending request, until patience ends. If more is wanted, what else has come from the same sender
+ * is delivered, too. @return whether it is complete */
+static inline bool await(const ompi_request_t *request, bool more)
+{
+    const mca_pml_base_request_t *base = (const mca_pml_base_request_t *) request;
+
+    if (OPAL_LIKELY(mca_pml_fastpath_recv_request_free == request->req_free
+                    && MCA_PML_FASTPATH_ANY_SOURCE != base->req_peer && !opal_using_threads())) {
+        mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(base->req_comm);
+        mca_pml_fastpath_member_t *member = pml_comm->members[base->req_peer];
+
+        if (OPAL_LIKELY(NULL != member && NULL != member->peer && NULL != member->peer->in)) {
+            return await_slots(request, pml_comm, member, base->req_peer, more);
+        }
+    }
+    return await_any_place(request);
 }
 
 /* A request out of several that is complete: which one? count if there is none. */
@@ -271,7 +366,7 @@ static size_t look_any(size_t count, ompi_request_t **requests, kind_t *kind)
 
 static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
 {
-    if (!REQUEST_COMPLETE(*request) && !await(*request)) {
+    if (!REQUEST_COMPLETE(*request) && !await(*request, false)) {
         return original.req_wait(request, status);
     }
     if (OPAL_UNLIKELY(SIMPLE != kind_of(*request))) {
@@ -290,7 +385,7 @@ static inline bool all_simple(size_t count, ompi_request_t **requests, bool may_
         kind_t kind = kind_of(requests[i]);
 
         if (PENDING == kind) {
-            if (!may_wait || !await(requests[i])) {
+            if (!may_wait || !await(requests[i], i + 1 < count && PENDING == kind_of(requests[i + 1]))) {
                 return false;
             }
             kind = kind_of(requests[i]);

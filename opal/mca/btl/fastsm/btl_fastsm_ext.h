@@ -108,9 +108,9 @@ typedef struct {
 
     /**
      * The receiving end of an endpoint's FIFO, for callers that want to take short messages from there
-     * themselves, with fastsm_fifo_receive_slot() and nothing else, so that there is no call on their way.
-     * What that does not take may be something for recvi.  Only while opal_using_threads() says that there is
-     * one thread.
+     * themselves, with fastsm_fifo_receive_slot(), or fastsm_fifo_see_slot() and fastsm_fifo_release(), and
+     * nothing else, so that there is no call on their way.  What those do not take may be something for
+     * recvi.  Only while opal_using_threads() says that there is one thread.
      *
      * @return  constant while the endpoint exists; or NULL: there is no such end now, or recvi has to be
      * called

@@ -493,8 +493,37 @@ enum {
 };
 
 /**
- * Looks for the next message, and takes it if it fits a pattern and one slot: the shortest way from a sender to
- * where it is wanted.  Only while the process has one thread, because nobody is kept out.
+ * Finds the next message, if it fits one slot, for callers that look at its header themselves before they
+ * take it: by copying the payload and fastsm_fifo_release(), in that order.  Only while the process has one
+ * thread, because nobody is kept out.
+ *
+ * @param tag      the active message tag that it has to have
+ * @param header   receives the first MCA_BTL_FASTSM_PATTERN_BYTES
+ * @param payload  receives where the rest is
+ * @return         bytes of that, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
+ */
+static inline ptrdiff_t fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, uint8_t tag,
+                                             uint64_t header[2], const void **payload)
+{
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(fifo);
+    uint32_t length;
+
+    if (NULL == slot) {
+        return FASTSM_NOTHING;
+    }
+    length = slot->u.head.length - MCA_BTL_FASTSM_PATTERN_BYTES; /* a shorter one becomes a long one */
+    if (tag != slot->u.head.tag || 0 != slot->u.head.flags || length > MCA_BTL_FASTSM_SLOT_PAYLOAD
+        || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
+        return FASTSM_SOMETHING_ELSE;
+    }
+    memcpy(header, slot->u.head.data, MCA_BTL_FASTSM_PATTERN_BYTES);
+    *payload = slot->u.head.data + MCA_BTL_FASTSM_PATTERN_BYTES;
+    return (ptrdiff_t) length;
+}
+
+/**
+ * Looks for the next message, and takes it if it fits a pattern and one slot: the shortest way from a sender
+ * to where it is wanted.  Only while the process has one thread, because nobody is kept out.
  *
  * @param looks   how often to look before there is nothing, at least 1
  * @param buffer  for what follows the header; may be NULL when room is 0
