@@ -37,16 +37,28 @@ static __opal_attribute_noinline__ int irecv_any(mca_pml_fastpath_recv_request_t
     return rc;
 }
 
-/* The member whose FIFO shows at once whether the message of this receive is there, or NULL. */
-static inline mca_pml_fastpath_member_t *member_to_look_at(const mca_pml_fastpath_comm_t *pml_comm, int src)
+/* Whose FIFO shows at once whether the message of this receive is there? From whomever: whose message has
+ * come? Then src and tag become the message's. NULL if there is none. */
+static inline mca_pml_fastpath_member_t *member_to_look_at(const mca_pml_fastpath_comm_t *pml_comm, int *src,
+                                                           int *tag)
 {
-    mca_pml_fastpath_member_t *member;
+    mca_pml_fastpath_member_t *member = NULL;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || !mca_pml_fastpath.use_immediate
-                      || MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+                      || NULL == mca_pml_fastpath.fastsm)) {
         return NULL;
     }
-    member = pml_comm->members[src];
+    if (MCA_PML_FASTPATH_ANY_SOURCE == *src) {
+        mca_pml_fastpath_match_hdr_t hdr;
+
+        if (OMPI_SUCCESS != mca_pml_fastpath_find_sender(pml_comm, *tag, 1, &member, &hdr)) {
+            return NULL;
+        }
+        *src = hdr.hdr_src;
+        *tag = hdr.hdr_tag;
+        return member;
+    }
+    member = pml_comm->members[*src];
     return OPAL_LIKELY(NULL != member && NULL != member->peer && NULL != member->peer->ext) ? member : NULL;
 }
 
@@ -56,12 +68,12 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
                                              int src, int tag, ompi_communicator_t *comm)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
-    mca_pml_fastpath_member_t *member = member_to_look_at(pml_comm, src);
+    mca_pml_fastpath_member_t *member = member_to_look_at(pml_comm, &src, &tag);
     mca_pml_fastpath_match_hdr_t hdr;
     size_t length = 0;
 
-    if (OPAL_UNLIKELY(NULL == member || !opal_list_is_empty(&member->early)
-                      || !opal_list_is_empty(&member->withdrawn))
+    if (NULL == member
+        || OPAL_UNLIKELY(!opal_list_is_empty(&member->early) || !opal_list_is_empty(&member->withdrawn))
         || OMPI_SUCCESS
                != mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, &hdr, &length)) {
         return false;
@@ -79,10 +91,13 @@ static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src
 {
     const mca_pml_fastpath_member_t *member;
 
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+        return 0 == pml_comm->matcher.posted;
+    }
     if (mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)) {
         return false;
     }
-    if (threads || OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+    if (threads) {
         return true;
     }
     member = pml_comm->members[src];

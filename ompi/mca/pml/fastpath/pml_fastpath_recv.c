@@ -50,37 +50,12 @@ static inline int take(const wish_t *wish, mca_pml_fastpath_member_t *member, in
     return rc;
 }
 
-/*
- * From whomever: whose message has come, and what does it begin with? OMPI_ERR_NOT_FOUND when nothing has
- * come, OMPI_ERR_NOT_AVAILABLE when it is not for a receive of this tag.
- */
-static inline int find_sender(const mca_pml_fastpath_comm_t *pml_comm, int tag, unsigned looks,
-                              mca_pml_fastpath_member_t **member, mca_pml_fastpath_match_hdr_t *hdr)
-{
-    struct mca_btl_base_endpoint_t *endpoint =
-        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, looks, hdr);
-
-    if (NULL == endpoint) {
-        return OMPI_ERR_NOT_FOUND;
-    }
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MATCH != hdr->hdr_type || pml_comm->ctx != hdr->hdr_ctx
-                      || 0 > hdr->hdr_src || pml_comm->size <= hdr->hdr_src
-                      || (MCA_PML_FASTPATH_ANY_TAG == tag ? 0 > hdr->hdr_tag : tag != hdr->hdr_tag))) {
-        return OMPI_ERR_NOT_AVAILABLE;
-    }
-    *member = pml_comm->members[hdr->hdr_src];
-    if (OPAL_UNLIKELY(NULL == *member || NULL == (*member)->peer || NULL == (*member)->peer->ext
-                      || endpoint != (*member)->peer->btl_endpoint)) {
-        return OMPI_ERR_NOT_AVAILABLE;
-    }
-    return OMPI_SUCCESS;
-}
-
 /* Take the next message of anybody's. */
 static inline int take_any(const wish_t *wish, unsigned looks, mca_pml_fastpath_member_t **member,
                            mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
-    const int rc = find_sender(mca_pml_fastpath_comm(wish->comm), wish->tag, looks, member, hdr);
+    const int rc =
+        mca_pml_fastpath_find_sender(mca_pml_fastpath_comm(wish->comm), wish->tag, looks, member, hdr);
 
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? take(wish, *member, hdr->hdr_src, hdr->hdr_tag, 1, hdr, length)
                                            : rc;
@@ -239,7 +214,8 @@ static __opal_attribute_noinline__ bool take_slot_any(void *buf, size_t count,
             !mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm || 0 != pml_comm->matcher.posted
             || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag)
             || OMPI_SUCCESS
-                   != find_sender(pml_comm, tag, looks_for(MCA_PML_FASTPATH_ANY_SOURCE), &member, &hdr))) {
+                   != mca_pml_fastpath_find_sender(pml_comm, tag, looks_for(MCA_PML_FASTPATH_ANY_SOURCE),
+                                                   &member, &hdr))) {
         return false;
     }
     return take_slot(member, buf, count, datatype, hdr.hdr_src, hdr.hdr_tag, comm, 1, status);

@@ -100,6 +100,37 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
     return OMPI_SUCCESS;
 }
 
+/**
+ * Whose message has come, that a receive of the tag from whomever would take? Nothing is taken.
+ *
+ * @param looks   how often to look, at least 1
+ * @param member  receives the sender
+ * @param hdr     receives the message's header
+ * @return OMPI_SUCCESS; OMPI_ERR_NOT_FOUND when nothing has come; OMPI_ERR_NOT_AVAILABLE: something else
+ */
+static inline int mca_pml_fastpath_find_sender(const mca_pml_fastpath_comm_t *pml_comm, int tag,
+                                               unsigned looks, mca_pml_fastpath_member_t **member,
+                                               mca_pml_fastpath_match_hdr_t *hdr)
+{
+    struct mca_btl_base_endpoint_t *endpoint =
+        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, looks, hdr);
+
+    if (NULL == endpoint) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MATCH != hdr->hdr_type || pml_comm->ctx != hdr->hdr_ctx
+                      || 0 > hdr->hdr_src || pml_comm->size <= hdr->hdr_src
+                      || (MCA_PML_FASTPATH_ANY_TAG == tag ? 0 > hdr->hdr_tag : tag != hdr->hdr_tag))) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    *member = pml_comm->members[hdr->hdr_src];
+    if (OPAL_UNLIKELY(NULL == *member || NULL == (*member)->peer || NULL == (*member)->peer->ext
+                      || endpoint != (*member)->peer->btl_endpoint)) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    return OMPI_SUCCESS;
+}
+
 /** A receive has come to its end without a call of opal_progress: every so often make up for it. */
 static inline void mca_pml_fastpath_progress_sometimes(void)
 {
