@@ -40,9 +40,9 @@ ok() {
     fi
 }
 
-# Put a file into the log.
+# Put a file into the log; its last line may have no end, and some series of mpirun write zeros.
 show() {
-    sed 's/^/# /' "$1"
+    tr -d '\0' <"$1" | awk '{ print "# " $0 }'
 }
 
 skip_all() {
