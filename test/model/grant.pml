@@ -18,6 +18,7 @@
  *   4  a new tenant starts at position 0
  *   5  an answer to whoever had the sender's place before is still there
  *   6  the receiver reads both FIFOs of a sender at once, and the sender does not wait until the old one is read
+ *   7  whether the FIFO is empty is looked at before, and not after, its tenant has ended
  */
 
 #ifndef FIRST
@@ -177,6 +178,11 @@ proctype receiver()
     :: tenant != NOBODY && BROKEN == 2 && in[tenant] == ARENA && EMPTY(ARENA) -> take_back()
     :: tenant != NOBODY && ended[tenant] && (BROKEN == 3 || (EMPTY(tenant) && EMPTY(in[tenant]))) ->
         take_back()
+    :: tenant != NOBODY && BROKEN == 7 && EMPTY(tenant) && EMPTY(in[tenant]) ->
+        if
+        :: ended[tenant] -> take_back()
+        :: else
+        fi
     :: ended[0] && ended[1] && EMPTY(0) && EMPTY(1) && tenant == NOBODY -> break
     od;
     assert(seen[1] == SECOND && (killed || seen[0] == FIRST))

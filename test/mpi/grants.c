@@ -7,6 +7,8 @@
  *
  * grants pairs N R [THREADS]  of each receiver's senders N move, and others are refused (R is 1) or not (0)
  * grants jobs CYCLES          spawn a process, talk until both directions have moved, part, again and again
+ * grants heirs                who has been refused is granted the FIFO of a process that has ended, although
+ * no other comes; each receiver has one
  */
 
 #include <signal.h>
@@ -14,7 +16,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 181, MANY = 60, PATIENCE = 150, MOST_THREADS = 8 };
+enum { TAG = 181, MANY = 60, PATIENCE = 100, MOST_THREADS = 8 };
 
 /* ---- what btl/fastsm counts ---- */
 
@@ -183,6 +185,16 @@ static void talk_until_moved(MPI_Comm inter, unsigned long moved)
     CHECK_INT(read_counter(TAKEN), moved);
 }
 
+static void dismiss(MPI_Comm inter, int pid)
+{
+    talk(inter, true, false);
+    FP(MPI_Comm_disconnect(&inter));
+    while (0 == kill(pid, 0)) {
+        fp_sleep_ms(10);
+    }
+    fp_sleep_ms(200); /* mpirun 4.1 loses a job that starts while another one ends */
+}
+
 static void jobs(char *program, int cycles)
 {
     unsigned long moved = 0;
@@ -195,18 +207,58 @@ static void jobs(char *program, int cycles)
         fp_case("cycle %d", i);
         inter = spawn(program, &pid);
         talk_until_moved(inter, ++moved);
-        talk(inter, true, false);
-        FP(MPI_Comm_disconnect(&inter));
-        while (0 == kill(pid, 0)) {
-            fp_sleep_ms(10);
-        }
-        fp_sleep_ms(200); /* mpirun 4.1 loses a job that starts while another one ends */
+        dismiss(inter, pid);
         talk(lasting, true, true);
     }
     fp_case("the end");
     talk(lasting, true, false);
     FP(MPI_Comm_disconnect(&lasting));
     CHECK_INT(read_counter(GIVEN), cycles + 1);
+}
+
+/* Process 0's FIFO goes from one child to the other and then to process 1. */
+static void inherit_from_children(char *program)
+{
+    const double start = fp_now();
+    MPI_Comm inter[2];
+    int pids[2];
+
+    fp_case("the first child");
+    inter[0] = spawn(program, &pids[0]);
+    inter[1] = spawn(program, &pids[1]);
+    talk_until_moved(inter[0], 1);
+    fp_case("the second one is refused");
+    talk(inter[1], true, true);
+    talk(inter[1], true, true);
+    CHECK_INT(read_counter(GIVEN), 1);
+    fp_case("the first one has ended");
+    dismiss(inter[0], pids[0]);
+    while (read_counter(GIVEN) < 2 && fp_now() - start <= PATIENCE) {
+        talk(inter[1], true, true);
+    }
+    CHECK_INT(read_counter(GIVEN), 2);
+    dismiss(inter[1], pids[1]);
+}
+
+static void heirs(char *program)
+{
+    const double start = fp_now();
+    int more = 1;
+
+    if (0 == fp_rank) {
+        inherit_from_children(program);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    fp_case("both have ended");
+    while (0 != more) {
+        exchange_all(0);
+        more = read_counter(GIVEN) < 3 && fp_now() - start <= 2 * PATIENCE;
+        FP(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    }
+    if (0 == fp_rank) {
+        CHECK_INT(read_counter(GIVEN), 3);
+    }
+    exchange_all(0);
 }
 
 static void child(MPI_Comm inter)
@@ -240,6 +292,8 @@ int main(int argc, char **argv)
     watch();
     if (3 < argc && 0 == strcmp(argv[1], "pairs")) {
         pairs(strtoul(argv[2], NULL, 10), 0 != atoi(argv[3]), threads);
+    } else if (1 < argc && 0 == strcmp(argv[1], "heirs")) {
+        heirs(argv[0]);
     } else {
         jobs(argv[0], 2 < argc ? atoi(argv[2]) : 3);
     }

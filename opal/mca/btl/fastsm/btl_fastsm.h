@@ -420,6 +420,9 @@ void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint);
 void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint);
 /** Makes `in` of an endpoint the FIFO with this number, as it has been left. */
 void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number);
+/** Makes `in` of an endpoint a FIFO in which nothing ever comes: another thread may be about to look there.
+ */
+void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint);
 /** The read position of a FIFO that leaves no room: one without slots, or without pages yet. */
 extern _Atomic uint32_t mca_btl_fastsm_no_room;
 /** Takes the endpoint off component.active.  Its frags are nobody's then. */
@@ -447,6 +450,8 @@ int mca_btl_fastsm_late_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **e
 /** Forgets the peer and frees its endpoint, when all who got it have said so. */
 void mca_btl_fastsm_late_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 
+/** Forgets late peers that have ended, unless another thread is at work on late peers. */
+void mca_btl_fastsm_late_sweep(void);
 /** The extension's died(). */
 bool mca_btl_fastsm_late_died(mca_btl_base_endpoint_t *endpoint);
 /** The late peer with this id, or NULL when it is not, or no longer, admitted. */
@@ -498,7 +503,7 @@ void mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data
  */
 bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint);
 /**
- * Takes the FIFO back from a late peer that is forgotten.
+ * Takes the FIFO back from a peer.  The caller holds `consuming`, or the peer is forgotten.
  *
  * @param ended  its process writes no more, and all it wrote has been read
  */

@@ -120,6 +120,18 @@ void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t numb
     endpoint->in.expected = (_Atomic uint8_t *) component->bell_expected + number;
 }
 
+void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    static mca_btl_fastsm_slot_t never;
+
+    endpoint->in.slots = &never; /* its word is 0, and that of position 0 would be 1 */
+    endpoint->in.read_pos = 0;
+    endpoint->in.depth = 1;
+    endpoint->in.shared_read_pos = &never.sequence;
+    endpoint->in.expected = &endpoint->in.unheard;
+    endpoint->in_number = 0;
+}
+
 int mca_btl_fastsm_endpoints_init(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;

@@ -36,6 +36,14 @@
 
 #include "btl_fastsm.h"
 
+/* One line for each step of a move. */
+static void say(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t number, const char *step)
+{
+    opal_output_verbose(20, opal_btl_base_framework.framework_output,
+                        "btl:fastsm: process %u (pid %d), FIFO %u: %s", endpoint->index, (int) endpoint->pid,
+                        number, step);
+}
+
 /* ---- the sender ---- */
 
 static bool big_enough(const mca_btl_fastsm_endpoint_t *endpoint)
@@ -118,6 +126,7 @@ static bool ask(mca_btl_fastsm_endpoint_t *endpoint)
     grow->serial = want.serial;
     grow->admission = NULL == endpoint->late ? 0 : endpoint->late->our_admission;
     grow->state = MCA_BTL_FASTSM_GROW_ASKED;
+    say(endpoint, 0, "we asked for another one");
     return true;
 }
 
@@ -141,6 +150,7 @@ static bool hear(mca_btl_fastsm_endpoint_t *endpoint)
     }
     if (0 == number) {
         atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_refused, 1, memory_order_relaxed);
+        say(endpoint, 0, "we have to stay");
         stay(endpoint);
         return false;
     }
@@ -150,6 +160,7 @@ static bool hear(mca_btl_fastsm_endpoint_t *endpoint)
     }
     grow->number = endpoint->layout.params.n_local + number - 1;
     grow->state = MCA_BTL_FASTSM_GROW_LEAVE;
+    say(endpoint, grow->number, "we may move there");
     return true;
 }
 
@@ -172,6 +183,7 @@ static bool leave(mca_btl_fastsm_endpoint_t *endpoint)
     }
     stop(endpoint);
     endpoint->grow.state = MCA_BTL_FASTSM_GROW_MOVING;
+    say(endpoint, endpoint->grow.number, "we have left for it");
     return true;
 }
 
@@ -216,9 +228,7 @@ static void arrive(mca_btl_fastsm_endpoint_t *endpoint)
     endpoint->sendi_bytes = endpoint->inline_bytes;
     grow->state = MCA_BTL_FASTSM_GROW_MOVED;
     atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_taken, 1, memory_order_relaxed);
-    opal_output_verbose(20, opal_btl_base_framework.framework_output,
-                        "btl:fastsm: sends to process %u (pid %d) through FIFO %u from now on",
-                        endpoint->index, (int) endpoint->pid, grow->number);
+    say(endpoint, grow->number, "we send there from now on");
 }
 
 void mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint)
@@ -333,6 +343,12 @@ static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
     return number;
 }
 
+/* Is the FIFO that it was granted the one that we read? */
+static bool has_moved(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    return endpoint->in_number == endpoint->granted;
+}
+
 static _Atomic uint32_t *question_of(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -348,43 +364,11 @@ static _Atomic uint32_t *question_of(const mca_btl_fastsm_endpoint_t *endpoint)
     return &((mca_btl_fastsm_read_pos_t *) base)->grant;
 }
 
-void mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data)
-{
-    mca_btl_fastsm_want_t want;
-    uint32_t number;
-
-    memcpy(&want, data, sizeof(want));
-    if (0 == want.serial || 65535 < want.serial) {
-        mca_btl_fastsm_corrupt(endpoint, "serial", want.serial);
-        return;
-    }
-    /* whoever asks again may not have heard the answer to another question of its */
-    number = 0 == endpoint->granted                     ? let(endpoint)
-             : endpoint->in_number == endpoint->granted ? 0
-                                                        : endpoint->granted;
-    fastsm_store_grant(question_of(endpoint),
-                       want.serial << 16 | (0 == number ? 0 : number - mca_btl_fastsm_component.n_local + 1));
-}
-
-bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    if (0 == endpoint->granted || endpoint->in_number == endpoint->granted) {
-        return false;
-    }
-    mca_btl_fastsm_read_fifo(endpoint, endpoint->granted);
-    if (NULL != endpoint->late) {
-        mca_btl_fastsm_list_peer(endpoint);
-        mca_btl_fastsm_heard(endpoint);
-    }
-    atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_given, 1, memory_order_relaxed);
-    return true;
-}
-
 void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const uint32_t number = endpoint->granted;
-    const bool moved = endpoint->readable;
+    const bool moved = has_moved(endpoint);
     mca_btl_fastsm_arena_t *place;
     char *base = component->base;
 
@@ -392,8 +376,7 @@ void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
         return;
     }
     place = place_of(number);
-    endpoint->readable = false;
-    if (moved) {
+    if (moved && NULL != endpoint->late) {
         mca_btl_fastsm_unlist_peer(endpoint);
     }
 
@@ -407,9 +390,84 @@ void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
             &endpoint->in,
             (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(&component->layout, number)));
     }
+    if (NULL == endpoint->late) {
+        mca_btl_fastsm_read_fifo(endpoint, endpoint->index);
+    } else if (moved) {
+        mca_btl_fastsm_read_nothing(endpoint);
+    }
     endpoint->granted = 0;
     store_tenant(number, NULL);
     OPAL_THREAD_UNLOCK(&component->lock);
+    say(endpoint, number, "taken back");
+}
+
+/* A local process has no other end than that of its job, unless it was killed and the others go on. */
+static void take_back_local(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    /* only what is read after its end is all that there will ever be */
+    if (mca_btl_fastsm_segment_alive(endpoint) || !mca_btl_fastsm_begin_consuming(&endpoint->in)) {
+        return;
+    }
+    if (0 != endpoint->granted && endpoint->connected && NULL == fastsm_fifo_peek(&endpoint->in)) {
+        mca_btl_fastsm_evict(endpoint, true);
+    }
+    mca_btl_fastsm_end_consuming(&endpoint->in);
+}
+
+/* FIFOs whose tenants have ended become free. */
+static void take_back_all(void)
+{
+    for (uint32_t number = mca_btl_fastsm_component.n_local; number < mca_btl_fastsm_load_n_bells();
+         ++number) {
+        mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(number);
+
+        if (NULL != endpoint && NULL == endpoint->late) {
+            take_back_local(endpoint);
+        }
+    }
+    mca_btl_fastsm_late_sweep();
+}
+
+void mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data)
+{
+    mca_btl_fastsm_want_t want;
+    uint32_t number;
+
+    memcpy(&want, data, sizeof(want));
+    if (0 == want.serial || 65535 < want.serial) {
+        mca_btl_fastsm_corrupt(endpoint, "serial", want.serial);
+        return;
+    }
+    say(endpoint, 0, "it asks for another one");
+    if (0 == endpoint->granted) {
+        number = let(endpoint);
+        if (0 == number) {
+            take_back_all();
+            number = let(endpoint);
+        }
+    } else {
+        /* whoever asks again may not have heard the answer to another question of its */
+        number = has_moved(endpoint) ? 0 : endpoint->granted;
+    }
+    fastsm_store_grant(question_of(endpoint),
+                       want.serial << 16 | (0 == number ? 0 : number - mca_btl_fastsm_component.n_local + 1));
+    say(endpoint, number, 0 == number ? "it has to stay" : "it may move there");
+}
+
+bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (0 == endpoint->granted || has_moved(endpoint)) {
+        return false;
+    }
+    say(endpoint, endpoint->granted, "it has left for it");
+    mca_btl_fastsm_read_fifo(endpoint, endpoint->granted);
+    if (NULL != endpoint->late) {
+        mca_btl_fastsm_list_peer(endpoint);
+        mca_btl_fastsm_heard(endpoint);
+    }
+    atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_given, 1, memory_order_relaxed);
+    say(endpoint, endpoint->granted, "we read there from now on");
+    return true;
 }
 
 void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint)

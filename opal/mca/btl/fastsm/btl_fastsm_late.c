@@ -222,6 +222,18 @@ static void sweep(void)
     }
 }
 
+void mca_btl_fastsm_late_sweep(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    /* whoever has the lock is doing the same, or will do so next time */
+    if (0 == component->n_late || 0 != OPAL_THREAD_TRYLOCK(&component->late_lock)) {
+        return;
+    }
+    sweep();
+    OPAL_THREAD_UNLOCK(&component->late_lock);
+}
+
 /* What arrives while we leave is for nobody: all communicators are gone. */
 static void discard(void)
 {
