@@ -494,19 +494,6 @@ void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint)
     }
 }
 
-/* Slots of what begins with this one. */
-static uint32_t slots_of(const mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *head)
-{
-    uint32_t slots = 1;
-
-    if (MCA_BTL_FASTSM_SLOT_PAD == head->u.head.flags) {
-        slots = head->u.head.length;
-    } else if (0 == head->u.head.flags) {
-        slots = fastsm_fifo_slots(head->u.head.length);
-    }
-    return fastsm_fifo_count_ok(&endpoint->in, slots) ? slots : 1;
-}
-
 void mca_btl_fastsm_arena_discard(void)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -520,7 +507,13 @@ void mca_btl_fastsm_arena_discard(void)
             continue;
         }
         while (NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
-            fastsm_fifo_release(&endpoint->in, slots_of(endpoint, head));
+            const uint32_t slots =
+                mca_btl_fastsm_extent(&endpoint->in, head->u.head.flags, head->u.head.length);
+
+            if (0 == slots) {
+                break;
+            }
+            fastsm_fifo_release(&endpoint->in, slots);
         }
         mca_btl_fastsm_end_consuming(&endpoint->in);
     }

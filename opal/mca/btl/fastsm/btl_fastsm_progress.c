@@ -43,11 +43,11 @@ static __opal_attribute_noinline__ uint32_t deliver_slots(mca_btl_fastsm_endpoin
 {
     _Alignas(16) char data[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
     const size_t length = head->u.head.length;
-    const uint32_t slots = fastsm_fifo_slots(length);
+    const uint32_t slots = mca_btl_fastsm_extent(&endpoint->in, 0, length);
 
-    if (OPAL_UNLIKELY(length > sizeof(data) || !fastsm_fifo_count_ok(&endpoint->in, slots))) {
+    if (OPAL_UNLIKELY(0 == slots)) {
         mca_btl_fastsm_corrupt(endpoint, "length", length);
-        return slots;
+        return 1;
     }
     fastsm_fifo_gather(data, head, slots);
     deliver(endpoint, head->u.head.tag, data, length);
@@ -77,12 +77,14 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
         return 1;
     }
     if (MCA_BTL_FASTSM_SLOT_PAD == flags) {
-        const uint32_t slots = head->u.head.length;
+        const size_t length = head->u.head.length;
+        const uint32_t slots = mca_btl_fastsm_extent(&endpoint->in, flags, length);
 
-        if (OPAL_LIKELY(fastsm_fifo_count_ok(&endpoint->in, slots))) {
+        if (OPAL_LIKELY(0 != slots)) {
             return slots;
         }
-        mca_btl_fastsm_corrupt(endpoint, "pad", slots);
+        mca_btl_fastsm_corrupt(endpoint, "pad", length);
+        return 1;
     }
     if (MCA_BTL_FASTSM_SLOT_WANT == flags) {
         mca_btl_fastsm_wanted(endpoint, head->u.head.data);

@@ -33,9 +33,8 @@ static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpo
     if (0 == head->u.head.flags) {
         waiting->data = (const char *) head->u.head.data;
         waiting->length = head->u.head.length;
-        waiting->slots = fastsm_fifo_slots(waiting->length);
-        return waiting->length <= MCA_BTL_FASTSM_INLINE_BYTES_MAX
-               && fastsm_fifo_count_ok(&endpoint->in, waiting->slots);
+        waiting->slots = mca_btl_fastsm_extent(&endpoint->in, 0, waiting->length);
+        return 0 != waiting->slots;
     }
     if (MCA_BTL_FASTSM_SLOT_POOL != head->u.head.flags) {
         return false;
@@ -50,9 +49,9 @@ static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpo
 static __opal_attribute_noinline__ const mca_btl_fastsm_slot_t *skip_pad(mca_btl_base_endpoint_t *endpoint,
                                                                          const mca_btl_fastsm_slot_t *pad)
 {
-    const uint32_t slots = pad->u.head.length;
+    const uint32_t slots = mca_btl_fastsm_extent(&endpoint->in, MCA_BTL_FASTSM_SLOT_PAD, pad->u.head.length);
 
-    if (!fastsm_fifo_count_ok(&endpoint->in, slots)) {
+    if (0 == slots) {
         return pad;
     }
     fastsm_fifo_release(&endpoint->in, slots);

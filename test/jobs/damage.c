@@ -1,0 +1,175 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* damage KIND HOW: rank 1 puts something into the FIFO to rank 0 that no sender puts there, as a stray write
+ * could, while rank 0 looks for messages in one of the ways there are.
+ *
+ * KIND  one of the table below
+ * HOW   named   rank 0 receives from rank 1
+ *       any     from whoever sends
+ *       probe   it probes
+ *
+ * FIFOs have 8 slots, so that messages may be too long for what is left of one. */
+
+#include "support/fp_test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_layout.h"
+
+enum { TAG = 5 };
+
+/** the head of a slot, and the first words of its data */
+typedef struct {
+    const char *name;
+    uint8_t flags;
+    uint8_t tag; /**< 0: that of a message */
+    uint16_t length;
+    uint64_t offset;
+    uint32_t bytes;
+} damage_t;
+
+static const damage_t kinds[] = {
+    {"pad_of_nothing", MCA_BTL_FASTSM_SLOT_PAD, 0, 0, 0, 0},
+    {"pad_too_long", MCA_BTL_FASTSM_SLOT_PAD, 0, 9, 0, 0},
+    {"beyond_the_end", 0, 0, 560, 0, 0},
+    {"too_long", 0, 0, 65535, 0, 0},
+    {"no_such_flags", 0x40, 0, 16, 0, 0},
+    {"no_such_tag", 0, 250, 16, 0, 0},
+    {"offset_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, UINT64_C(1) << 40, 16},
+    {"offset_below", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, 64, 16},
+    {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, 0, UINT32_MAX},
+    {"no_question", MCA_BTL_FASTSM_SLOT_WANT, 0, 8, 0, 0},
+    {"not_granted", MCA_BTL_FASTSM_SLOT_CONTINUE, 0, 8, 0, 0},
+};
+
+/* The descriptor of our own segment. */
+static int own_segment(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int found = -1;
+
+    while (NULL != dir && NULL != (entry = readdir(dir))) {
+        char target[256] = "";
+
+        if (0 < readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1)
+            && NULL != strstr(target, "memfd:fastsm")) {
+            found = atoi(entry->d_name);
+        }
+    }
+    if (NULL != dir) {
+        closedir(dir);
+    }
+    return found;
+}
+
+static char *map_segment(int pid, int fd, mca_btl_fastsm_layout_t *layout)
+{
+    char path[64], *base;
+    struct stat status;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+    fd = open(path, O_RDWR);
+    if (-1 == fd || 0 != fstat(fd, &status)) {
+        perror(path);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    base = (char *) mmap(NULL, (size_t) status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (MAP_FAILED == (void *) base
+        || 0 != mca_btl_fastsm_layout(&((mca_btl_fastsm_segment_hdr_t *) base)->params, layout)) {
+        fprintf(stderr, "no segment: %s\n", path);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    return base;
+}
+
+/* The tag that rank 0 expects is that of the last message it has read. */
+static void damage(const damage_t *kind, int pid, int fd)
+{
+    const uint32_t number = (uint32_t) fp_rank;
+    mca_btl_fastsm_layout_t layout;
+    char *base = map_segment(pid, fd, &layout);
+    _Atomic uint32_t *read_pos =
+        (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(&layout, number));
+    mca_btl_fastsm_slot_t *slots =
+        (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(&layout, number));
+    const uint32_t pos = atomic_load(read_pos), depth = layout.params.fifo_depth;
+    const mca_btl_fastsm_slot_t *last = fastsm_fifo_slot(slots, depth, pos - 1);
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(slots, depth, pos);
+    const mca_btl_fastsm_pool_ref_t reference = {
+        .offset = UINT32_MAX == kind->bytes ? layout.eager_pool : kind->offset,
+        .length = kind->bytes,
+    };
+
+    fastsm_fifo_describe(slot, kind->length, 0 == kind->tag ? last->u.head.tag : kind->tag, kind->flags);
+    memset(slot->u.head.data, 0, sizeof(slot->u.head.data));
+    memcpy(slot->u.head.data, &reference, sizeof(reference));
+    fastsm_store_head_sequence(slot, pos + 1);
+    fastsm_store_bell((_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(&layout, number)),
+                      (uint8_t) (pos + 1));
+}
+
+static const damage_t *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (0 == strcmp(name, kinds[i].name)) {
+            return &kinds[i];
+        }
+    }
+    fprintf(stderr, "unknown: %s\n", name);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    return NULL;
+}
+
+static void look(const char *how)
+{
+    int byte, flag = 0;
+
+    if (0 == strcmp(how, "probe")) {
+        while (0 == flag) {
+            FP(MPI_Iprobe(1, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+        }
+    }
+    FP(MPI_Recv(&byte, 1, MPI_INT, 0 == strcmp(how, "any") ? MPI_ANY_SOURCE : 1, TAG, MPI_COMM_WORLD,
+                MPI_STATUS_IGNORE));
+}
+
+int main(int argc, char **argv)
+{
+    const damage_t *kind;
+    int where[2] = {0}, ready = 0;
+
+    fp_init(&argc, &argv, 2);
+    if (3 != argc) {
+        fprintf(stderr, "usage: damage KIND HOW\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    kind = find(argv[1]);
+    fp_case("%s, %s", argv[1], argv[2]);
+    if (0 == fp_rank) {
+        where[0] = (int) getpid();
+        where[1] = own_segment();
+        FP(MPI_Send(where, 2, MPI_INT, 1, TAG, MPI_COMM_WORLD));
+        FP(MPI_Recv(&ready, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        FP(MPI_Send(&ready, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
+        look(argv[2]);
+    } else if (1 == fp_rank) {
+        FP(MPI_Recv(where, 2, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        FP(MPI_Send(&ready, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD));
+        FP(MPI_Recv(&ready, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); /* all has been read */
+        damage(kind, where[0], where[1]);
+        for (;;) {
+            pause();
+        }
+    }
+    return fp_finish();
+}
