@@ -174,63 +174,71 @@ static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, s
     return rc;
 }
 
-/* The next message of a member's from its slot to the user's buffer, while there is one thread. */
-static inline __opal_attribute_always_inline__ bool take_slot(mca_pml_fastpath_member_t *member, void *buf,
-                                                              size_t count, const ompi_datatype_t *datatype,
-                                                              int src, int tag, ompi_communicator_t *comm,
-                                                              unsigned looks, ompi_status_public_t *status)
+/* The next message of a member's from its slot to the user's buffer, while there is one thread. What
+ * recv_slot returns. */
+static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_member_t *member, void *buf,
+                                                             size_t count, const ompi_datatype_t *datatype,
+                                                             int src, int tag, ompi_communicator_t *comm,
+                                                             unsigned looks, ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_btl_fastsm_pattern_t pattern;
     uint64_t words[2];
     ptrdiff_t length;
 
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in
-                      || !mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
-        return false;
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in)) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
+        return OMPI_ERR_NOT_AVAILABLE;
     }
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
     length =
         fastsm_fifo_receive_slot(member->peer->in, &pattern, looks, (char *) buf + datatype->super.true_lb,
                                  datatype->super.size * count, words);
     if (OPAL_UNLIKELY(0 > length)) {
-        return false;
+        return OMPI_ERR_NOT_FOUND;
     }
     ++member->expected;
     finish(member, comm, src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
-    return true;
+    return OMPI_SUCCESS;
 }
 
 /* The same from whomever. */
-static __opal_attribute_noinline__ bool take_slot_any(void *buf, size_t count,
-                                                      const ompi_datatype_t *datatype, int tag,
-                                                      ompi_communicator_t *comm, ompi_status_public_t *status)
+static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, const ompi_datatype_t *datatype,
+                                                     int tag, ompi_communicator_t *comm,
+                                                     ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_member_t *member;
     mca_pml_fastpath_match_hdr_t hdr;
 
     if (OPAL_UNLIKELY(
-            !mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm || 0 != pml_comm->matcher.posted
-            || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag)
-            || OMPI_SUCCESS
-                   != mca_pml_fastpath_find_sender(pml_comm, tag, looks_for(MCA_PML_FASTPATH_ANY_SOURCE),
-                                                   &member, &hdr))) {
-        return false;
+            0 != pml_comm->matcher.posted
+            || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag))) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm
+                      || OMPI_SUCCESS
+                             != mca_pml_fastpath_find_sender(
+                                 pml_comm, tag, looks_for(MCA_PML_FASTPATH_ANY_SOURCE), &member, &hdr))) {
+        return OMPI_ERR_NOT_FOUND;
     }
     return take_slot(member, buf, count, datatype, hdr.hdr_src, hdr.hdr_tag, comm, 1, status);
 }
 
 /*
  * Receive a short message that is one piece of memory, while there is one thread: it is taken from its slot,
- * and nothing is set up for it. Returns whether it has been received; else there is no trace of the attempt,
- * and the message, if there is one, is where it was.
+ * and nothing is set up for it. Returns OMPI_SUCCESS, or, without a trace of the attempt and with the
+ * message, if there is one, where it was, OMPI_ERR_NOT_AVAILABLE  when matching has to see to it: a message
+ * in the queues, or a receive that was posted earlier, may come first OMPI_ERR_NOT_FOUND      when it may be
+ * somewhere else, or something else, or come later
  */
-static inline bool recv_slot(void *buf, size_t count, const ompi_datatype_t *datatype, int src, int tag,
-                             ompi_communicator_t *comm, ompi_status_public_t *status)
+static inline int recv_slot(void *buf, size_t count, const ompi_datatype_t *datatype, int src, int tag,
+                            ompi_communicator_t *comm, ompi_status_public_t *status)
 {
     if (OPAL_UNLIKELY(opal_using_threads() || !fastpath_is_plain(datatype, count))) {
-        return false;
+        return OMPI_ERR_NOT_FOUND;
     }
     return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
                ? take_slot(mca_pml_fastpath_comm(comm)->members[src], buf, count, datatype, src, tag, comm,
@@ -263,8 +271,12 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
 int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                           ompi_communicator_t *comm, ompi_status_public_t *status)
 {
-    if (OPAL_LIKELY(recv_slot(buf, count, datatype, src, tag, comm, status))) {
-        return OMPI_SUCCESS;
+    const int rc = recv_slot(buf, count, datatype, src, tag, comm, status);
+
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        return rc;
     }
-    return recv_rest(buf, count, datatype, src, tag, comm, status);
+    return OMPI_ERR_NOT_FOUND == rc
+               ? recv_rest(buf, count, datatype, src, tag, comm, status)
+               : mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
 }
