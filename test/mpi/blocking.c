@@ -107,6 +107,7 @@ static void collectives(void)
         FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
         CHECK_INT(sum, fp_size);
     }
+    FP(MPI_Barrier(MPI_COMM_WORLD)); /* what comes next must not meet the last of these receives */
 }
 
 /* Longer than the buffer. (test/mpi/truncate tries lengths at which stock ob1 writes past it.) */
