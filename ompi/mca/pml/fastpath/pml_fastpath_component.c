@@ -13,6 +13,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
+#include "pml_fastpath_link.h"
 #include "pml_fastpath.h"
 #include "pml_fastpath_jobs.h"
 
@@ -201,6 +202,7 @@ static int component_finalize(void)
 {
     int rc = NULL == mca_bml.bml_finalize ? OMPI_SUCCESS : mca_bml.bml_finalize();
 
+    mca_pml_fastpath_links_ended();
     mca_pml_fastpath_close();
     return rc;
 }

@@ -419,25 +419,68 @@ static void close_others(void)
     free(peers);
 }
 
-int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs)
+/* A signal that is held back from the calling thread. */
+typedef struct {
+    sigset_t before; /* the thread's mask */
+    bool pending;    /* it had come before */
+} held_t;
+
+static void hold_broken_pipe(held_t *held)
 {
-    const struct timespec now = {0, 0};
-    sigset_t broken, before, pending;
-    int rc;
+    sigset_t broken, pending;
 
     sigemptyset(&broken);
     sigaddset(&broken, SIGPIPE);
     sigemptyset(&pending);
     (void) sigpending(&pending);
-    (void) pthread_sigmask(SIG_BLOCK, &broken, &before);
+    held->pending = 0 != sigismember(&pending, SIGPIPE);
+    (void) pthread_sigmask(SIG_BLOCK, &broken, &held->before);
+}
+
+static void release_broken_pipe(const held_t *held)
+{
+    const struct timespec now = {0, 0};
+    sigset_t broken;
+
+    if (!held->pending) {
+        sigemptyset(&broken);
+        sigaddset(&broken, SIGPIPE);
+        (void) sigtimedwait(&broken, NULL, &now); /* takes it away if it has come */
+    }
+    (void) pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+/* what is held back from the first progress in MPI_Finalize on */
+static held_t at_end;
+static bool ending;
+
+void mca_pml_fastpath_links_end(void)
+{
+    if (!ending) {
+        ending = true;
+        hold_broken_pipe(&at_end);
+    }
+}
+
+void mca_pml_fastpath_links_ended(void)
+{
+    if (ending) {
+        ending = false;
+        release_broken_pipe(&at_end);
+    }
+}
+
+int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs)
+{
+    held_t held;
+    int rc;
+
+    hold_broken_pipe(&held);
     rc = mca_bml.bml_del_procs(nprocs, procs);
     if (FASTPATH_TCP_SAYS_GOODBYE && OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state) {
         close_others();
     }
-    if (!sigismember(&pending, SIGPIPE)) {
-        (void) sigtimedwait(&broken, NULL, &now); /* takes it away if it has come */
-    }
-    (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    release_broken_pipe(&held);
     return rc;
 }
 
@@ -479,6 +522,9 @@ void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
     char address[sizeof(((mca_pml_fastpath_link_t *) NULL)->address)] = "";
     char text[256];
 
+    if (OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT <= ompi_mpi_state) {
+        return; /* all have arrived at the end, and go one after the other */
+    }
     if (NULL == proc) {
         proc = (const opal_proc_t *) mca_pml_fastpath_failure_proc_of(endpoint);
     }

@@ -66,6 +66,16 @@ void mca_pml_fastpath_links_leave(void);
  */
 int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs);
 
+/**
+ * MPI_Finalize has begun; called from each progress of then. Others may leave before us, while we still
+ * answer what they have asked, though they do not wait for it: a cancel, say. From now on a connection
+ * without a reader ends nobody.
+ */
+void mca_pml_fastpath_links_end(void);
+
+/** The BTLs have closed their connections: signals are as they were. */
+void mca_pml_fastpath_links_ended(void);
+
 /** A LEAVE has come. */
 void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);
 
@@ -73,8 +83,8 @@ void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);
  * A BTL reports that something could not be sent, or that a peer is lost, as
  * btl/tcp does since Open MPI 5.0. Waits some seconds for the runtime, which can
  * say more if the peer has died; then names the peer and ends the job. Returns
- * with fault tolerance, where the peer has failed from here on, and when
- * MPI_Comm_disconnect has parted us from it.
+ * with fault tolerance, where the peer has failed from here on, when
+ * MPI_Comm_disconnect has parted us from it, and at the end of MPI_Finalize.
  *
  * @param btl       the BTL, or NULL
  * @param endpoint  the BTL's, or NULL when proc is known

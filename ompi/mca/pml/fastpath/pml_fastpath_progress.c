@@ -104,6 +104,9 @@ int mca_pml_fastpath_progress(void)
     static opal_atomic_int32_t busy = 0;
     int accepted = 0;
 
+    if (OPAL_UNLIKELY(OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT <= ompi_mpi_state)) {
+        mca_pml_fastpath_links_end();
+    }
     if (OPAL_UNLIKELY(0
                       > --mca_pml_fastpath.link_countdown)) { /* not atomic: some calls more do not matter */
         mca_pml_fastpath_failures_look();
