@@ -180,6 +180,17 @@ static inline void fastpath_proc_hostname(const opal_proc_t *proc, char *text, s
 #endif
 }
 
+/** @return where a BTL keeps its standard parameter accelerator_max_send_size; NULL before Open MPI 5.0 */
+static inline size_t *fastpath_btl_accelerator_max_send_size(mca_btl_base_module_t *btl)
+{
+#if 5 <= OPAL_MAJOR_VERSION
+    return &btl->btl_accelerator_max_send_size;
+#else
+    (void) btl;
+    return NULL;
+#endif
+}
+
 /**
  * Hand a received message, one piece of memory, to whoever registered for `tag`.
  *

@@ -242,6 +242,12 @@ static void check_standard(mca_btl_base_module_t *btl)
          .value = FASTSM_MAX_SEND,
          .min = btl->btl_eager_limit,
          .max = FASTSM_MAX_SEND_MAX},
+        {.name = "accelerator_max_send_size", /* since 5.0; no accelerator's memory comes to us */
+         .type = MCA_COMMON_FASTPATH_SIZE,
+         .storage = fastpath_btl_accelerator_max_send_size(btl),
+         .value = 0,
+         .min = 0,
+         .max = FASTSM_MAX_SEND_MAX},
         {.name = "exclusivity",
          .type = MCA_COMMON_FASTPATH_UINT,
          .storage = &btl->btl_exclusivity,
