@@ -17,3 +17,15 @@ check() {
     ok "$1" "$2"
     [ "$1" = 0 ] || show "$3"
 }
+
+# background NAME COMMAND...: a job that goes on beside others, for $limit seconds at most: process $job_NAME, which prints
+# into $scratch/NAME.  Its TMPDIR is its own: of two mpiruns of Open MPI 4.1 that start at once in one, both may want to
+# make the first directory there, and then one fails.
+background() {
+    name=$1
+    shift
+    mkdir -p "$scratch/$name.tmp"
+    # shellcheck disable=SC2154
+    TMPDIR="$scratch/$name.tmp" timeout -k 5 "$limit" "$@" >"$scratch/$name" 2>&1 </dev/null &
+    eval "job_$name=$!"
+}

@@ -140,6 +140,15 @@ static inline mca_pml_fastpath_member_t *mca_pml_fastpath_member_reach(ompi_comm
     return member;
 }
 
+/**
+ * Is the message that arrives next from a member also the next that counts? Not while some wait for their
+ * turn, or their sender has taken them back. The communicator is locked.
+ */
+static inline bool mca_pml_fastpath_member_in_order(mca_pml_fastpath_member_t *member)
+{
+    return opal_list_is_empty(&member->early) && opal_list_is_empty(&member->withdrawn);
+}
+
 /** Prepare what sending at once to a member needs, where that is possible. Its peer can be sent to. */
 void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member);
 

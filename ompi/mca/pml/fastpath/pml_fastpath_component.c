@@ -13,9 +13,9 @@
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
-#include "pml_fastpath_link.h"
 #include "pml_fastpath.h"
 #include "pml_fastpath_jobs.h"
+#include "pml_fastpath_link.h"
 
 static int component_register(void);
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads);
@@ -99,8 +99,9 @@ static const mca_common_fastpath_param_t params[] = {
      .storage = &mca_pml_fastpath.use_immediate,
      .value = 1},
     {.name = "use_waits",
-     .text = "Wait for receives (MPI_Wait, MPI_Test and all of their kind, MPI_Sendrecv) by looking where their "
-             "messages arrive; otherwise by Open MPI's own functions",
+     .text =
+         "Wait for receives (MPI_Wait, MPI_Test and all of their kind, MPI_Sendrecv) by looking where their "
+         "messages arrive; otherwise by Open MPI's own functions",
      .type = MCA_COMMON_FASTPATH_BOOL,
      .level = OPAL_INFO_LVL_6,
      .storage = &mca_pml_fastpath.use_waits,

@@ -11,6 +11,7 @@
 #include "ompi/runtime/mpiruntime.h"
 
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_link.h"
 
 /* ---- requests ---- */
 
@@ -186,8 +187,7 @@ bool mca_pml_fastpath_failure_report(ompi_proc_t *proc)
     if (!mca_pml_fastpath_ft() || NULL == proc) {
         return false;
     }
-    /* those who finalize close their connections one after the other */
-    if (OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT > ompi_mpi_state) {
+    if (!mca_pml_fastpath_at_end()) {
         fastpath_proc_report_failed(proc);
         mca_pml_fastpath_failures_look();
     }

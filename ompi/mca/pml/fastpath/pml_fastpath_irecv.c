@@ -72,8 +72,7 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
     mca_pml_fastpath_match_hdr_t hdr;
     size_t length = 0;
 
-    if (NULL == member
-        || OPAL_UNLIKELY(!opal_list_is_empty(&member->early) || !opal_list_is_empty(&member->withdrawn))
+    if (NULL == member || OPAL_UNLIKELY(!mca_pml_fastpath_member_in_order(member))
         || OMPI_SUCCESS
                != mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, &hdr, &length)) {
         return false;

@@ -522,13 +522,13 @@ void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
     char address[sizeof(((mca_pml_fastpath_link_t *) NULL)->address)] = "";
     char text[256];
 
-    if (OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT <= ompi_mpi_state) {
-        return; /* all have arrived at the end, and go one after the other */
+    if (mca_pml_fastpath_at_end()) {
+        return;
     }
     if (NULL == proc) {
         proc = (const opal_proc_t *) mca_pml_fastpath_failure_proc_of(endpoint);
     }
-    if (mca_pml_fastpath_ft() && mca_pml_fastpath_failure_report((ompi_proc_t *) proc)) {
+    if (mca_pml_fastpath_failure_report((ompi_proc_t *) proc)) {
         return;
     }
     if (is_parted(proc, address, sizeof(address))) {

@@ -194,15 +194,12 @@ static int check_btls(void)
 static void btl_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *errproc, char *info)
 {
     (void) flags;
-    if (OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT <= ompi_mpi_state) {
-        return; /* all arrive at the end, and go one after the other */
-    }
     if (NULL != errproc) {
         mca_pml_fastpath_link_failed(btl, NULL, errproc, NULL == info ? "no reason given" : info);
-        return;
+    } else if (!mca_pml_fastpath_at_end()) {
+        mca_pml_fastpath_abort("transport failed", btl->btl_component->btl_version.mca_component_name,
+                               NULL == info ? "none given" : info);
     }
-    mca_pml_fastpath_abort("transport failed", btl->btl_component->btl_version.mca_component_name,
-                           NULL == info ? "none given" : info);
 }
 
 int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)

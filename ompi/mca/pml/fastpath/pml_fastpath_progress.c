@@ -104,7 +104,7 @@ int mca_pml_fastpath_progress(void)
     static opal_atomic_int32_t busy = 0;
     int accepted = 0;
 
-    if (OPAL_UNLIKELY(OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT <= ompi_mpi_state)) {
+    if (OPAL_UNLIKELY(mca_pml_fastpath_at_end())) {
         mca_pml_fastpath_links_end();
     }
     if (OPAL_UNLIKELY(0

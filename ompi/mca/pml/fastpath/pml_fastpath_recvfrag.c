@@ -242,7 +242,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     OPAL_THREAD_LOCK(&pml_comm->lock);
     member = pml_comm->members[hdr->hdr_src];
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || hdr->hdr_seq != (uint16_t) member->expected
-                      || !opal_list_is_empty(&member->early) || !opal_list_is_empty(&member->withdrawn))) {
+                      || !mca_pml_fastpath_member_in_order(member))) {
         OPAL_THREAD_UNLOCK(&pml_comm->lock);
         return false;
     }

@@ -88,19 +88,12 @@ int mca_pml_fastpath_recv_request_unstart(mca_pml_fastpath_recv_request_t *req)
 
 int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
-
-    OPAL_THREAD_LOCK(&pml_comm->lock);
-    return mca_pml_fastpath_recv_request_start_locked(req, pml_comm);
-}
-
-int mca_pml_fastpath_recv_request_start_locked(mca_pml_fastpath_recv_request_t *req,
-                                               mca_pml_fastpath_comm_t *pml_comm)
-{
     mca_pml_base_request_t *base = &req->req_recv.req_base;
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(base->req_comm);
     mca_pml_fastpath_match_msg_t *msg;
     int rc = 0;
 
+    OPAL_THREAD_LOCK(&pml_comm->lock);
     mca_pml_fastpath_recv_request_activate(req);
     if (OPAL_UNLIKELY(MPI_SUCCESS != fastpath_comm_error(base->req_comm, base->req_tag))) {
         OPAL_THREAD_UNLOCK(&pml_comm->lock);

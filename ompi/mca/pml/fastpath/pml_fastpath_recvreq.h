@@ -106,18 +106,26 @@ static inline bool mca_pml_fastpath_recv_request_let_go_alone(mca_pml_fastpath_r
     return true;
 }
 
+/** What only our requests have, but for the holds. plain: the buffer is one piece of memory. */
+static inline void mca_pml_fastpath_recv_request_init_own(mca_pml_fastpath_recv_request_t *req, void *buf,
+                                                          size_t count, const ompi_datatype_t *datatype,
+                                                          bool plain)
+{
+    req->req_post.queued = false;
+    req->req_bare = false;
+    req->req_plain = plain;
+    req->req_buffer = (char *) buf + datatype->super.true_lb;
+    req->req_room = datatype->super.size * count;
+}
+
 /** Fill in a request from the arguments of a receive. Its user holds it from here on. */
 static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_request_t *req, void *buf,
                                                       size_t count, ompi_datatype_t *datatype, int src,
                                                       int tag, ompi_communicator_t *comm, bool persistent)
 {
     MCA_PML_BASE_RECV_REQUEST_INIT(&req->req_recv, buf, count, datatype, src, tag, comm, persistent);
-    req->req_post.queued = false;
     req->req_holds = 1;
-    req->req_bare = false;
-    req->req_plain = fastpath_is_plain(datatype, count);
-    req->req_buffer = (char *) buf + datatype->super.true_lb;
-    req->req_room = datatype->super.size * count;
+    mca_pml_fastpath_recv_request_init_own(req, buf, count, datatype, fastpath_is_plain(datatype, count));
 }
 
 /**
@@ -156,12 +164,8 @@ static inline void mca_pml_fastpath_recv_request_init_plain(mca_pml_fastpath_rec
     base->req_peer = src;
     base->req_tag = tag;
     req->req_recv.req_bytes_packed = 0;
-    req->req_post.queued = false;
     req->req_holds = 2;
-    req->req_bare = false;
-    req->req_plain = true;
-    req->req_buffer = (char *) buf + datatype->super.true_lb;
-    req->req_room = datatype->super.size * count;
+    mca_pml_fastpath_recv_request_init_own(req, buf, count, datatype, true);
 }
 
 /** Make a request active, without looking for a message. We hold it until it completes. */
@@ -222,10 +226,6 @@ int mca_pml_fastpath_recv_request_unstart(mca_pml_fastpath_recv_request_t *req);
  * @return OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (the request is inactive again)
  */
 int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req);
-
-/** The same with the communicator, of which pml_comm is our part, locked. It is unlocked on return. */
-int mca_pml_fastpath_recv_request_start_locked(mca_pml_fastpath_recv_request_t *req,
-                                               mca_pml_fastpath_comm_t *pml_comm);
 
 /**
  * A message and a receive have found each other: move what came with the header

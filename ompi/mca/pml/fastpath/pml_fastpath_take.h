@@ -26,7 +26,7 @@ BEGIN_C_DECLS
 static inline bool mca_pml_fastpath_next_is_ours(mca_pml_fastpath_comm_t *pml_comm,
                                                  mca_pml_fastpath_member_t *member, int src, int tag)
 {
-    return opal_list_is_empty(&member->early) && opal_list_is_empty(&member->withdrawn)
+    return mca_pml_fastpath_member_in_order(member)
            && !mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)
            && NULL == mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
 }

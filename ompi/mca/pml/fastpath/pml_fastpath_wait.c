@@ -183,7 +183,7 @@ static inline __opal_attribute_always_inline__ ptrdiff_t deliver_slot(mca_pml_fa
                                                    pml_comm->ctx)
                           != header[0]
                       || src != mca_pml_fastpath_match_word1_src(header[1])
-                      || !opal_list_is_empty(&member->early) || !opal_list_is_empty(&member->withdrawn))) {
+                      || !mca_pml_fastpath_member_in_order(member))) {
         return FASTSM_SOMETHING_ELSE;
     }
     tag = mca_pml_fastpath_match_word1_tag(header[1]);

@@ -502,8 +502,9 @@ enum {
  * @param payload  receives where the rest is
  * @return         bytes of that, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
  */
-static inline ptrdiff_t fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, uint8_t tag,
-                                             uint64_t header[2], const void **payload)
+static inline __attribute__((always_inline)) ptrdiff_t
+fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, uint8_t tag, uint64_t header[2],
+                     const void **payload)
 {
     mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(fifo);
     uint32_t length;
@@ -535,25 +536,21 @@ static inline __attribute__((always_inline)) ptrdiff_t
 fastsm_fifo_receive_slot(fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_pattern_t *pattern,
                          unsigned looks, void *buffer, size_t room, uint64_t header[2])
 {
-    mca_btl_fastsm_slot_t *slot;
-    uint32_t length;
+    const void *payload;
+    ptrdiff_t length;
 
     do {
-        slot = fastsm_fifo_peek(fifo);
-    } while (NULL == slot && 0 < --looks);
-    if (NULL == slot) {
-        return FASTSM_NOTHING;
+        length = fastsm_fifo_see_slot(fifo, pattern->tag, header, &payload);
+    } while (FASTSM_NOTHING == length && 0 < --looks);
+    if (0 > length) {
+        return length;
     }
-    length = slot->u.head.length - MCA_BTL_FASTSM_PATTERN_BYTES; /* a shorter one becomes a long one */
-    memcpy(header, slot->u.head.data, MCA_BTL_FASTSM_PATTERN_BYTES);
-    if (pattern->tag != slot->u.head.tag || 0 != slot->u.head.flags || length > MCA_BTL_FASTSM_SLOT_PAYLOAD
-        || length > room || !fastsm_pattern_fits(pattern, header)
-        || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
+    if ((size_t) length > room || !fastsm_pattern_fits(pattern, header)) {
         return FASTSM_SOMETHING_ELSE;
     }
-    mca_common_fastpath_copy_small(buffer, slot->u.head.data + MCA_BTL_FASTSM_PATTERN_BYTES, length);
+    mca_common_fastpath_copy_small(buffer, payload, (size_t) length);
     fastsm_fifo_release(fifo, 1);
-    return (ptrdiff_t) length;
+    return length;
 }
 
 #endif /* MCA_BTL_FASTSM_FIFO_H */
