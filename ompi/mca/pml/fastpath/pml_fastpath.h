@@ -86,7 +86,9 @@ typedef struct {
     struct mca_pml_fastpath_comm_t *volatile comms[MCA_PML_FASTPATH_COMMS];
 } mca_pml_fastpath_t;
 
-extern mca_pml_fastpath_t mca_pml_fastpath;
+/** The one of this process. Hidden, as every access to it would go by the table of global offsets otherwise: an
+ * extern declaration is not the compiler's -fvisibility=hidden's business. */
+extern mca_pml_fastpath_t mca_pml_fastpath __opal_attribute_visibility__("hidden");
 
 /** @return whether the job goes on when processes fail; constant where Open MPI knows no such thing */
 static inline bool mca_pml_fastpath_ft(void)

@@ -26,7 +26,8 @@ typedef enum {
 
 /** The counts since the start. With several threads some events may be missed: plain numbers are increased.
  */
-extern unsigned long mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS];
+extern unsigned long
+    mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS] __opal_attribute_visibility__("hidden");
 
 /** Count an event. */
 static inline void mca_pml_fastpath_count(mca_pml_fastpath_counter_t counter)
