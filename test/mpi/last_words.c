@@ -69,6 +69,9 @@ int main(int argc, char **argv)
             fp_case("message %d of child %d", i, c);
             fp_recv(length_of(i), 0, TAG, i, inter[c]);
         }
+        /* Since Open MPI 5.0 who has two or more of these in MPI_Finalize waits there for a message
+         * on each, which a child that has but one does not send. */
+        FP(MPI_Comm_free(&inter[c]));
     }
     return fp_finish_alone();
 }
