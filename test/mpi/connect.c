@@ -104,7 +104,7 @@ static void meet(role_t role, const MPI_Comm *comms)
     talk(inter, "connected");
     talk_merged(inter, role);
     fp_case("part");
-    FP(MPI_Comm_disconnect(&inter));
+    fp_disconnect(&inter);
     if (HOST == role && 0 == fp_rank) {
         FP(MPI_Close_port(name));
     }
@@ -161,7 +161,7 @@ static void join(role_t role, const MPI_Comm *comms)
             fp_wait_recv(&in);
             fp_wait_send(&out);
         }
-        FP(MPI_Comm_disconnect(&inter));
+        fp_disconnect(&inter);
     }
     fp_case("the socket is ours again");
     CHECK_INT(write(fd, &byte, 1), 1);
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     fp_case("part from the parent");
     for (int i = 0; i < 2; i++) {
         if (MPI_COMM_NULL != comms[i]) {
-            FP(MPI_Comm_disconnect(&comms[i]));
+            fp_disconnect(&comms[i]);
         }
     }
     if (PARENT != role) { /* only the parent speaks; others that failed have said so */

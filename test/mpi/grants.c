@@ -188,7 +188,7 @@ static void talk_until_moved(MPI_Comm inter, unsigned long moved)
 static void dismiss(MPI_Comm inter, int pid)
 {
     talk(inter, true, false);
-    FP(MPI_Comm_disconnect(&inter));
+    fp_disconnect(&inter);
     while (0 == kill(pid, 0)) {
         fp_sleep_ms(10);
     }
@@ -212,7 +212,7 @@ static void jobs(char *program, int cycles)
     }
     fp_case("the end");
     talk(lasting, true, false);
-    FP(MPI_Comm_disconnect(&lasting));
+    fp_disconnect(&lasting);
     CHECK_INT(read_counter(GIVEN), cycles + 1);
 }
 
@@ -268,7 +268,7 @@ static void child(MPI_Comm inter)
     FP(MPI_Send(&pid, 1, MPI_INT, 0, TAG, inter));
     while (talk(inter, false, true)) {
     }
-    FP(MPI_Comm_disconnect(&inter));
+    fp_disconnect(&inter);
 }
 
 int main(int argc, char **argv)

@@ -93,7 +93,7 @@ static void parent(char *program, int cycles, int each)
             FP(MPI_Recv(&pid, 1, MPI_INT, child, TAG, inter, MPI_STATUS_IGNORE));
             exchange(inter, child, true);
         }
-        FP(MPI_Comm_disconnect(&inter));
+        fp_disconnect(&inter);
         wait_for_end(pid);
         go_on = i + 1 < cycles;
         FP(MPI_Send(&go_on, 1, MPI_INT, 0, TAG, lasting));
@@ -111,7 +111,7 @@ static void parent(char *program, int cycles, int each)
         printf("# descriptors %d, later %d; segments %d, later %d\n", descriptors, count_descriptors(),
                segments, count_segments());
     }
-    FP(MPI_Comm_disconnect(&lasting));
+    fp_disconnect(&lasting);
 }
 
 static void lasting(MPI_Comm inter)
@@ -122,7 +122,7 @@ static void lasting(MPI_Comm inter)
         FP(MPI_Recv(&go_on, 1, MPI_INT, 0, TAG, inter, MPI_STATUS_IGNORE));
         exchange(inter, 0, false);
     }
-    FP(MPI_Comm_disconnect(&inter));
+    fp_disconnect(&inter);
 }
 
 int main(int argc, char **argv)
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 
         FP(MPI_Send(&pid, 1, MPI_INT, 0, TAG, inter));
         exchange(inter, 0, false);
-        FP(MPI_Comm_disconnect(&inter));
+        fp_disconnect(&inter);
     }
     fclose(stdout); /* only the parent speaks; a child that failed has said so */
     return fp_finish();

@@ -286,6 +286,17 @@ void fp_sleep_ms(int ms)
     nanosleep(&left, NULL);
 }
 
+void fp_disconnect(MPI_Comm *comm)
+{
+    const double start = fp_now();
+    int flag;
+
+    for (int i = 0; i < 1000 || fp_now() - start < 0.05; i++) {
+        FP(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
+    }
+    FP(MPI_Comm_disconnect(comm));
+}
+
 /* ------------------------------------------------------------------- checks */
 
 bool fp_check(bool good, const char *file, int line, const char *format, ...)

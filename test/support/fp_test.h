@@ -75,6 +75,10 @@ double fp_now(void);
 /** Sleeps without entering MPI. */
 void fp_sleep_ms(int ms);
 
+/** MPI_Comm_disconnect, after what the transport has refused has gone out: since Open MPI 5.0 that call waits
+ * in the runtime without progress, with any PML, while the peer may wait for just this. */
+void fp_disconnect(MPI_Comm *comm);
+
 /* ------------------------------------------------------------------- checks */
 
 /** Counts a check; a failed one is printed with the formatted text. */
