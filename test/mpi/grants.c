@@ -14,48 +14,16 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "support/fp_test.h"
+#include "support/fp_counters.h"
 
 enum { TAG = 181, MANY = 60, PATIENCE = 100, MOST_THREADS = 8 };
 
 /* ---- what btl/fastsm counts ---- */
 
-typedef enum { GIVEN, TAKEN, REFUSED, COUNTERS } counter_t;
+enum { GIVEN, TAKEN, REFUSED, COUNTERS };
 
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handles[COUNTERS];
-
-static void watch(void)
-{
-    static const char *const names[COUNTERS] = {"btl_fastsm_grants_given", "btl_fastsm_grants_taken",
-                                                "btl_fastsm_grants_refused"};
-    int provided, index, count;
-
-    FP(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
-    FP(MPI_T_pvar_session_create(&session));
-    for (int i = 0; i < COUNTERS; i++) {
-        FP(MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_COUNTER, &index));
-        FP(MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &count));
-        CHECK_INT(count, 1);
-    }
-}
-
-static unsigned long read_counter(counter_t counter)
-{
-    unsigned long value = 0;
-
-    FP(MPI_T_pvar_read(session, handles[counter], &value));
-    return value;
-}
-
-static void unwatch(void)
-{
-    for (int i = 0; i < COUNTERS; i++) {
-        FP(MPI_T_pvar_handle_free(session, &handles[i]));
-    }
-    FP(MPI_T_pvar_session_free(&session));
-    FP(MPI_T_finalize());
-}
+static const char *const names[COUNTERS] = {"btl_fastsm_grants_given", "btl_fastsm_grants_taken",
+                                            "btl_fastsm_grants_refused"};
 
 /* ---- pairs of one job ---- */
 
@@ -98,9 +66,9 @@ static void exchange_all(int index)
     free(messages);
 }
 
-static unsigned long sum(counter_t counter)
+static unsigned long sum(int counter)
 {
-    unsigned long own = read_counter(counter), all = 0;
+    unsigned long own = fp_counter(counter), all = 0;
 
     FP(MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD));
     return all;
@@ -178,11 +146,11 @@ static void talk_until_moved(MPI_Comm inter, unsigned long moved)
 {
     const double start = fp_now();
 
-    while ((read_counter(GIVEN) < moved || read_counter(TAKEN) < moved) && fp_now() - start <= PATIENCE) {
+    while ((fp_counter(GIVEN) < moved || fp_counter(TAKEN) < moved) && fp_now() - start <= PATIENCE) {
         talk(inter, true, true);
     }
-    CHECK_INT(read_counter(GIVEN), moved);
-    CHECK_INT(read_counter(TAKEN), moved);
+    CHECK_INT(fp_counter(GIVEN), moved);
+    CHECK_INT(fp_counter(TAKEN), moved);
 }
 
 static void dismiss(MPI_Comm inter, int pid)
@@ -213,7 +181,7 @@ static void jobs(char *program, int cycles)
     fp_case("the end");
     talk(lasting, true, false);
     fp_disconnect(&lasting);
-    CHECK_INT(read_counter(GIVEN), cycles + 1);
+    CHECK_INT(fp_counter(GIVEN), cycles + 1);
 }
 
 /* Process 0's FIFO goes from one child to the other and then to process 1. */
@@ -230,13 +198,13 @@ static void inherit_from_children(char *program)
     fp_case("the second one is refused");
     talk(inter[1], true, true);
     talk(inter[1], true, true);
-    CHECK_INT(read_counter(GIVEN), 1);
+    CHECK_INT(fp_counter(GIVEN), 1);
     fp_case("the first one has ended");
     dismiss(inter[0], pids[0]);
-    while (read_counter(GIVEN) < 2 && fp_now() - start <= PATIENCE) {
+    while (fp_counter(GIVEN) < 2 && fp_now() - start <= PATIENCE) {
         talk(inter[1], true, true);
     }
-    CHECK_INT(read_counter(GIVEN), 2);
+    CHECK_INT(fp_counter(GIVEN), 2);
     dismiss(inter[1], pids[1]);
 }
 
@@ -252,11 +220,11 @@ static void heirs(char *program)
     fp_case("both have ended");
     while (0 != more) {
         exchange_all(0);
-        more = read_counter(GIVEN) < 3 && fp_now() - start <= 2 * PATIENCE;
+        more = fp_counter(GIVEN) < 3 && fp_now() - start <= 2 * PATIENCE;
         FP(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
     }
     if (0 == fp_rank) {
-        CHECK_INT(read_counter(GIVEN), 3);
+        CHECK_INT(fp_counter(GIVEN), 3);
     }
     exchange_all(0);
 }
@@ -289,7 +257,7 @@ int main(int argc, char **argv)
         fclose(stdout); /* only the parent speaks; a child that failed has said so */
         return fp_finish();
     }
-    watch();
+    fp_counters_open(MPI_THREAD_MULTIPLE, names, COUNTERS);
     if (3 < argc && 0 == strcmp(argv[1], "pairs")) {
         pairs(strtoul(argv[2], NULL, 10), 0 != atoi(argv[3]), threads);
     } else if (1 < argc && 0 == strcmp(argv[1], "heirs")) {
@@ -297,6 +265,6 @@ int main(int argc, char **argv)
     } else {
         jobs(argv[0], 2 < argc ? atoi(argv[2]) : 3);
     }
-    unwatch();
+    fp_counters_close();
     return fp_finish();
 }
