@@ -108,6 +108,9 @@ void fp_leave(fp_away_t *away, int who, int tag)
     fp_at(__FILE__, __LINE__, "the other rank, outside MPI");
     if (who != fp_rank) {
         while (0 == access(away->path, F_OK)) {
+            int flag; /* the message may not have left yet */
+
+            FP(MPI_Iprobe(who, tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
             fp_sleep_ms(1);
         }
     } else {

@@ -10,7 +10,8 @@
 #ifndef MCA_PML_FASTPATH_COUNTERS_H
 #define MCA_PML_FASTPATH_COUNTERS_H
 
-/** What is counted. Each send that is not persistent counts as one of the SENDS. */
+/** What is counted. Each send that is not persistent counts as one of the SENDS, each MPI_Recv as one of the
+ * RECVS, each MPI_Irecv as one of the IRECVS. */
 typedef enum {
     MCA_PML_FASTPATH_SENDS_AT_ONCE,
     MCA_PML_FASTPATH_SENDS_QUEUED,
@@ -21,6 +22,28 @@ typedef enum {
     MCA_PML_FASTPATH_SENDS_MODE,
     MCA_PML_FASTPATH_SENDS_OTHER,
 
+    MCA_PML_FASTPATH_RECVS_AT_ONCE,
+    MCA_PML_FASTPATH_RECVS_QUEUED,
+    MCA_PML_FASTPATH_RECVS_IN_VAIN,
+    MCA_PML_FASTPATH_RECVS_OTHER_MESSAGE,
+    MCA_PML_FASTPATH_RECVS_NO_RECVI,
+    MCA_PML_FASTPATH_RECVS_OTHER,
+
+    MCA_PML_FASTPATH_IRECVS_AT_ONCE,
+    MCA_PML_FASTPATH_IRECVS_QUEUED,
+    MCA_PML_FASTPATH_IRECVS_AHEAD,
+    MCA_PML_FASTPATH_IRECVS_OTHER_MESSAGE,
+    MCA_PML_FASTPATH_IRECVS_NO_RECVI,
+    MCA_PML_FASTPATH_IRECVS_DATA,
+    MCA_PML_FASTPATH_IRECVS_OTHER,
+
+    MCA_PML_FASTPATH_WAITS_AT_ONCE,
+    MCA_PML_FASTPATH_WAITS_OTHER_MESSAGE,
+    MCA_PML_FASTPATH_WAITS_IN_VAIN,
+    MCA_PML_FASTPATH_WAITS_ELSEWHERE,
+
+    MCA_PML_FASTPATH_UNEXPECTED,
+
     MCA_PML_FASTPATH_COUNTERS
 } mca_pml_fastpath_counter_t;
 
@@ -29,10 +52,16 @@ typedef enum {
 extern unsigned long
     mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS] __opal_attribute_visibility__("hidden");
 
+/** Count so many events. */
+static inline void mca_pml_fastpath_count_many(mca_pml_fastpath_counter_t counter, unsigned long events)
+{
+    mca_pml_fastpath_counters[counter] += events;
+}
+
 /** Count an event. */
 static inline void mca_pml_fastpath_count(mca_pml_fastpath_counter_t counter)
 {
-    ++mca_pml_fastpath_counters[counter];
+    mca_pml_fastpath_count_many(counter, 1);
 }
 
 #endif /* MCA_PML_FASTPATH_COUNTERS_H */

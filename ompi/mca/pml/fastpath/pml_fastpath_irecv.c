@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_recvreq.h"
@@ -37,44 +38,63 @@ static __opal_attribute_noinline__ int irecv_any(mca_pml_fastpath_recv_request_t
     return rc;
 }
 
-/* Whose FIFO shows at once whether the message of this receive is there? From whomever: whose message has
- * come? Then src and tag become the message's. NULL if there is none. */
-static inline mca_pml_fastpath_member_t *member_to_look_at(const mca_pml_fastpath_comm_t *pml_comm, int *src,
-                                                           int *tag)
+/* What has an attempt to take a message come to, by what recvi says? */
+static inline mca_pml_fastpath_counter_t outcome(int rc)
 {
-    mca_pml_fastpath_member_t *member = NULL;
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? MCA_PML_FASTPATH_IRECVS_AT_ONCE
+           : OMPI_ERR_NOT_FOUND == rc      ? MCA_PML_FASTPATH_IRECVS_AHEAD
+                                           : MCA_PML_FASTPATH_IRECVS_OTHER_MESSAGE;
+}
+
+/* Whose FIFO shows at once whether the message of this receive is there? From whomever: whose message has
+ * come? Then src and tag become the message's. Else what keeps the receive from its message. */
+static inline mca_pml_fastpath_counter_t find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src,
+                                                     int *tag, mca_pml_fastpath_member_t **member)
+{
+    mca_pml_fastpath_counter_t found = MCA_PML_FASTPATH_IRECVS_AT_ONCE;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || !mca_pml_fastpath.use_immediate
                       || NULL == mca_pml_fastpath.fastsm)) {
-        return NULL;
+        return MCA_PML_FASTPATH_IRECVS_OTHER;
     }
     if (MCA_PML_FASTPATH_ANY_SOURCE == *src) {
         mca_pml_fastpath_match_hdr_t hdr;
 
-        if (OMPI_SUCCESS != mca_pml_fastpath_find_sender(pml_comm, *tag, 1, &member, &hdr)) {
-            return NULL;
+        found = outcome(mca_pml_fastpath_find_sender(pml_comm, *tag, 1, member, &hdr));
+        if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_AT_ONCE == found)) {
+            *src = hdr.hdr_src;
+            *tag = hdr.hdr_tag;
         }
-        *src = hdr.hdr_src;
-        *tag = hdr.hdr_tag;
-        return member;
+        return found;
     }
-    member = pml_comm->members[*src];
-    return OPAL_LIKELY(NULL != member && NULL != member->peer && NULL != member->peer->ext) ? member : NULL;
+    *member = pml_comm->members[*src];
+    return OPAL_LIKELY(NULL != *member && NULL != (*member)->peer && NULL != (*member)->peer->ext)
+               ? found
+               : MCA_PML_FASTPATH_IRECVS_NO_RECVI;
 }
 
-/* Take the message of a receive from where it arrives, if it is there. Nothing is posted for its sender, and
- * no message waits for it. The communicator is locked, and unlocked on success. */
+/* Take the message of a receive from where it arrives, if it is there, and count what has become of it.
+ * Nothing is posted for its sender, and no message waits for it. The communicator is locked, and unlocked on
+ * success. */
 static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *req, void *buffer, size_t room,
                                              int src, int tag, ompi_communicator_t *comm)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
-    mca_pml_fastpath_member_t *member = member_to_look_at(pml_comm, &src, &tag);
+    mca_pml_fastpath_member_t *member = NULL;
+    mca_pml_fastpath_counter_t counter = find_member(pml_comm, &src, &tag, &member);
     mca_pml_fastpath_match_hdr_t hdr;
     size_t length = 0;
 
-    if (NULL == member || OPAL_UNLIKELY(!mca_pml_fastpath_member_in_order(member))
-        || OMPI_SUCCESS
-               != mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, &hdr, &length)) {
+    if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_AT_ONCE == counter)
+        && OPAL_UNLIKELY(!mca_pml_fastpath_member_in_order(member))) {
+        counter = MCA_PML_FASTPATH_IRECVS_QUEUED;
+    }
+    if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_AT_ONCE == counter)) {
+        counter =
+            outcome(mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, &hdr, &length));
+    }
+    mca_pml_fastpath_count(counter);
+    if (MCA_PML_FASTPATH_IRECVS_AT_ONCE != counter) {
         return false;
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
@@ -85,23 +105,27 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
     return true;
 }
 
-/* Can take() find anything? Only a look at the slot, where that is possible. */
+/* Can take() find anything? Only a look at the slot, where that is possible. If not, that is counted. */
 static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src, bool threads)
 {
     const mca_pml_fastpath_member_t *member;
 
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
-        return 0 == pml_comm->matcher.posted;
-    }
-    if (mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)) {
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)
+            ? 0 != pml_comm->matcher.posted
+            : mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_QUEUED);
         return false;
     }
-    if (threads) {
+    if (threads || OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
         return true;
     }
     member = pml_comm->members[src];
-    return OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in)
-           || NULL != fastsm_fifo_peek(member->peer->in);
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in)
+        || NULL != fastsm_fifo_peek(member->peer->in)) {
+        return true;
+    }
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_AHEAD);
+    return false;
 }
 
 /* A receive whose message has come unexpectedly. The communicator is locked, and unlocked on return. */
@@ -145,6 +169,9 @@ irecv_plain(mca_pml_fastpath_recv_request_t *req, void *buf, size_t count, ompi_
     }
     mca_pml_fastpath_recv_request_init_plain(req, buf, count, datatype, src, tag, comm, threads);
     if (OPAL_UNLIKELY(NULL != msg)) {
+        if (may_look) {
+            mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_QUEUED);
+        }
         return matched(req, pml_comm, msg);
     }
     rc = mca_pml_fastpath_match_post(&pml_comm->matcher, &req->req_post, src, tag);
@@ -160,6 +187,16 @@ static inline bool is_simple(ompi_datatype_t *datatype, size_t count, int tag, o
     return fastpath_is_plain(datatype, count) && MPI_SUCCESS == fastpath_comm_error(comm, tag);
 }
 
+/* MPI_Irecv of any other kind. */
+static __opal_attribute_noinline__ int irecv_rest(mca_pml_fastpath_recv_request_t *req, void *buf,
+                                                  size_t count, ompi_datatype_t *datatype, int src, int tag,
+                                                  ompi_communicator_t *comm)
+{
+    mca_pml_fastpath_count(fastpath_is_plain(datatype, count) ? MCA_PML_FASTPATH_IRECVS_OTHER
+                                                              : MCA_PML_FASTPATH_IRECVS_DATA);
+    return irecv_any(req, buf, count, datatype, src, tag, comm);
+}
+
 static __opal_attribute_noinline__ int irecv_threads(void *buf, size_t count, ompi_datatype_t *datatype,
                                                      int src, int tag, ompi_communicator_t *comm,
                                                      ompi_request_t **request)
@@ -172,7 +209,7 @@ static __opal_attribute_noinline__ int irecv_threads(void *buf, size_t count, om
     *request = &req->req_recv.req_base.req_ompi;
     return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
                ? irecv_plain(req, buf, count, datatype, src, tag, comm, true, true)
-               : irecv_any(req, buf, count, datatype, src, tag, comm);
+               : irecv_rest(req, buf, count, datatype, src, tag, comm);
 }
 
 int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
@@ -190,7 +227,7 @@ int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, i
     *request = &req->req_recv.req_base.req_ompi;
     return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
                ? irecv_plain(req, buf, count, datatype, src, tag, comm, false, true)
-               : irecv_any(req, buf, count, datatype, src, tag, comm);
+               : irecv_rest(req, buf, count, datatype, src, tag, comm);
 }
 
 /* Wait for a receive, report it and give the request back. */

@@ -231,6 +231,52 @@ static const struct {
     [MCA_PML_FASTPATH_SENDS_OTHER] = {"sends_other", "Sends that were not tried at once: use_sendi is off, "
                                                      "or the communicator's number at the receiver is "
                                                      "not known yet"},
+
+    [MCA_PML_FASTPATH_RECVS_AT_ONCE] =
+        {"recvs_at_once", "MPI_Recv that took its message from where it arrived, without a request"},
+    [MCA_PML_FASTPATH_RECVS_QUEUED] =
+        {"recvs_queued",
+         "MPI_Recv that left it to matching: a message that waited in the queues, or a receive "
+         "that was posted earlier, might come first"},
+    [MCA_PML_FASTPATH_RECVS_IN_VAIN] = {"recvs_in_vain",
+                                        "MPI_Recv whose message did not come while it looked for it"},
+    [MCA_PML_FASTPATH_RECVS_OTHER_MESSAGE] =
+        {"recvs_other_message", "MPI_Recv that found another message before its own, or a long one"},
+    [MCA_PML_FASTPATH_RECVS_NO_RECVI] = {"recvs_no_recvi",
+                                         "MPI_Recv from a process that btl/fastsm does not reach"},
+    [MCA_PML_FASTPATH_RECVS_OTHER] = {"recvs_other",
+                                      "MPI_Recv that did not look: use_recvi is off, or no btl/fastsm"},
+
+    [MCA_PML_FASTPATH_IRECVS_AT_ONCE] =
+        {"irecvs_at_once", "MPI_Irecv that took its message from where it arrived, complete at once"},
+    [MCA_PML_FASTPATH_IRECVS_QUEUED] =
+        {"irecvs_queued",
+         "MPI_Irecv that left it to matching: a message that waited in the queues, or a receive "
+         "that was posted earlier, might come first"},
+    [MCA_PML_FASTPATH_IRECVS_AHEAD] = {"irecvs_ahead", "MPI_Irecv that came before any message: posted"},
+    [MCA_PML_FASTPATH_IRECVS_OTHER_MESSAGE] =
+        {"irecvs_other_message", "MPI_Irecv that found another message before its own, or a long one"},
+    [MCA_PML_FASTPATH_IRECVS_NO_RECVI] =
+        {"irecvs_no_recvi", "MPI_Irecv from a process that btl/fastsm does not reach, or has not "
+                            "heard of yet"},
+    [MCA_PML_FASTPATH_IRECVS_DATA] = {"irecvs_data",
+                                      "MPI_Irecv that did not look: its buffer is not one piece of memory"},
+    [MCA_PML_FASTPATH_IRECVS_OTHER] =
+        {"irecvs_other", "MPI_Irecv that did not look: use_recvi or use_immediate_data is off, no "
+                         "btl/fastsm, or a communicator that has failed"},
+
+    [MCA_PML_FASTPATH_WAITS_AT_ONCE] =
+        {"waits_at_once", "Messages for posted receives that a wait took from where they arrived"},
+    [MCA_PML_FASTPATH_WAITS_OTHER_MESSAGE] = {"waits_other_message",
+                                              "Messages that a wait found there and left to matching"},
+    [MCA_PML_FASTPATH_WAITS_IN_VAIN] =
+        {"waits_in_vain", "Waits for a receive whose message did not come while they looked for it"},
+    [MCA_PML_FASTPATH_WAITS_ELSEWHERE] =
+        {"waits_elsewhere", "Waits that had no sender to look at: for sends, MPI_ANY_SOURCE, one of several "
+                            "requests, other transports, or with several threads"},
+
+    [MCA_PML_FASTPATH_UNEXPECTED] = {"unexpected_messages",
+                                     "Messages that came before a receive for them, and were kept"},
 };
 
 void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)

@@ -16,6 +16,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_take.h"
@@ -34,12 +35,13 @@ typedef struct {
     int tag;
 } wish_t;
 
-/* Take the next message of a member's if it is for (src, tag). OMPI_ERR_NOT_FOUND when nothing has come. */
+/* Take the next message of a member's if it is for (src, tag). OMPI_ERR_NOT_FOUND when nothing has come,
+ * OMPI_ERR_RESOURCE_BUSY when matching has to decide. */
 static inline int take(const wish_t *wish, mca_pml_fastpath_member_t *member, int src, int tag,
                        unsigned looks, mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(wish->comm);
-    int rc = OMPI_ERR_NOT_AVAILABLE;
+    int rc = OMPI_ERR_RESOURCE_BUSY;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
     if (OPAL_LIKELY(mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
@@ -99,7 +101,8 @@ static inline unsigned looks_for(int src)
                                                 : mca_pml_fastpath.looks;
 }
 
-/* Look for the message until it is there, something else is, or patience ends. */
+/* Look for the message until it is there, something else is (OMPI_ERR_NOT_AVAILABLE), matching has to decide
+ * (OMPI_ERR_RESOURCE_BUSY), or patience ends (OMPI_ERR_NOT_FOUND). */
 static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **member,
                            mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
@@ -109,7 +112,7 @@ static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **membe
     const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : looks;
 
     for (unsigned round = 0; round < ROUNDS; ++round) {
-        int rc = any && queued_for_any(wish) ? OMPI_ERR_NOT_AVAILABLE : OMPI_ERR_NOT_FOUND;
+        int rc = any && queued_for_any(wish) ? OMPI_ERR_RESOURCE_BUSY : OMPI_ERR_NOT_FOUND;
 
         for (unsigned look = 0; OMPI_ERR_NOT_FOUND == rc && look < looks; look += at_a_time) {
             rc = any ? take_any(wish, at_a_time, member, hdr, length)
@@ -126,6 +129,7 @@ static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **membe
 static inline void finish(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int src, int tag,
                           size_t length, ompi_status_public_t *status)
 {
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_AT_ONCE);
     mca_pml_fastpath_consumed(member, comm, src, MCA_PML_FASTPATH_HDR_MATCH, length);
     if (MPI_STATUS_IGNORE != status) {
         status->MPI_SOURCE = src;
@@ -136,6 +140,7 @@ static inline void finish(mca_pml_fastpath_member_t *member, ompi_communicator_t
     mca_pml_fastpath_progress_sometimes();
 }
 
+/* OMPI_SUCCESS, OMPI_ERR_UNREACH when its sender is not one of btl/fastsm's, or what wait_for says. */
 static inline int recv_at_once(const wish_t *wish, ompi_status_public_t *status)
 {
     mca_pml_fastpath_member_t *member = NULL;
@@ -146,7 +151,7 @@ static inline int recv_at_once(const wish_t *wish, ompi_status_public_t *status)
     if (MCA_PML_FASTPATH_ANY_SOURCE != wish->src) {
         member = find_member(wish->comm, wish->src);
         if (OPAL_UNLIKELY(NULL == member)) {
-            return OMPI_ERR_NOT_AVAILABLE;
+            return OMPI_ERR_UNREACH;
         }
     }
     rc = wait_for(wish, &member, &hdr, &length);
@@ -190,7 +195,7 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
         return OMPI_ERR_NOT_FOUND;
     }
     if (OPAL_UNLIKELY(!mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
-        return OMPI_ERR_NOT_AVAILABLE;
+        return OMPI_ERR_RESOURCE_BUSY;
     }
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
     length =
@@ -216,7 +221,7 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
     if (OPAL_UNLIKELY(
             0 != pml_comm->matcher.posted
             || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag))) {
-        return OMPI_ERR_NOT_AVAILABLE;
+        return OMPI_ERR_RESOURCE_BUSY;
     }
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm
                       || OMPI_SUCCESS
@@ -229,10 +234,10 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
 
 /*
  * Receive a short message that is one piece of memory, while there is one thread: it is taken from its slot,
- * and nothing is set up for it. Returns OMPI_SUCCESS, or, without a trace of the attempt and with the
- * message, if there is one, where it was, OMPI_ERR_NOT_AVAILABLE  when matching has to see to it: a message
- * in the queues, or a receive that was posted earlier, may come first OMPI_ERR_NOT_FOUND      when it may be
- * somewhere else, or something else, or come later
+ * and nothing is set up for it. Returns OMPI_SUCCESS; or, without a trace of the attempt and with the
+ * message, if there is one, where it was, OMPI_ERR_RESOURCE_BUSY when matching has to see to it (a message in
+ * the queues, or a receive that was posted earlier, may come first), else OMPI_ERR_NOT_FOUND: it may be
+ * somewhere else, or something else, or come later.
  */
 static inline int recv_slot(void *buf, size_t count, const ompi_datatype_t *datatype, int src, int tag,
                             ompi_communicator_t *comm, ompi_status_public_t *status)
@@ -246,6 +251,23 @@ static inline int recv_slot(void *buf, size_t count, const ompi_datatype_t *data
                : take_slot_any(buf, count, datatype, tag, comm, status);
 }
 
+/* Why has a receive not been served at once? By what recv_at_once says. */
+static mca_pml_fastpath_counter_t reason(int rc)
+{
+    switch (rc) {
+    case OMPI_ERR_RESOURCE_BUSY:
+        return MCA_PML_FASTPATH_RECVS_QUEUED;
+    case OMPI_ERR_NOT_FOUND:
+        return MCA_PML_FASTPATH_RECVS_IN_VAIN;
+    case OMPI_ERR_NOT_AVAILABLE:
+        return MCA_PML_FASTPATH_RECVS_OTHER_MESSAGE;
+    case OMPI_ERR_UNREACH:
+        return MCA_PML_FASTPATH_RECVS_NO_RECVI;
+    default:
+        return MCA_PML_FASTPATH_RECVS_OTHER;
+    }
+}
+
 /* What recv_slot has not received. */
 static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_datatype_t *datatype, int src,
                                                  int tag, ompi_communicator_t *comm,
@@ -253,7 +275,7 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
 {
     wish_t wish = {
         .comm = comm, .convertor = NULL, .room = datatype->super.size * count, .src = src, .tag = tag};
-    int rc = OMPI_ERR_NOT_AVAILABLE;
+    int rc = OMPI_ERR_NOT_SUPPORTED;
 
     if (OPAL_LIKELY(mca_pml_fastpath.use_recvi && NULL != mca_pml_fastpath.fastsm)) {
         if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_plain(datatype, count))) {
@@ -263,9 +285,11 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
             rc = recv_convertor(&wish, buf, count, datatype, status);
         }
     }
-    return OPAL_LIKELY(OMPI_SUCCESS == rc)
-               ? rc
-               : mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        return rc;
+    }
+    mca_pml_fastpath_count(reason(rc));
+    return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
 }
 
 int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
@@ -276,7 +300,9 @@ int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, in
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         return rc;
     }
-    return OMPI_ERR_NOT_FOUND == rc
-               ? recv_rest(buf, count, datatype, src, tag, comm, status)
-               : mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
+    if (OMPI_ERR_NOT_FOUND == rc) {
+        return recv_rest(buf, count, datatype, src, tag, comm, status);
+    }
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_QUEUED);
+    return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
 }

@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_cancel.h"
+#include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
@@ -53,6 +54,7 @@ static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arriv
 {
     mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_keep(arrival, sequence);
 
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_UNEXPECTED);
     if (OPAL_UNLIKELY(
             0
             != mca_pml_fastpath_match_store(&pml_comm->matcher, &message->msg, arrival->src, arrival->tag))) {

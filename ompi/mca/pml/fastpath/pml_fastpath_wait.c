@@ -16,6 +16,7 @@
 
 #include "opal/runtime/opal_progress.h"
 
+#include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
@@ -229,6 +230,7 @@ static inline int drain(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_memb
         }
     }
     if (OPAL_LIKELY(0 < count)) {
+        mca_pml_fastpath_count_many(MCA_PML_FASTPATH_WAITS_AT_ONCE, (unsigned long) count);
         mca_pml_fastpath.recv_countdown -= count - 1; /* one is counted when the wait ends */
         mca_pml_fastpath_credit_consumed(member->peer, cost);
         return count;
@@ -251,6 +253,7 @@ static inline bool await_slots(const ompi_request_t *request, mca_pml_fastpath_c
                 return true;
             }
             if (0 > count) { /* something else has come */
+                mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_OTHER_MESSAGE);
                 count = mca_pml_fastpath.fastsm_ext->poll(member->peer->btl_endpoint, 1);
                 if (REQUEST_COMPLETE(request)) {
                     return true;
@@ -265,6 +268,7 @@ static inline bool await_slots(const ompi_request_t *request, mca_pml_fastpath_c
             return true;
         }
     }
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IN_VAIN);
     return false;
 }
 
@@ -275,6 +279,7 @@ static __opal_attribute_noinline__ bool await_any_place(const ompi_request_t *re
     const place_t place = place_of(request);
     const unsigned looks = looks_at(place);
 
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
     if (OPAL_UNLIKELY(!place.here)) {
         return false;
     }
@@ -338,6 +343,7 @@ static size_t await_any(size_t count, ompi_request_t **requests, kind_t *kind)
     if (at < count) {
         return at;
     }
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
     place = place_of_any(count, requests);
     for (unsigned round = place.here ? rounds() : 0; at == count && 0 < round; --round) {
         if (0 == look(place, looks_at(place)) && !opal_using_threads()) {

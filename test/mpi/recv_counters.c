@@ -1,0 +1,322 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* MPI_T counters of receives that take their message from where it arrives, and of those that do not, by
+ * reason; so this is also where it is tried that they do, from MPI_ANY_SOURCE, too.
+ *
+ * Rank 1 receives. It is outside MPI while rank 0 sends, so that messages are in their slots, and in no
+ * queue, when it comes back. What is looked for there depends on how the job runs, so that is said: nothing;
+ * "threads" for the same with MPI_THREAD_MULTIPLE; "off" where receives do not look (use_recvi 0, or no
+ * btl/fastsm); "convertor" with use_immediate_data 0. */
+
+#include "ompi_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "support/fp_counters.h"
+
+enum { TAG = 61, AWAY_TAG, FIRST_TAG, SECOND_TAG, PATIENCE = 200 };
+
+/* In the order of names[]. */
+enum {
+    RECVS_AT_ONCE,
+    RECVS_QUEUED,
+    RECVS_IN_VAIN,
+    RECVS_OTHER_MESSAGE,
+    RECVS_NO_RECVI,
+    RECVS_OTHER,
+    IRECVS_AT_ONCE,
+    IRECVS_QUEUED,
+    IRECVS_AHEAD,
+    IRECVS_OTHER_MESSAGE,
+    IRECVS_NO_RECVI,
+    IRECVS_DATA,
+    IRECVS_OTHER,
+    WAITS_AT_ONCE,
+    WAITS_OTHER_MESSAGE,
+    WAITS_IN_VAIN,
+    WAITS_ELSEWHERE,
+    UNEXPECTED,
+    COUNTERS
+};
+
+static const char *const names[COUNTERS] = {
+    "pml_fastpath_recvs_at_once",        "pml_fastpath_recvs_queued",    "pml_fastpath_recvs_in_vain",
+    "pml_fastpath_recvs_other_message",  "pml_fastpath_recvs_no_recvi",  "pml_fastpath_recvs_other",
+    "pml_fastpath_irecvs_at_once",       "pml_fastpath_irecvs_queued",   "pml_fastpath_irecvs_ahead",
+    "pml_fastpath_irecvs_other_message", "pml_fastpath_irecvs_no_recvi", "pml_fastpath_irecvs_data",
+    "pml_fastpath_irecvs_other",         "pml_fastpath_waits_at_once",   "pml_fastpath_waits_other_message",
+    "pml_fastpath_waits_in_vain",        "pml_fastpath_waits_elsewhere", "pml_fastpath_unexpected_messages"};
+
+/* As what receives count whose message is there. */
+static int recv_there = RECVS_AT_ONCE, irecv_there = IRECVS_AT_ONCE;
+static bool threads;
+
+/* A receive of whatever kind that matches a message. */
+typedef struct {
+    MPI_Request request;
+    MPI_Datatype type; /* MPI_BYTE, or a vector */
+    int count;
+    unsigned char *buffer;
+    size_t length; /* of the message */
+    int src, tag;  /* asked for */
+} receive_t;
+
+static receive_t prepare(size_t length, bool gaps, int src, int tag)
+{
+    receive_t receive = {.type = MPI_BYTE,
+                         .count = (int) length,
+                         .buffer = fp_alloc(2 * length),
+                         .length = length,
+                         .src = src,
+                         .tag = tag};
+
+    if (gaps) {
+        FP(MPI_Type_vector((int) length, 1, 2, MPI_BYTE, &receive.type));
+        FP(MPI_Type_commit(&receive.type));
+        receive.count = 1;
+    }
+    return receive;
+}
+
+/* The message has come, with that tag. */
+static void finish(receive_t *receive, const MPI_Status *status, int tag)
+{
+    const uint64_t key = fp_key(0, 1, tag, 0);
+
+    CHECK_STATUS(status, 0, tag, receive->length);
+    if (MPI_BYTE == receive->type) {
+        CHECK_DATA(receive->buffer, receive->length, key);
+    } else {
+        for (size_t i = 0; i < receive->length; i++) {
+            CHECK_DATA_FROM(receive->buffer + 2 * i, 1, key, i);
+        }
+        FP(MPI_Type_free(&receive->type));
+    }
+    fp_free(receive->buffer);
+}
+
+static void blocking(size_t length, bool gaps, int src, int tag, int sent_tag)
+{
+    receive_t receive = prepare(length, gaps, src, tag);
+    MPI_Status status;
+
+    FP(MPI_Recv(receive.buffer, receive.count, receive.type, src, tag, MPI_COMM_WORLD, &status));
+    finish(&receive, &status, sent_tag);
+}
+
+static receive_t start(size_t length, bool gaps, int src, int tag)
+{
+    receive_t receive = prepare(length, gaps, src, tag);
+
+    FP(MPI_Irecv(receive.buffer, receive.count, receive.type, src, tag, MPI_COMM_WORLD, &receive.request));
+    return receive;
+}
+
+static void complete(receive_t *receive, int sent_tag)
+{
+    MPI_Status status;
+
+    FP(MPI_Wait(&receive->request, &status));
+    finish(receive, &status, sent_tag);
+}
+
+/* Rank 0 sends messages of these tags while rank 1 is outside MPI. Nothing else comes from it meanwhile, nor
+ * until the next time: it waits to be asked. */
+static void arrive(size_t length, int first_tag, int second_tag)
+{
+    fp_away_t away;
+
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+    } else if (1 == fp_rank) {
+        fp_signal(0, MPI_COMM_WORLD);
+    }
+    fp_leave(&away, 1, AWAY_TAG);
+    if (0 == fp_rank) {
+        fp_send(&fp_modes[FP_STANDARD], length, 1, first_tag, 0, MPI_COMM_WORLD);
+        if (0 != second_tag) {
+            fp_send(&fp_modes[FP_STANDARD], length, 1, second_tag, 0, MPI_COMM_WORLD);
+        }
+        fp_come_back(&away);
+    }
+}
+
+/* The message is there. */
+static void there(size_t length, bool gaps, int src, int tag)
+{
+    fp_counts_t before;
+    receive_t receive;
+
+    fp_case("%zu bytes%s are there, source %d, tag %d", length, gaps ? " with gaps" : "", src, tag);
+    arrive(length, TAG, 0);
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        blocking(length, gaps, src, tag, TAG);
+        CHECK_COUNTED(&before, COUNTERS, recv_there);
+    }
+    arrive(length, TAG, 0);
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        receive = start(length, gaps, src, tag);
+        CHECK_COUNTED(&before, COUNTERS, gaps ? IRECVS_DATA : irecv_there);
+        complete(&receive, TAG);
+    }
+}
+
+/* Another message is before it, and has to be kept. */
+static void behind_another(void)
+{
+    fp_counts_t before;
+    receive_t receive;
+
+    fp_case("behind another message, blocking");
+    arrive(8, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        blocking(8, false, 0, SECOND_TAG, SECOND_TAG);
+        CHECK_COUNTED(&before, COUNTERS, RECVS_OTHER_MESSAGE, UNEXPECTED);
+        before = fp_counters_now();
+        blocking(8, false, 0, FIRST_TAG, FIRST_TAG);
+        CHECK_COUNTED(&before, COUNTERS, RECVS_QUEUED);
+    }
+    fp_case("behind another message, nonblocking");
+    arrive(8, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        fp_counts_t counts;
+
+        before = fp_counters_now();
+        receive = start(8, false, 0, SECOND_TAG);
+        CHECK_COUNTED(&before, COUNTERS, IRECVS_OTHER_MESSAGE);
+        before = fp_counters_now();
+        complete(&receive, SECOND_TAG);
+        counts = fp_counters_since(&before);
+        CHECK_INT(counts.value[threads ? WAITS_ELSEWHERE : WAITS_OTHER_MESSAGE], 1);
+        CHECK_INT(counts.value[UNEXPECTED], 1);
+        before = fp_counters_now();
+        receive = start(8, false, 0, FIRST_TAG);
+        CHECK_COUNTED(&before, COUNTERS, IRECVS_QUEUED);
+        complete(&receive, FIRST_TAG);
+    }
+}
+
+/* Receives that come first, and the waits for them. */
+static void ahead(void)
+{
+    receive_t receives[2] = {{0}, {0}};
+    fp_counts_t before;
+
+    fp_case("receives ahead");
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        receives[0] = start(8, false, 0, FIRST_TAG);
+        CHECK_COUNTED(&before, COUNTERS, IRECVS_AHEAD);
+        receives[1] = start(8, false, 0, SECOND_TAG);
+        CHECK_COUNTED(&before, COUNTERS, IRECVS_AHEAD, IRECVS_QUEUED);
+    }
+    arrive(8, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        complete(&receives[0], FIRST_TAG);
+        CHECK_COUNTED(&before, COUNTERS, threads ? WAITS_ELSEWHERE : WAITS_AT_ONCE);
+        complete(&receives[1], SECOND_TAG);
+        if (!threads) { /* else the first wait may have seen to it */
+            CHECK_COUNTED(&before, COUNTERS, WAITS_AT_ONCE, WAITS_AT_ONCE);
+        }
+    }
+}
+
+/* Who waits calls progress again and again: after so many calls it has given up looking. */
+static fp_away_t sender;
+static int calls;
+
+static int on_progress(void)
+{
+    if (PATIENCE == ++calls) {
+        fp_come_back(&sender);
+    }
+    return 0;
+}
+
+/* The message is sent when the receive has looked for it in vain. */
+static void in_vain(bool waits)
+{
+    receive_t receive = {0};
+    fp_counts_t before;
+
+    fp_case("%s in vain", waits ? "a wait" : "a receive");
+    fp_leave(&sender, 0, AWAY_TAG);
+    if (0 == fp_rank) {
+        fp_send(&fp_modes[FP_STANDARD], 8, 1, TAG, 0, MPI_COMM_WORLD);
+    } else if (1 == fp_rank) {
+        if (waits) {
+            receive = start(8, false, 0, TAG);
+        }
+        calls = 0;
+        before = fp_counters_now();
+        opal_progress_register(on_progress);
+        if (waits) {
+            complete(&receive, TAG);
+            CHECK_COUNTED(&before, COUNTERS, threads ? WAITS_ELSEWHERE : WAITS_IN_VAIN);
+        } else {
+            blocking(8, false, 0, TAG, TAG);
+            CHECK_COUNTED(&before, COUNTERS, RECVS_IN_VAIN);
+        }
+        opal_progress_unregister(on_progress);
+    }
+}
+
+/* Messages of a process to itself are btl/self's. */
+static void from_oneself(void)
+{
+    fp_case("from oneself");
+    if (1 == fp_rank) {
+        fp_counts_t before = fp_counters_now();
+        fp_message_t message;
+
+        fp_irecv(&message, 8, 1, TAG, 0, MPI_COMM_WORLD);
+        CHECK_COUNTED(&before, COUNTERS, IRECVS_NO_RECVI);
+        fp_send(&fp_modes[FP_STANDARD], 8, 1, TAG, 0, MPI_COMM_WORLD);
+        fp_wait_recv(&message);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t lengths[] = {0, 8, 40, 41, 1000};
+    const char *options = "";
+    int level = MPI_THREAD_SINGLE;
+
+    threads = 1 < argc && 0 == strcmp("threads", argv[1]);
+    if (threads) {
+        level = MPI_THREAD_MULTIPLE;
+    }
+    (void) fp_init_thread(&argc, &argv, 2, level);
+    options = 1 < argc ? argv[1] : options;
+    if (0 == strcmp("off", options)) {
+        recv_there = RECVS_OTHER;
+        irecv_there = IRECVS_OTHER;
+    } else if (0 == strcmp("convertor", options)) {
+        irecv_there = IRECVS_OTHER;
+    }
+    fp_counters_open(level, names, COUNTERS);
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        there(lengths[i], false, 0, TAG);
+        there(lengths[i], false, MPI_ANY_SOURCE, TAG);
+        there(lengths[i], false, 0, MPI_ANY_TAG);
+        there(lengths[i], false, MPI_ANY_SOURCE, MPI_ANY_TAG);
+    }
+    there(8, true, 0, TAG);
+    there(8, true, MPI_ANY_SOURCE, TAG);
+    if (0 != strcmp("off", options) && 0 != strcmp("convertor", options)) {
+        behind_another();
+        ahead();
+        in_vain(false);
+        in_vain(true);
+        from_oneself();
+    }
+    fp_counters_close();
+    return fp_finish();
+}
