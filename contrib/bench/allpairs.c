@@ -9,10 +9,12 @@
  * Ping-pong of every pair of ranks, one after the other, as the HPC Challenge does it: 8 bytes for latency,
  * 2 000 000 for bandwidth.  The ranks of the other pairs sleep outside MPI.
  *
- * Usage: mpirun -np N allpairs [-c CPU,CPU,...] [-p PAIRS] [-b BATCHES] [-i ITERATIONS] [-l LONG_BYTES]
+ * Usage: mpirun -np N allpairs [-c CPU,CPU,...] [-p PAIRS] [-f FRACTION] [-b BATCHES] [-i ITERATIONS]
+ *                              [-l LONG_BYTES]
  *
  * -c  processors, one per core: with more ranks than these, the two that measure move to the first two
  * -p  at most so many pairs (default: 4096), taken at even distances from all ordered pairs
+ * -f  the first one at this fraction of the distance (default: 0), so that runs with several measure more
  *
  * Prints a line per pair: pair FROM TO LATENCY_US MBYTE_PER_S
  */
@@ -23,6 +25,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "parts.h"
 #include "turns.h"
 
 enum { TAG = 7, SHORT_BYTES = 8 };
@@ -36,6 +39,10 @@ static int rank;
 static int batches = 5;
 static int iterations = 200;
 static int long_bytes = 2000000;
+static long count = 4096; /* pairs */
+static double first_at;   /* in distances between two of them */
+static int cpus[CPU_SETSIZE];
+static int cpu_count;
 static char *out;
 static char *in;
 
@@ -83,38 +90,38 @@ static void measure(int peer, bool first, result_t *result)
 }
 
 /* The ordered pair that is measured in a turn. */
-static void members(long turn, long turns, int ranks, int pair[2])
+static void members(long turn, int ranks, int pair[2])
 {
     long all = (long) ranks * (ranks - 1);
-    long at = (long) ((double) turn * (double) all / (double) turns);
+    long at = (long) (((double) turn + first_at) * (double) all / (double) count);
 
     pair[0] = (int) (at / (ranks - 1));
     pair[1] = (int) (at % (ranks - 1));
     pair[1] += pair[1] >= pair[0];
 }
 
-static void measure_all(turns_t *turns, result_t *results, long count, int ranks, const int *cpus)
+static void measure_all(turns_t *turns, result_t *results, int ranks, bool pin)
 {
     int pair[2], next[2];
 
-    members(0, count, ranks, next);
+    members(0, ranks, next);
     turns_settle(turns, ranks, rank == next[0]);
     if (rank == next[0]) {
         turns_wake(turns, next[1]);
         turns_wake(turns, next[0]);
     }
     for (long t = 0; t < count; ++t) {
-        members(t, count, ranks, pair);
+        members(t, ranks, pair);
         if (rank != pair[0] && rank != pair[1]) {
             continue;
         }
         turns_sleep(turns, rank);
-        if (NULL != cpus) {
+        if (pin) {
             turns_pin(cpus[rank == pair[1]]);
         }
         measure(pair[rank == pair[0]], rank == pair[0], &results[t]);
         if (rank == pair[0] && t + 1 < count) {
-            members(t + 1, count, ranks, next);
+            members(t + 1, ranks, next);
             turns_wake(turns, next[0]);
             turns_wake(turns, next[1]);
         } else if (rank == pair[0]) {
@@ -126,24 +133,21 @@ static void measure_all(turns_t *turns, result_t *results, long count, int ranks
     turns_sleep(turns, rank);
 }
 
-int main(int argc, char **argv)
+static void parse(int argc, char **argv, int ranks)
 {
-    int cpus[CPU_SETSIZE], cpu_count = 0, pair[2], ranks, option;
-    long count = 4096;
-    turns_t *turns;
-    void *room = NULL;
-    result_t *results;
+    bool good = ranks >= 2;
+    int option;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    while (-1 != (option = getopt(argc, argv, "c:p:b:i:l:"))) {
+    while (-1 != (option = getopt(argc, argv, "c:p:f:b:i:l:"))) {
         switch (option) {
         case 'c':
             cpu_count = turns_parse_cpus(optarg, cpus);
             break;
         case 'p':
             count = atol(optarg);
+            break;
+        case 'f':
+            first_at = atof(optarg);
             break;
         case 'b':
             batches = atoi(optarg);
@@ -155,19 +159,31 @@ int main(int argc, char **argv)
             long_bytes = atoi(optarg);
             break;
         default:
-            ranks = 0;
+            good = false;
         }
     }
-    if (ranks < 2 || count < 1 || iterations < 1 || long_bytes < 1 || batches < 1
-        || batches > BENCH_MAX_BATCHES) {
-        fprintf(stderr,
-                "usage: mpirun -np N allpairs [-c CPU,CPU,...] [-p PAIRS] [-b BATCHES] [-i ITERATIONS] "
-                "[-l LONG_BYTES]\n");
+    if (!good || count < 1 || first_at < 0.0 || first_at >= 1.0 || iterations < 1 || long_bytes < 1
+        || batches < 1 || batches > BENCH_MAX_BATCHES) {
+        fprintf(stderr, "usage: mpirun -np N allpairs [-c CPU,CPU,...] [-p PAIRS] [-f FRACTION] [-b BATCHES] "
+                        "[-i ITERATIONS] "
+                        "[-l LONG_BYTES]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (count > (long) ranks * (ranks - 1)) {
         count = (long) ranks * (ranks - 1);
     }
+}
+
+void bench_allpairs(int argc, char **argv)
+{
+    int pair[2], ranks;
+    turns_t *turns;
+    void *room = NULL;
+    result_t *results;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    parse(argc, argv, ranks);
     out = calloc(1, (size_t) long_bytes + SHORT_BYTES);
     in = calloc(1, (size_t) long_bytes + SHORT_BYTES);
     if (NULL == out || NULL == in) {
@@ -176,13 +192,22 @@ int main(int argc, char **argv)
     }
     turns = turns_open_or_abort((size_t) count * sizeof(*results), &room);
     results = room;
-    measure_all(turns, results, count, ranks, cpu_count >= 2 && ranks > cpu_count ? cpus : NULL);
+    measure_all(turns, results, ranks, cpu_count >= 2 && ranks > cpu_count);
     for (long t = 0; 0 == rank && t < count; ++t) {
-        members(t, count, ranks, pair);
+        members(t, ranks, pair);
         printf("pair %d %d %.4f %.4f\n", pair[0], pair[1], results[t].latency, results[t].rate);
     }
-    MPI_Finalize();
+    fflush(stdout);
     free(out);
     free(in);
+}
+
+#ifndef BENCH_SEVERAL
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    bench_allpairs(argc, argv);
+    MPI_Finalize();
     return 0;
 }
+#endif

@@ -9,10 +9,10 @@
  * Latencies and message rate between ranks 0 and 1 of any MPI.  Other ranks exchange one message with both,
  * so that they are connected, and then sleep outside MPI.
  *
- * Usage: pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] [-t] [SIZE ...]
+ * Usage: pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] [-c CPU,CPU] [-t] [SIZE ...]
  *
  * Prints lines: MODE BYTES MEDIAN_US LEAST_US.  A size is measured in all modes of -m; one that is given as
- * MODE:SIZE in that mode only.  -t asks for MPI_THREAD_MULTIPLE.
+ * MODE:SIZE in that mode only.  -c binds ranks 0 and 1 to a processor each, -t asks for MPI_THREAD_MULTIPLE.
  *
  * latency      MPI_Send and MPI_Recv to and fro; time of one way
  * anysource    the same, received from MPI_ANY_SOURCE
@@ -37,6 +37,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "parts.h"
 #include "turns.h"
 
 enum { TAG = 7, FIRST_OTHER_TAG = 100, MAX_DEPTH = 30000, WINDOW = 64 }; /* tags up to 32767 are guaranteed */
@@ -319,65 +320,89 @@ static bool listed(const char *list, const char *end, const char *name)
     return false;
 }
 
-static void run(const char *wanted, char **sizes, int count, int batches)
+/* What the command line asks for. */
+typedef struct {
+    const char *wanted; /* modes */
+    int batches;
+    char **sizes;
+    int count;
+    int cpus[CPU_SETSIZE];
+    int cpu_count;
+} options_t;
+
+/* A size's mode ends here; NULL where it names none. */
+static const char *colon_of(const char *size)
+{
+    return strchr(size, ':');
+}
+
+static size_t bytes_of(const char *size)
+{
+    return parse_size(NULL == colon_of(size) ? size : colon_of(size) + 1);
+}
+
+static void run(const options_t *options)
 {
     for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); ++m) {
-        for (int i = 0; i < count; ++i) {
-            const char *colon = strchr(sizes[i], ':');
+        for (int i = 0; i < options->count; ++i) {
+            const char *size = options->sizes[i];
+            const char *list = NULL == colon_of(size) ? options->wanted : size;
+            const char *end = NULL == colon_of(size) ? list + strlen(list) : colon_of(size);
 
-            if (NULL == colon ? listed(wanted, wanted + strlen(wanted), modes[m].name)
-                              : listed(sizes[i], colon, modes[m].name)) {
-                measure(&modes[m], parse_size(NULL == colon ? sizes[i] : colon + 1), batches);
+            if (listed(list, end, modes[m].name)) {
+                measure(&modes[m], bytes_of(size), options->batches);
             }
         }
     }
 }
 
-int main(int argc, char **argv)
+static void parse(int argc, char **argv, int ranks, options_t *options)
 {
-    static char *default_sizes[] = {"0", "8", "40", "1024", "4096", "16K", "64K", "256K", "1M", "4M"};
-    const char *wanted = "latency";
-    int batches = 31;
-    size_t room = 0; /* bytes in each of out and in */
-    char **sizes = default_sizes;
-    int count = sizeof(default_sizes) / sizeof(default_sizes[0]);
-    turns_t *turns = NULL;
-    int ranks;
-    int option, provided;
-    bool threads = false;
+    bool good = ranks >= 2;
+    int option;
 
-    /* MPI is started before the options are read, so -t is looked for by itself */
-    for (int i = 1; i < argc; ++i) {
-        threads = threads || 0 == strcmp(argv[i], "-t");
-    }
-    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    while (-1 != (option = getopt(argc, argv, "m:b:u:d:t"))) {
-        if ('m' == option) {
-            wanted = optarg;
-        } else if ('u' == option) {
+    while (-1 != (option = getopt(argc, argv, "m:b:u:d:c:t"))) {
+        switch (option) {
+        case 'm':
+            options->wanted = optarg;
+            break;
+        case 'b':
+            options->batches = atoi(optarg);
+            break;
+        case 'u':
             bench_batch_us = atof(optarg);
-        } else if ('d' == option) {
+            break;
+        case 'd':
             depth = atoi(optarg);
-        } else if ('t' != option
-                   && ('b' != option || (batches = atoi(optarg)) < 1 || batches > BENCH_MAX_BATCHES)) {
-            ranks = 0;
+            break;
+        case 'c':
+            options->cpu_count = turns_parse_cpus(optarg, options->cpus);
+            break;
+        case 't': /* main() has seen to it */
+            break;
+        default:
+            good = false;
         }
     }
-    if (ranks < 2 || depth < 0 || depth > MAX_DEPTH) {
+    if (!good || options->batches < 1 || options->batches > BENCH_MAX_BATCHES || depth < 0
+        || depth > MAX_DEPTH || 1 == options->cpu_count) {
         fprintf(stderr, "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] "
-                        "[-t] [[MODE:]SIZE ...]\n");
+                        "[-c CPU,CPU] [-t] [[MODE:]SIZE ...]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (optind < argc) {
-        sizes = argv + optind;
-        count = argc - optind;
+        options->sizes = argv + optind;
+        options->count = argc - optind;
     }
-    for (int i = 0; i < count; ++i) {
-        const char *colon = strchr(sizes[i], ':');
-        size_t size =
-            2 * parse_size(NULL == colon ? sizes[i] : colon + 1); /* a vector takes twice its bytes */
+}
+
+/* Memory for the longest message. */
+static void make_room(const options_t *options)
+{
+    size_t room = 0;
+
+    for (int i = 0; i < options->count; ++i) {
+        size_t size = 2 * bytes_of(options->sizes[i]); /* a vector takes twice its bytes */
 
         room = size > room ? size : room;
     }
@@ -387,20 +412,54 @@ int main(int argc, char **argv)
         fprintf(stderr, "pingpong: no memory for two buffers of %zu bytes\n", room);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+}
+
+void bench_pingpong(int argc, char **argv)
+{
+    static char *default_sizes[] = {"0", "8", "40", "1024", "4096", "16K", "64K", "256K", "1M", "4M"};
+    options_t options = {.wanted = "latency",
+                         .batches = 31,
+                         .sizes = default_sizes,
+                         .count = sizeof(default_sizes) / sizeof(default_sizes[0])};
+    turns_t *turns = NULL;
+    int ranks;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    parse(argc, argv, ranks, &options);
+    make_room(&options);
     if (ranks > 2) {
         turns = turns_open(0, NULL);
     }
     if (rank > 1) {
         stand_by(turns, ranks);
     } else {
+        if (options.cpu_count > 0) {
+            turns_pin(options.cpus[rank]);
+        }
         settle(turns, ranks);
-        run(wanted, sizes, count, batches);
+        run(&options);
     }
     if (0 == rank) {
         wake_all(turns, ranks);
     }
-    MPI_Finalize();
     free(out);
     free(in);
+}
+
+#ifndef BENCH_SEVERAL
+int main(int argc, char **argv)
+{
+    bool threads = false;
+    int provided;
+
+    /* MPI is started before the options are read, so -t is looked for by itself */
+    for (int i = 1; i < argc; ++i) {
+        threads = threads || 0 == strcmp(argv[i], "-t");
+    }
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    bench_pingpong(argc, argv);
+    MPI_Finalize();
     return 0;
 }
+#endif

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "parts.h"
 #include "turns.h"
 
 enum { TAG = 7, BYTES = 8 };
@@ -38,10 +39,13 @@ typedef struct {
 static int rank;
 static int warm_ups = 100;
 static int steps = 100;
+static int rings = 10; /* random ones */
+static int cpus[CPU_SETSIZE];
+static int cpu_count;
 static turns_t *turns;
 static slot_t *slots; /* by rank */
 
-static uint64_t random_state = 1;
+static uint64_t random_state;
 
 static uint32_t random_u32(void)
 {
@@ -128,9 +132,10 @@ static int place(const int *ring, int members)
 
 /*
  * The natural ring and then random ones; ring 0 is the natural one.  results[i] is written by the first
- * member of ring i.  With cpus the members of each ring are woken by the first member of the one before.
+ * member of ring i.  Where they are pinned, the members of each ring are woken by the first member of the one
+ * before.
  */
-static void measure_all(int rings, int members, int ranks, const int *cpus, double (*results)[2])
+static void measure_all(int members, int ranks, bool pin, double (*results)[2])
 {
     int *ring = malloc(2 * (size_t) ranks * sizeof(*ring));
     int *next = ring + ranks;
@@ -145,7 +150,7 @@ static void measure_all(int rings, int members, int ranks, const int *cpus, doub
     for (int i = 0; 0 == rank && i < members; ++i) {
         turns_wake(turns, next[i]);
     }
-    for (int r = 0; r < rings; ++r) {
+    for (int r = 0; r <= rings; ++r) {
         double cold, warm;
         int at;
 
@@ -156,7 +161,7 @@ static void measure_all(int rings, int members, int ranks, const int *cpus, doub
             continue;
         }
         turns_sleep(turns, rank);
-        if (NULL != cpus) {
+        if (pin) {
             turns_pin(cpus[at]);
         }
         measure(ring, members, ranks, at, &cold, &warm);
@@ -164,7 +169,7 @@ static void measure_all(int rings, int members, int ranks, const int *cpus, doub
             results[r][0] = cold;
             results[r][1] = warm;
         }
-        for (int i = 0; 0 == at && i < (r + 1 < rings ? members : ranks); ++i) {
+        for (int i = 0; 0 == at && i < (r < rings ? members : ranks); ++i) {
             turns_wake(turns, next[i]); /* after the last ring: all */
         }
     }
@@ -182,15 +187,13 @@ static void print(const char *what, int members, double (*results)[2], int count
     bench_print(what, (size_t) members, us, count);
 }
 
-int main(int argc, char **argv)
+static void parse(int argc, char **argv, int ranks)
 {
-    int cpus[CPU_SETSIZE], cpu_count = 0, members, rings = 10, ranks, option;
-    void *room = NULL;
-    double(*results)[2];
+    bool good = ranks >= 2;
+    int option;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    random_state = 1;
+    cpu_count = 0;
     while (-1 != (option = getopt(argc, argv, "c:n:w:s:S:"))) {
         switch (option) {
         case 'c':
@@ -209,26 +212,45 @@ int main(int argc, char **argv)
             random_state = strtoull(optarg, NULL, 0);
             break;
         default:
-            ranks = 0;
+            good = false;
         }
     }
-    if (ranks < 2 || rings < 1 || rings > BENCH_MAX_BATCHES || warm_ups < 0 || steps < 1 || 1 == cpu_count) {
+    if (!good || rings < 1 || rings > BENCH_MAX_BATCHES || warm_ups < 0 || steps < 1 || 1 == cpu_count) {
         fprintf(stderr,
                 "usage: mpirun -np N rings [-c CPU,CPU,...] [-n RINGS] [-w WARM_UPS] [-s STEPS] [-S SEED]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+}
+
+void bench_rings(int argc, char **argv)
+{
+    int members, ranks;
+    void *room = NULL;
+    double(*results)[2];
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    parse(argc, argv, ranks);
     members = 0 == cpu_count || ranks < cpu_count ? ranks : cpu_count;
     turns =
         turns_open_or_abort((size_t) ranks * sizeof(*slots) + ((size_t) rings + 1) * sizeof(*results), &room);
     slots = room;
     results = (void *) (slots + ranks);
-    measure_all(rings + 1, members, ranks, members < ranks || cpu_count == ranks ? cpus : NULL, results);
+    measure_all(members, ranks, members < ranks || cpu_count == ranks, results);
     if (0 == rank) {
         print("natural-cold", members, results, 1, 0);
         print("natural-warm", members, results, 1, 1);
         print("random-cold", members, results + 1, rings, 0);
         print("random-warm", members, results + 1, rings, 1);
     }
+}
+
+#ifndef BENCH_SEVERAL
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    bench_rings(argc, argv);
     MPI_Finalize();
     return 0;
 }
+#endif
