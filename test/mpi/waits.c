@@ -230,10 +230,105 @@ static void complete_grequest(int round)
     }
 }
 
-static void all_of_them(family_t family, int round)
+/* One after the other, by MPI_Wait. */
+static void wait_each(int round)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        MPI_Status status = {.MPI_ERROR = 12345};
+
+        FP(MPI_Wait(&requests[kind], &status));
+        /* Left alone by what completes one request (MPI 3.2.5), but an empty status may say MPI_SUCCESS
+         * (3.7.3). */
+        CHECK_INT(status.MPI_ERROR,
+                  !is_active(kind) && MPI_SUCCESS == status.MPI_ERROR ? MPI_SUCCESS : 12345);
+        ended(kind, &status, round);
+    }
+}
+
+/* Round and round, by MPI_Test. */
+static void test_each(int round)
+{
+    for (int left = KINDS; 0 < left;) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            MPI_Status status;
+            int flag;
+
+            if (0 == ends[kind]) {
+                FP(MPI_Test(&requests[kind], &flag, &status));
+                if (flag) {
+                    ended(kind, &status, round);
+                    --left;
+                }
+            }
+        }
+    }
+}
+
+static void all_at_once(bool wait, int round)
 {
     MPI_Status statuses[KINDS];
-    int indices[KINDS], active = 0, count, flag, index;
+    int flag = 0;
+
+    if (wait) {
+        FP(MPI_Waitall(KINDS, requests, statuses));
+    }
+    while (!wait && !flag) {
+        FP(MPI_Testall(KINDS, requests, &flag, statuses));
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        ended(kind, &statuses[kind], round);
+    }
+}
+
+static void any_of_them(bool wait, int active, int round)
+{
+    MPI_Status status;
+    int index;
+
+    for (int left = active; 0 < left;) {
+        int flag = 1;
+
+        if (wait) {
+            FP(MPI_Waitany(KINDS, requests, &index, &status));
+        } else {
+            FP(MPI_Testany(KINDS, requests, &index, &flag, &status));
+        }
+        if (flag && CHECK(0 <= index && index < KINDS && is_active(index))) {
+            ended(index, &status, round);
+            --left;
+        }
+    }
+    FP(MPI_Waitany(KINDS, requests, &index, &status));
+    CHECK_INT(index, MPI_UNDEFINED);
+}
+
+static void some_of_them(bool wait, int active, int round)
+{
+    MPI_Status statuses[KINDS];
+    int indices[KINDS], count;
+
+    for (int left = active; 0 < left; left -= count) {
+        if (wait) {
+            FP(MPI_Waitsome(KINDS, requests, &count, indices, statuses));
+            CHECK(0 < count);
+        } else {
+            FP(MPI_Testsome(KINDS, requests, &count, indices, statuses));
+        }
+        if (!CHECK(0 <= count && count <= left)) {
+            return;
+        }
+        for (int i = 0; i < count; i++) {
+            CHECK(is_active(indices[i]));
+            ended(indices[i], &statuses[i], round);
+        }
+    }
+    FP(MPI_Testsome(KINDS, requests, &count, indices, statuses));
+    CHECK_INT(count, MPI_UNDEFINED);
+}
+
+static void all_of_them(family_t family, int round)
+{
+    int active = 0;
 
     for (int kind = 0; kind < KINDS; kind++) {
         active += is_active(kind);
@@ -241,77 +336,21 @@ static void all_of_them(family_t family, int round)
     complete_grequest(round);
     switch (family) {
     case WAIT:
-        for (int kind = 0; kind < KINDS; kind++) {
-            statuses[0].MPI_ERROR = 12345;
-            FP(MPI_Wait(&requests[kind], &statuses[0]));
-            /* Left alone by what completes one request (MPI 3.2.5), but an empty status may say MPI_SUCCESS
-             * (3.7.3). */
-            CHECK_INT(statuses[0].MPI_ERROR,
-                      !is_active(kind) && MPI_SUCCESS == statuses[0].MPI_ERROR ? MPI_SUCCESS : 12345);
-            ended(kind, &statuses[0], round);
-        }
-        return;
+        wait_each(round);
+        break;
     case TEST:
-        for (int left = KINDS; 0 < left;) {
-            for (int kind = 0; kind < KINDS; kind++) {
-                if (0 == ends[kind]) {
-                    FP(MPI_Test(&requests[kind], &flag, &statuses[0]));
-                    if (flag) {
-                        ended(kind, &statuses[0], round);
-                        --left;
-                    }
-                }
-            }
-        }
-        return;
+        test_each(round);
+        break;
     case WAITALL:
     case TESTALL:
-        if (WAITALL == family) {
-            FP(MPI_Waitall(KINDS, requests, statuses));
-        } else {
-            do {
-                FP(MPI_Testall(KINDS, requests, &flag, statuses));
-            } while (!flag);
-        }
-        for (int kind = 0; kind < KINDS; kind++) {
-            ended(kind, &statuses[kind], round);
-        }
-        return;
+        all_at_once(WAITALL == family, round);
+        break;
     case WAITANY:
     case TESTANY:
-        for (int left = active; 0 < left;) {
-            flag = 1;
-            if (WAITANY == family) {
-                FP(MPI_Waitany(KINDS, requests, &index, &statuses[0]));
-            } else {
-                FP(MPI_Testany(KINDS, requests, &index, &flag, &statuses[0]));
-            }
-            if (flag && CHECK(0 <= index && index < KINDS && is_active(index))) {
-                ended(index, &statuses[0], round);
-                --left;
-            }
-        }
-        FP(MPI_Waitany(KINDS, requests, &index, &statuses[0]));
-        CHECK_INT(index, MPI_UNDEFINED);
-        return;
+        any_of_them(WAITANY == family, active, round);
+        break;
     default:
-        for (int left = active; 0 < left; left -= count) {
-            if (WAITSOME == family) {
-                FP(MPI_Waitsome(KINDS, requests, &count, indices, statuses));
-                CHECK(0 < count);
-            } else {
-                FP(MPI_Testsome(KINDS, requests, &count, indices, statuses));
-            }
-            if (!CHECK(0 <= count && count <= left)) {
-                return;
-            }
-            for (int i = 0; i < count; i++) {
-                CHECK(is_active(indices[i]));
-                ended(indices[i], &statuses[i], round);
-            }
-        }
-        FP(MPI_Testsome(KINDS, requests, &count, indices, statuses));
-        CHECK_INT(count, MPI_UNDEFINED);
+        some_of_them(WAITSOME == family, active, round);
     }
 }
 
