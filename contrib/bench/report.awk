@@ -17,7 +17,6 @@ file == 1 {
     us[$1, key] = $column
     seen[$2] = 1
     if ($4 ~ /^natural-warm/) {
-        in_ring[$2, $3, $5] = 1
         rings[$3, $5] = 1
     }
     if ($4 ~ /^unexpected-/) {
@@ -55,16 +54,6 @@ function floors(with, np, what, bytes)
     return ratio(with, np, what, bytes, FLOOR)
 }
 
-function f3(number)
-{
-    return show(number, "%.3f")
-}
-
-function f2(number)
-{
-    return show(number, "%.2f")
-}
-
 # As it stands in a CSV file, "-" (which csv leaves out) if it is not known.
 function exact(number)
 {
@@ -83,6 +72,68 @@ function csv(name, line)
     print line >(out "/" name ".csv")
 }
 
+# A row of a table, for who reads and as CSV. It begins with these texts, and ends in the table's file.
+function begin(text, line)
+{
+    row_text = text
+    row_line = line
+}
+
+# Layout is how wide a column is, format what a number looks like.
+function put(number, layout, format)
+{
+    row_text = row_text sprintf(layout, show(number, format))
+    row_line = row_line "," exact(number)
+}
+
+# A column's head.
+function head(text, layout, name)
+{
+    row_text = row_text sprintf(layout, text)
+    row_line = row_line "," name
+}
+
+function end(name)
+{
+    print row_text
+    csv(name, row_line)
+}
+
+# What the tables of several configurations begin with: all of them, and what fastpath takes of stock's time.
+function heads(    i)
+{
+    for (i = 1; i <= rivals; ++i) {
+        head(rival[i], " %9s", rival[i])
+    }
+    head("fastpath", " %9s", "fastpath")
+    head("/ stock", " %8s", "over_stock")
+}
+
+function compared(np, what, bytes,    i)
+{
+    for (i = 1; i <= rivals; ++i) {
+        put(value(rival[i], np, what, bytes), " %9s", "%.3f")
+    }
+    put(value("fastpath", np, what, bytes), " %9s", "%.3f")
+    put(to("fastpath", np, what, bytes, "stock"), " %8s", "%.3f")
+}
+
+# The same with the fastest of them, and with the floor.
+function heads_best()
+{
+    heads()
+    head("/ best", " %8s", "over_best")
+    head("/ floor", " %8s", "over_floor")
+}
+
+function compared_best(np, what, bytes)
+{
+    compared(np, what, bytes)
+    find_best(np, what, bytes)
+    put(to("fastpath", np, what, bytes, "best"), " %8s", "%.3f")
+    put(floors("fastpath", np, what, bytes), " %8s", "%.2f")
+}
+
 # The fastest of those that we are compared with, per round.
 function find_best(np, what, bytes,    r, i, key)
 {
@@ -97,37 +148,34 @@ function find_best(np, what, bytes,    r, i, key)
     }
 }
 
-function staged(    i, b, name, with, line)
+function staged(    i, b, with, name)
 {
     title("1. Ping-pong of 2 ranks in stages, us one way")
     printf "%-34s", ""
     for (b = 1; b <= 3; ++b) {
         printf "%8d bytes  / stock / floor", size[b]
     }
-    printf "\n%-34s%14s%18s\n", "one cache line without MPI (floor)", "", f3(over(FLOOR, ""))
+    printf "\n%-34s%14s%18s\n", "one cache line without MPI (floor)", "", show(over(FLOOR, ""), "%.3f")
     csv("staged", "stage,us_0,over_stock_0,over_floor_0,us_8,over_stock_8,over_floor_8,us_40,over_stock_40,over_floor_40")
     csv("staged", "floor,,,," exact(over(FLOOR, "")) ",,,,,")
     for (i = 1; i <= 5; ++i) {
         with = stage_of[i]
-        printf "%-34s", stage_name[i]
-        line = stage_name[i]
-        sub(/^ */, "", line)
+        name = stage_name[i]
+        sub(/^ */, "", name)
+        begin(sprintf("%-34s", stage_name[i]), name)
         for (b = 1; b <= 3; ++b) {
-            printf "%14s%9s%8s", f3(value(with, 2, "latency", size[b])),
-                f3(to(with, 2, "latency", size[b], "stock")), f2(floors(with, 2, "latency", size[b]))
-            line = line "," exact(value(with, 2, "latency", size[b])) "," exact(to(with, 2, "latency", size[b], "stock")) "," \
-                exact(floors(with, 2, "latency", size[b]))
+            put(value(with, 2, "latency", size[b]), "%14s", "%.3f")
+            put(to(with, 2, "latency", size[b], "stock"), "%9s", "%.3f")
+            put(floors(with, 2, "latency", size[b]), "%8s", "%.2f")
         }
-        printf "\n"
-        csv("staged", line)
+        end("staged")
     }
-    printf "%-34s%46s\n", "  the same, MPI_THREAD_MULTIPLE",
-        f3(value("threads", 2, "latency", 8)) "  (" f2(ratio("threads", 2, "latency", 8, "fastpath 2 latency 8")) \
-        " of one thread)"
+    printf "%-34s%46s\n", "  the same, MPI_THREAD_MULTIPLE", show(value("threads", 2, "latency", 8), "%.3f") "  (" \
+        show(ratio("threads", 2, "latency", 8, "fastpath 2 latency 8"), "%.2f") " of one thread)"
 }
 
 # Minimum, average and maximum over the pairs of ranks: latency or rate.
-function by_pairs(number, name, file_name, what, unit, format,    n, i, np, k, line, against)
+function by_pairs(number, name, file_name, what, unit, format,    n, i, np, k)
 {
     title(number ". HPCC-style ping-pong, " name)
     printf "%5s %7s   %-30s   %-30s   %18s\n", "ranks", "pairs", "stock: min    avg    max", "fastpath: min    avg    max",
@@ -135,48 +183,38 @@ function by_pairs(number, name, file_name, what, unit, format,    n, i, np, k, l
     csv(file_name, "ranks,pairs,stock_min,stock_avg,stock_max,fastpath_min,fastpath_avg,fastpath_max,over_stock")
     for (n = 1; n <= np_count; ++n) {
         np = np_list[n]
-        printf "%5d %7s  ", np, show(value("fastpath", np, "pair-count", 8), "%d")
-        line = np "," exact(value("fastpath", np, "pair-count", 8))
+        begin(sprintf("%5d", np), np)
+        put(value("fastpath", np, "pair-count", 8), " %7s  ", "%d")
         for (i = 1; i <= 2; ++i) {
             for (k = 1; k <= 3; ++k) {
-                printf " %9s", show(value(pair_with[i], np, what "-" part[k], 8), format)
-                line = line "," exact(value(pair_with[i], np, what "-" part[k], 8))
+                put(value(pair_with[i], np, what "-" part[k], 8), k < 3 ? " %9s" : " %9s   ", format)
             }
-            printf "   "
         }
-        against = to("fastpath", np, what "-avg", 8, "stock")
-        printf "%11s", f3(against)
+        put(to("fastpath", np, what "-avg", 8, "stock"), "%11s", "%.3f")
         if (what == "pair-latency") {
-            printf " %7s", f2(floors("fastpath", np, what "-avg", 8))
+            row_text = row_text sprintf(" %7s", show(floors("fastpath", np, what "-avg", 8), "%.2f"))
         }
-        printf "\n"
-        csv(file_name, line "," exact(against))
+        end(file_name)
     }
     print "  " unit
 }
 
 # Latency of each pair of ranks: as CSV for all, printed for few ranks.
-function matrix(with, np, print_it,    i, j, at, line, file_name)
+function matrix(with, np, print_it,    i, j, at)
 {
-    file_name = "matrix-" with "-" np
     if (print_it) {
         printf "\n  %s, %d ranks: latency of each pair in ns (across: who begins)\n\n", with, np
     }
     for (j = 0; j < np; ++j) {
-        line = ""
-        if (print_it) {
-            printf "  "
-        }
+        begin("  ", "")
         for (i = 0; i < np; ++i) {
             at = (with, np, i, j) in measured ? over("pair " with " " np " " i " " j, "") : ""
-            line = line (i ? "," : "") (at == "" ? "nan" : sprintf("%.4f", at))
-            if (print_it) {
-                printf " %5s", i == j ? "-" : at == "" ? "." : sprintf("%d", at * 1000 + 0.5)
-            }
+            row_text = row_text sprintf(" %5s", i == j ? "-" : at == "" ? "." : sprintf("%d", at * 1000 + 0.5))
+            row_line = row_line (i ? "," : "") (at == "" ? "nan" : sprintf("%.4f", at))
         }
-        print line >(out "/" file_name ".csv")
+        print row_line >(out "/matrix-" with "-" np ".csv")
         if (print_it) {
-            printf "\n"
+            print row_text
         }
     }
 }
@@ -197,45 +235,25 @@ function matrices(    n, i, shown)
     }
 }
 
-function ring_line(np, members,    k, w, line, what, figure)
-{
-    printf "%5d %8d ", np, members
-    line = np "," members
-    for (w = 1; w <= 2; ++w) {
-        for (k = 1; k <= 2; ++k) {
-            what = ring_what[k] "-" ring_state[w]
-            figure = to("fastpath", np, what, members, "stock")
-            printf " %10s %9s %7s", f2(value("stock", np, what, members)), f2(value("fastpath", np, what, members)),
-                f3(figure)
-            line = line "," exact(value("stock", np, what, members)) "," exact(value("fastpath", np, what, members)) "," \
-                exact(figure)
-        }
-    }
-    printf "\n"
-    csv("rings", line)
-}
-
-function all_rings(    n, m, np, w, k, line)
+function all_rings(    n, m, w, k, what)
 {
     title("4. Rings: MPI_Sendrecv of 8 bytes to both sides, us each, at the slowest rank")
     printf "%14s  %-56s %-56s\n", "", "cold: the first step, after a barrier", "warm: after 100 more steps"
     printf "%14s  %-28s %-28s%-28s %-28s\n", "", "natural", "random", "natural", "random"
-    printf "%5s %8s ", "ranks", "in ring"
-    line = "ranks,in_ring"
+    begin(sprintf("%5s %8s ", "ranks", "in ring"), "ranks,in_ring")
     for (w = 1; w <= 2; ++w) {
         for (k = 1; k <= 2; ++k) {
-            printf " %10s %9s %7s", "stock", "fastpath", "ratio"
-            line = line "," ring_what[k] "_" ring_state[w] "_stock," ring_what[k] "_" ring_state[w] "_fastpath," \
-                ring_what[k] "_" ring_state[w] "_over_stock"
+            what = ring_what[k] "_" ring_state[w]
+            head("stock", " %10s", what "_stock")
+            head("fastpath", " %9s", what "_fastpath")
+            head("ratio", " %7s", what "_over_stock")
         }
     }
-    printf "\n"
-    csv("rings", line)
+    end("rings")
     for (n = 1; n <= np_count; ++n) {
-        np = np_list[n]
-        for (m = 2; m <= np; ++m) {
-            if ((np, m) in rings) {
-                ring_line(np, m)
+        for (m = 2; m <= np_list[n]; ++m) {
+            if ((np_list[n], m) in rings) {
+                ring_line(np_list[n], m)
             }
         }
     }
@@ -243,92 +261,70 @@ function all_rings(    n, m, np, w, k, line)
     print "  they are more than cores, are a measurement of waiting and of the scheduler, not of latency."
 }
 
-function modes(    n, i, k, np, what, line, header)
+function ring_line(np, members,    k, w, what)
+{
+    begin(sprintf("%5d %8d ", np, members), np "," members)
+    for (w = 1; w <= 2; ++w) {
+        for (k = 1; k <= 2; ++k) {
+            what = ring_what[k] "-" ring_state[w]
+            put(value("stock", np, what, members), " %10s", "%.2f")
+            put(value("fastpath", np, what, members), " %9s", "%.2f")
+            put(to("fastpath", np, what, members, "stock"), " %7s", "%.3f")
+        }
+    }
+    end("rings")
+}
+
+function modes(    n, k, np, what)
 {
     title("5. 8 bytes between 2 of the ranks; the others are connected and asleep outside MPI; us")
-    printf "%-14s %5s", "", "ranks"
-    header = "mode,ranks"
-    for (i = 1; i <= rivals; ++i) {
-        printf " %9s", rival[i]
-        header = header "," rival[i]
-    }
-    printf " %9s %8s %8s %8s %9s\n", "fastpath", "/ stock", "/ best", "/ floor", "/ 2 ranks"
-    csv("modes", header ",fastpath,over_stock,over_best,over_floor,over_2_ranks")
+    begin(sprintf("%-14s %5s", "", "ranks"), "mode,ranks")
+    heads_best()
+    head("/ 2 ranks", " %9s", "over_2_ranks")
+    end("modes")
     for (k = 1; k <= 5; ++k) {
         what = mode[k]
         for (n = 1; n <= np_count; ++n) {
             np = np_list[n]
-            find_best(np, what, 8)
-            printf "%-14s %5d", n == 1 ? mode_name[k] : "", np
-            line = what "," np
-            for (i = 1; i <= rivals; ++i) {
-                printf " %9s", f3(value(rival[i], np, what, 8))
-                line = line "," exact(value(rival[i], np, what, 8))
-            }
-            printf " %9s %8s %8s %8s %9s\n", f3(value("fastpath", np, what, 8)), f3(to("fastpath", np, what, 8, "stock")),
-                f3(to("fastpath", np, what, 8, "best")), f2(floors("fastpath", np, what, 8)),
-                f3(ratio("fastpath", np, what, 8, "fastpath 2 " what " 8"))
-            csv("modes", line "," exact(value("fastpath", np, what, 8)) "," exact(to("fastpath", np, what, 8, "stock")) "," \
-                exact(to("fastpath", np, what, 8, "best")) "," exact(floors("fastpath", np, what, 8)) "," \
-                exact(ratio("fastpath", np, what, 8, "fastpath 2 " what " 8")))
+            begin(sprintf("%-14s %5d", n == 1 ? mode_name[k] : "", np), what "," np)
+            compared_best(np, what, 8)
+            put(ratio("fastpath", np, what, 8, "fastpath 2 " what " 8"), " %9s", "%.3f")
+            end("modes")
         }
     }
     print "  rate: time of one message of windows of 64.  Sendrecv and nonblocking: time of one exchange."
 }
 
-function vectors(    b, i, line, bytes)
+function vectors(    b)
 {
     title("6. Ping-pong of a vector of 8-byte blocks with gaps of 8 bytes, 2 ranks, us one way")
-    printf "%8s", "bytes"
-    line = "bytes"
-    for (i = 1; i <= rivals; ++i) {
-        printf " %9s", rival[i]
-        line = line "," rival[i]
-    }
-    printf " %9s %8s %8s %8s\n", "fastpath", "/ stock", "/ best", "/ floor"
-    csv("vector", line ",fastpath,over_stock,over_best,over_floor")
+    begin(sprintf("%8s", "bytes"), "bytes")
+    heads_best()
+    end("vector")
     for (b = 1; b <= 2; ++b) {
-        bytes = vector_bytes[b]
-        find_best(2, "vector", bytes)
-        printf "%8d", bytes
-        line = bytes
-        for (i = 1; i <= rivals; ++i) {
-            printf " %9s", f3(value(rival[i], 2, "vector", bytes))
-            line = line "," exact(value(rival[i], 2, "vector", bytes))
-        }
-        printf " %9s %8s %8s %8s\n", f3(value("fastpath", 2, "vector", bytes)), f3(to("fastpath", 2, "vector", bytes, "stock")),
-            f3(to("fastpath", 2, "vector", bytes, "best")), f2(floors("fastpath", 2, "vector", bytes))
-        csv("vector", line "," exact(value("fastpath", 2, "vector", bytes)) "," exact(to("fastpath", 2, "vector", bytes, "stock")) \
-            "," exact(to("fastpath", 2, "vector", bytes, "best")) "," exact(floors("fastpath", 2, "vector", bytes)))
+        begin(sprintf("%8d", vector_bytes[b]), vector_bytes[b])
+        compared_best(2, "vector", vector_bytes[b])
+        end("vector")
     }
 }
 
-function waiting(    d, q, i, what, line)
+function waiting(    d, q, what)
 {
     title("7. Receive of 8 bytes behind messages or receives of other tags, 2 ranks")
-    printf "%-12s %7s", "", ""
-    line = "queue,depth"
-    for (i = 1; i <= rivals; ++i) {
-        printf " %9s", rival[i]
-        line = line "," rival[i]
-    }
-    printf " %9s %8s %8s   %18s\n", "fastpath", "/ stock", "/ ucx", "instructions: stock  fastpath"
-    csv("behind", line ",fastpath,over_stock,over_ucx,stock_instructions,fastpath_instructions")
+    begin(sprintf("%-12s %7s", "", ""), "queue,depth")
+    heads()
+    head("/ ucx", " %8s", "over_ucx")
+    head("instructions: stock  fastpath", "   %18s", "stock_instructions,fastpath_instructions")
+    end("behind")
     for (q = 1; q <= 2; ++q) {
         for (d = 1; d <= depth_count; ++d) {
             what = queue[q] "-" depths[d]
-            printf "%-12s %7d", queue[q], depths[d]
-            line = queue[q] "," depths[d]
-            for (i = 1; i <= rivals; ++i) {
-                printf " %9s", f3(value(rival[i], 2, what, 8))
-                line = line "," exact(value(rival[i], 2, what, 8))
-            }
-            printf " %9s %8s %8s   %19s %9s\n", f3(value("fastpath", 2, what, 8)), f3(to("fastpath", 2, what, 8, "stock")),
-                f3(to("fastpath", 2, what, 8, "ucx")), show(value("stock", 2, "instructions-" what, 8), "%d"),
-                show(value("fastpath", 2, "instructions-" what, 8), "%d")
-            csv("behind", line "," exact(value("fastpath", 2, what, 8)) "," exact(to("fastpath", 2, what, 8, "stock")) "," \
-                exact(to("fastpath", 2, what, 8, "ucx")) "," exact(value("stock", 2, "instructions-" what, 8)) "," \
-                exact(value("fastpath", 2, "instructions-" what, 8)))
+            begin(sprintf("%-12s %7d", queue[q], depths[d]), queue[q] "," depths[d])
+            compared(2, what, 8)
+            put(to("fastpath", 2, what, 8, "ucx"), " %8s", "%.3f")
+            put(value("stock", 2, "instructions-" what, 8), "   %19s", "%d")
+            put(value("fastpath", 2, "instructions-" what, 8), " %9s", "%d")
+            end("behind")
         }
     }
     print "  us one way, while as many wait at both sides; instructions of one MPI_Recv whose message has arrived"
@@ -339,12 +335,12 @@ function bar(text, limit, figure,    verdict)
 {
     figure = figure == "" ? "" : exact(figure) + 0
     verdict = figure == "" ? "not measured" : figure <= limit * 1.02 ? "met" : "not met"
-    printf "  %-62s <= %.2f  %7s  %s\n", text, limit, f3(figure), verdict
+    printf "  %-62s <= %.2f  %7s  %s\n", text, limit, show(figure, "%.3f"), verdict
     csv("summary", text "," limit "," exact(figure) "," verdict)
     ++verdicts[verdict]
 }
 
-function summary(    n, np, k, d, q, least, most, what, first, last)
+function summary(    n, np, q, first, last)
 {
     title("8. The bars (medians, 2 % of tolerance)")
     csv("summary", "what,limit,seen,verdict")
