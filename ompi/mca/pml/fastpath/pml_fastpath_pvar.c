@@ -207,7 +207,10 @@ static const struct {
 };
 _Static_assert(sizeof(unsigned long) == sizeof(size_t), "bytes are counted in size_t");
 
-unsigned long mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS];
+/* Those of sends are a cache line: threads that send and threads that receive do not share one. */
+_Alignas(64) unsigned long mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS];
+_Static_assert(64 == MCA_PML_FASTPATH_RECVS_AT_ONCE * sizeof(mca_pml_fastpath_counters[0]),
+               "so many are of sends");
 
 /* What is counted while messages pass, by counter. */
 static const struct {
