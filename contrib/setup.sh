@@ -51,8 +51,6 @@ missing_packages() {
     have valgrind || echo valgrind
     have spin || echo spin
     have ip || echo iproute2
-    # contrib/testbed: only root can use it.
-    [ "$(id -u)" != 0 ] || have debootstrap || echo debootstrap
 }
 
 install_packages() {
