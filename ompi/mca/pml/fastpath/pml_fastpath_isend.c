@@ -267,10 +267,25 @@ static __opal_attribute_noinline__ int isend_rest(mca_pml_fastpath_send_request_
     return rc;
 }
 
+/*
+ * The same number, of which the compiler has to keep 64 bits from here on. Left to itself it puts 32 bits of
+ * a tag aside and later loads 64, to make a header of them. Such a load cannot be served from the store
+ * before it: it waits until that has left the store buffer, and with it all stores of the last message, whose
+ * slot another processor has.
+ */
+static inline int keep_wide(int tag)
+{
+    uint64_t wide = (uint32_t) tag;
+
+    __asm__("" : "+r"(wide));
+    return (int) wide;
+}
+
 /* The request is made first, because there is no way back from a message that has left. */
-int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
+int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int narrow_tag,
                            mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
 {
+    const int tag = keep_wide(narrow_tag);
     mca_pml_fastpath_send_request_t *req = mca_pml_fastpath_send_request_alloc();
     uint32_t sequence;
 
