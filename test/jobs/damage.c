@@ -38,7 +38,8 @@ typedef struct {
 
 static const damage_t kinds[] = {
     {"pad_of_nothing", MCA_BTL_FASTSM_SLOT_PAD, 0, 0, 0, 0},
-    {"pad_too_long", MCA_BTL_FASTSM_SLOT_PAD, 0, 9, 0, 0},
+    {"pad_too_long", MCA_BTL_FASTSM_SLOT_PAD, 0, 18, 0, 0},
+    {"pad_of_odd_length", MCA_BTL_FASTSM_SLOT_PAD, 0, 3, 0, 0},
     {"beyond_the_end", 0, 0, 560, 0, 0},
     {"too_long", 0, 0, 65535, 0, 0},
     {"no_such_flags", 0x40, 0, 16, 0, 0},
@@ -92,7 +93,7 @@ static char *map_segment(int pid, int fd, mca_btl_fastsm_layout_t *layout)
     return base;
 }
 
-/* The tag that rank 0 expects is that of the last message it has read. */
+/* The tag that rank 0 expects is that of the last message it has read, of 8 bytes or less. */
 static void damage(const damage_t *kind, int pid, int fd)
 {
     const uint32_t number = (uint32_t) fp_rank;
@@ -102,7 +103,7 @@ static void damage(const damage_t *kind, int pid, int fd)
         (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(&layout, number));
     mca_btl_fastsm_slot_t *slots =
         (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(&layout, number));
-    const uint32_t pos = atomic_load(read_pos), depth = layout.params.fifo_depth;
+    const uint32_t pos = atomic_load(read_pos), depth = 2 * layout.params.fifo_depth;
     const mca_btl_fastsm_slot_t *last = fastsm_fifo_slot(slots, depth, pos - 1);
     mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(slots, depth, pos);
     const mca_btl_fastsm_pool_ref_t reference = {
@@ -111,7 +112,7 @@ static void damage(const damage_t *kind, int pid, int fd)
     };
 
     fastsm_fifo_describe(slot, kind->length, 0 == kind->tag ? last->u.head.tag : kind->tag, kind->flags);
-    memset(slot->u.head.data, 0, sizeof(slot->u.head.data));
+    memset(slot->u.head.data, 0, MCA_BTL_FASTSM_HALF_DATA);
     memcpy(slot->u.head.data, &reference, sizeof(reference));
     fastsm_store_head_sequence(slot, pos + 1);
     fastsm_store_bell((_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(&layout, number)),

@@ -4,8 +4,9 @@
  */
 
 /*
- * The FIFO of btl_fastsm_fifo.h with its doorbell: one sender, one receiver, DEPTH slots, messages of
- * one or two slots with pads before the end, positions modulo MODULUS, bells modulo BELLS.
+ * The FIFO of btl_fastsm_fifo.h with its doorbell: one sender, one receiver, HALVES / 2 slots; messages of half a slot,
+ * one or two slots; second halves that are skipped, without a trace or with a pad, and pads before the end; positions
+ * modulo MODULUS, bells modulo BELLS.
  *
  * The bell is a relaxed store: it becomes visible at any time after it was made, in order with other bells and
  * in no order with the slots.  So it goes through a queue of its own from the sender to what the receiver
@@ -13,89 +14,133 @@
  * sent, in order and all of it; nothing is overwritten before it is read; and no message is lost
  * because the bell says that there is none.
  *
+ * What a user sends lies where the words of second halves are, and may look like one: it is chosen to look like the one
+ * that is awaited there, in this lap or in the next.
+ *
  * BROKEN leaves out one thing that is needed; each has to be found:
  *   1  the receiver clears the bell, with a plain store, when it has read all there is
  *   2  the word of the head is stored before the data
- *   3  slots that are skipped or further ones get no word
+ *   3  slots that are passed over and further ones get no word
  *   4  the sender does not look for room
- *   5  a bell is as narrow as the FIFO is deep
+ *   5  as many halves may be full as a bell tells apart
  *   6  the bell does not ring for a pad, behind which the message may have to wait for room
+ *   7  whoever fills a first half leaves the word of the second half as it is
+ *   8  whoever fills a first half has room for no more than that
+ *   9  the receiver that sees a slot behind a second half does not look at the second half again
+ *   10 a message for which there is no room does not pad the second half that lies before it
  */
 
 #ifndef MESSAGES
-#define MESSAGES 6
+#define MESSAGES 5
 #endif
-#ifndef DEPTH
-#define DEPTH 4
+#ifndef HALVES
+#define HALVES 4
 #endif
-#define MODULUS 8
 #ifndef BROKEN
 #define BROKEN 0
 #endif
-#define BELLS ((BROKEN == 5) -> DEPTH : 2 * DEPTH)
+/* as many positions as bells, so that 5 is found: the deepest FIFO there is.  A longer one has more bells. */
+#ifndef BELLS
+#define BELLS (2 * HALVES)
+#endif
+#define MODULUS (2 * HALVES)
+#define LIMIT ((BELLS > HALVES || BROKEN == 5) -> HALVES : HALVES - 1)
 
+#ifndef START
 #define START (MODULUS - 3)
+#endif
 #define PAD 99
-#define MORE 98
 
-byte word[DEPTH];
-byte data[DEPTH]; /* number of the message in its head, PAD, or MORE in a further slot */
-byte length[DEPTH]; /* slots of the message or pad */
+byte word[HALVES];
+byte data[HALVES]; /* number of the message in its first half, or PAD */
+byte length[HALVES]; /* halves of the message or pad */
 byte bell; /* what the receiver sees */
 byte cleared; /* BROKEN 1: the value that the bell has been cleared to stand for */
 byte read_pos = START;
 byte seen = 0; /* ghost: messages received */
 chan bells = [3] of { byte }; /* stores of the bell that are not visible yet */
 
-inline put_word(p) { word[(p) % DEPTH] = ((p) + 1) % MODULUS }
+inline put_word(p) { word[(p) % HALVES] = ((p) + 1) % MODULUS }
 
-inline room(need) {
+/* Halves from the receiver's position to the end of the slot in which `need` more end. */
+#define filled(need) ((w + (need) + ((w + (need)) % 2 * (BROKEN != 8 -> 1 : 0)) - read_pos + MODULUS) % MODULUS)
+#define fits(need) (BROKEN == 4 || ((need) <= LIMIT && filled(need) <= LIMIT && filled(need) > 0))
+
+inline pad(count)
+{
+    i = 2;
+    do
+    :: i < count ->
+        if :: BROKEN != 3 -> put_word(w + i) :: else fi;
+        i = i + 2
+    :: else -> break
+    od;
+    data[w % HALVES] = PAD;
+    length[w % HALVES] = count;
+    put_word(w);
+    w = (w + count) % MODULUS;
+    if :: BROKEN != 6 -> bells ! w % BELLS :: else fi
+}
+
+/* A whole slot's second half: what looks most like a message there. */
+inline user_data(p)
+{
     if
-    :: BROKEN == 4
-    :: else -> (w - read_pos + MODULUS) % MODULUS + need <= DEPTH
+    :: put_word(p)
+    :: word[(p) % HALVES] = ((p) + HALVES + 1) % MODULUS
     fi
 }
 
 proctype sender()
 {
-    byte w = START, n = 0, slots, to_end, i;
+    byte w = START, n = 0, halves, over, rest, i;
 
     do
     :: n < MESSAGES ->
         if
-        :: slots = 1
-        :: slots = 2
+        :: halves = 1
+        :: halves = 2
+        :: LIMIT >= 4 -> halves = 4
         fi;
-        to_end = DEPTH - w % DEPTH;
+        over = (halves > 1 -> w % 2 : 0);
+        rest = HALVES - (w + over) % HALVES;
+        rest = (over == 1 && (w + 1) % HALVES == 0 -> 0 : rest);
         if
-        :: slots > to_end ->
-            room(to_end);
-            i = 1;
-            do
-            :: i < to_end ->
-                if :: BROKEN != 3 -> put_word(w + i) :: else fi;
-                i++
-            :: else -> break
-            od;
-            data[w % DEPTH] = PAD;
-            length[w % DEPTH] = to_end;
-            put_word(w);
-            w = (w + to_end) % MODULUS;
-            if :: BROKEN != 6 -> bells ! w % BELLS :: else fi
+        :: halves > rest || !fits(over + halves) ->
+            /* fastsm_fifo_prepare_padded(), again and again */
+            rest = (halves > rest -> rest : 0);
+            if
+            :: over + rest > 0 && BROKEN != 10 -> fits(over + rest)
+            :: over + rest > 0 && BROKEN == 10 && rest > 0 -> fits(over + rest)
+            :: else
+            fi;
+            if
+            :: over > 0 && BROKEN != 10 -> pad(1)
+            :: over > 0 && BROKEN == 10 && rest > 0 -> w = (w + 1) % MODULUS
+            :: else
+            fi;
+            if :: rest > 0 -> pad(rest) :: else fi;
+            over = (halves > 1 -> w % 2 : 0);
+            fits(over + halves)
         :: else
         fi;
-        room(slots);
+        w = (w + over) % MODULUS;
         if :: BROKEN == 2 -> put_word(w) :: else fi;
-        length[w % DEPTH] = slots;
-        data[w % DEPTH] = n;
+        length[w % HALVES] = halves;
+        data[w % HALVES] = n;
         if
-        :: slots == 2 ->
-            data[(w + 1) % DEPTH] = MORE;
-            if :: BROKEN != 3 -> put_word(w + 1) :: else fi
+        :: halves > 1 -> user_data(w + 1)
+        :: halves == 1 && w % 2 == 0 && BROKEN != 7 -> word[(w + 1) % HALVES] = (w + 1) % MODULUS
+        :: else
+        fi;
+        if
+        :: halves == 4 ->
+            if :: BROKEN != 3 -> put_word(w + 2) :: else fi;
+            user_data(w + 3)
         :: else
         fi;
         put_word(w); /* S1 */
-        w = (w + slots) % MODULUS;
+        w = (w + halves) % MODULUS;
         bells ! w % BELLS; /* B1 */
         n++
     :: else -> break
@@ -113,9 +158,12 @@ end:
     od
 }
 
+#define is_there(p) (word[(p) % HALVES] == ((p) + 1) % MODULUS) /* S2 */
+
 proctype receiver()
 {
     byte r = START, s;
+    bool found;
 
     do
     :: seen < MESSAGES ->
@@ -125,21 +173,35 @@ proctype receiver()
         :: else -> bell != r % BELLS
         fi;
         do
-        :: word[r % DEPTH] == (r + 1) % MODULUS -> /* S2 */
-            s = length[r % DEPTH];
+        :: true ->
+            /* fastsm_fifo_peek(); every look is a step of its own */
+            found = is_there(r);
             if
-            :: data[r % DEPTH] == PAD
-            :: else ->
-                assert(data[r % DEPTH] == seen);
+            :: !found && r % 2 == 1 ->
+                found = is_there(r + 1);
                 if
-                :: s == 2 -> assert(data[(r + 1) % DEPTH] == MORE)
-                :: else -> assert(s == 1)
-                fi;
+                :: found && BROKEN != 9 ->
+                    if
+                    :: is_there(r)
+                    :: else -> r = (r + 1) % MODULUS
+                    fi
+                :: found && BROKEN == 9 -> r = (r + 1) % MODULUS
+                :: else
+                fi
+            :: else
+            fi;
+            if :: !found -> break :: else fi;
+            s = length[r % HALVES];
+            if
+            :: data[r % HALVES] == PAD
+            :: else ->
+                assert(data[r % HALVES] == seen);
+                assert(s == 1 || s == 2 || s == 4);
+                assert(s == 1 || r % 2 == 0);
                 seen++
             fi;
             r = (r + s) % MODULUS;
             read_pos = r /* R1 */
-        :: else -> break
         od;
         if
         :: BROKEN == 1 -> bell = cleared
@@ -156,8 +218,8 @@ init {
         bell = START % BELLS;
         cleared = BELLS; /* no position has this bell */
         if :: BROKEN == 1 -> bell = cleared :: else fi;
-        for (i : 0 .. DEPTH - 1) {
-            word[(START - DEPTH + i) % DEPTH] = START - DEPTH + i + 1
+        for (i : 0 .. HALVES - 1) {
+            word[(START + MODULUS - HALVES + i) % HALVES] = (START + MODULUS - HALVES + i + 1) % MODULUS
         }
         run sender();
         run visibility();

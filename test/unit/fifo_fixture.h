@@ -75,8 +75,8 @@ static inline void fixture_close(fixture_t *f)
 /** What the BTL does for a message of `length` bytes without a header of its own. */
 static inline int fixture_send(fixture_t *f, const void *data, size_t length, uint8_t tag)
 {
-    const uint32_t slots = fastsm_fifo_slots(length);
-    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f->out, slots);
+    const uint32_t halves = fastsm_fifo_halves(length);
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f->out, halves);
 
     if (NULL == head) {
         return 0;
@@ -85,7 +85,7 @@ static inline int fixture_send(fixture_t *f, const void *data, size_t length, ui
     head->u.head.tag = tag;
     head->u.head.flags = 0;
     fastsm_fifo_fill(head, NULL, 0, data, length);
-    fastsm_fifo_commit(&f->out, head, slots);
+    fastsm_fifo_commit(&f->out, head, halves);
     return 1;
 }
 
@@ -106,16 +106,16 @@ static inline long fixture_receive(fixture_t *f, void *data, uint8_t *tag)
 {
     mca_btl_fastsm_slot_t *head = fixture_peek(f);
     long length;
-    uint32_t slots;
+    uint32_t halves;
 
     if (NULL == head) {
         return -1;
     }
     length = head->u.head.length;
-    slots = fastsm_fifo_slots((size_t) length);
+    halves = fastsm_fifo_halves((size_t) length);
     *tag = head->u.head.tag;
-    fastsm_fifo_gather(data, head, slots);
-    fastsm_fifo_release(&f->in, slots);
+    fastsm_fifo_gather(data, head, halves);
+    fastsm_fifo_release(&f->in, halves);
     return length;
 }
 

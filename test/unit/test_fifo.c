@@ -64,6 +64,9 @@ static void test_slots_of_a_length(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         assert_int_equal(cases[i].slots, fastsm_fifo_slots(cases[i].length));
     }
+    for (size_t length = 0; length <= INLINE_MAX; ++length) {
+        assert_int_equal(length <= 24 ? 1 : 2 * fastsm_fifo_slots(length), fastsm_fifo_halves(length));
+    }
     for (uint32_t slots = 1; slots <= 64; ++slots) {
         assert_int_equal(slots, fastsm_fifo_slots(fastsm_fifo_capacity(slots)));
         assert_int_equal(slots + 1, fastsm_fifo_slots(fastsm_fifo_capacity(slots) + 1));
@@ -93,9 +96,9 @@ static void test_header_and_payload(void **state)
     for (size_t header = 0; header <= 56; ++header) {
         for (size_t payload = 0; payload <= 200; payload += 3) {
             const size_t length = header + payload;
-            const uint32_t slots = fastsm_fifo_slots(length);
+            const uint32_t halves = fastsm_fifo_halves(length);
             uint8_t data[256];
-            mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f.out, slots);
+            mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f.out, halves);
 
             assert_non_null(head);
             fill(data, length, (unsigned) length);
@@ -103,7 +106,7 @@ static void test_header_and_payload(void **state)
             head->u.head.tag = (uint8_t) length;
             head->u.head.flags = 0;
             fastsm_fifo_fill(head, data, header, data + header, payload);
-            fastsm_fifo_commit(&f.out, head, slots);
+            fastsm_fifo_commit(&f.out, head, halves);
             expect_message(&f, length, (unsigned) length);
         }
     }
@@ -120,14 +123,14 @@ static void test_send_slot(void **state)
 
         fixture_open(&f, 8, starts[s]);
         for (unsigned i = 0; i < 200; ++i) {
-            const size_t length = 16 + i % (MCA_BTL_FASTSM_SLOT_PAYLOAD + 1);
+            const size_t length = 16 + (0 == i % 3 ? i : i / 3) % (MCA_BTL_FASTSM_SLOT_PAYLOAD + 1);
             uint8_t data[MCA_BTL_FASTSM_HEAD_DATA];
             uint64_t word[2];
 
             fill(data, length, i);
             memcpy(word, data, sizeof(word));
             if (!fastsm_fifo_has_slot(&f.out)) {
-                assert_true(fastsm_fifo_prepare(&f.out, 1)); /* looks */
+                f.out.read_pos = fastsm_load_read_pos(f.out.shared_read_pos);
             }
             f.out.n_pending = 1;
             assert_false(fastsm_fifo_has_slot(&f.out));
@@ -137,8 +140,8 @@ static void test_send_slot(void **state)
             assert_int_equal((uint8_t) f.out.write_pos, fastsm_load_bell(f.out.bell));
             expect_message(&f, length, i);
         }
-        for (unsigned i = 0; i < 8; ++i) {
-            assert_true(fastsm_fifo_prepare(&f.out, 1));
+        for (unsigned i = 0; fastsm_fifo_prepare(&f.out, 1); ++i) {
+            assert_true(i < 16);
             fastsm_fifo_send_slot(&f.out, 0, 0, NULL, 0, 0);
         }
         assert_false(fastsm_fifo_has_slot(&f.out));
@@ -155,28 +158,34 @@ typedef struct {
 static ptrdiff_t receive_slot(fixture_t *f, const mca_btl_fastsm_pattern_t *pattern, size_t room,
                               received_t *received)
 {
-    const uint32_t read_pos = f->in.read_pos;
+    const uint32_t shared = fastsm_load_read_pos(f->in.shared_read_pos);
+    uint32_t read_pos;
     ptrdiff_t rc;
 
+    (void) fastsm_fifo_peek(&f->in); /* passes over what was skipped */
+    read_pos = f->in.read_pos;
     memset(received, 0xee, sizeof(*received));
     rc = fastsm_fifo_receive_slot(&f->in, pattern, 2, received->data, room, received->header);
-    assert_int_equal(read_pos + (0 <= rc ? 1 : 0), f->in.read_pos);
-    assert_int_equal(f->in.read_pos, fastsm_load_read_pos(f->in.shared_read_pos));
+    assert_int_equal(read_pos + (0 <= rc ? fastsm_fifo_slot_halves((size_t) rc) : 0), f->in.read_pos);
+    assert_int_equal(0 <= rc ? f->in.read_pos : shared, fastsm_load_read_pos(f->in.shared_read_pos));
     assert_int_equal(0xee, received->data[0 <= rc ? rc : 0]); /* the next byte is not touched */
     return rc;
 }
 
 /* Looking at a message of one slot leaves it where it is. */
-static ptrdiff_t see_slot(const fixture_t *f, uint8_t tag, received_t *received)
+static ptrdiff_t see_slot(fixture_t *f, uint8_t tag, received_t *received)
 {
-    const uint32_t read_pos = f->in.read_pos;
+    const uint32_t shared = fastsm_load_read_pos(f->in.shared_read_pos);
     const void *payload = NULL;
+    uint32_t read_pos;
     ptrdiff_t rc;
 
+    (void) fastsm_fifo_peek(&f->in);
+    read_pos = f->in.read_pos;
     memset(received, 0xee, sizeof(*received));
     rc = fastsm_fifo_see_slot(&f->in, tag, received->header, &payload);
     assert_int_equal(read_pos, f->in.read_pos);
-    assert_int_equal(read_pos, fastsm_load_read_pos(f->in.shared_read_pos));
+    assert_int_equal(shared, fastsm_load_read_pos(f->in.shared_read_pos));
     assert_int_equal(0 <= rc, NULL != payload);
     if (0 < rc) {
         memcpy(received->data, payload, (size_t) rc);
@@ -276,22 +285,22 @@ static void test_extract(void **state)
     fixture_open(&f, 128, 0);
     for (size_t length = MCA_BTL_FASTSM_HEAD_DATA + 1; length <= 600; ++length) {
         for (size_t skip = 0; skip <= MCA_BTL_FASTSM_HEAD_DATA; skip += 8) {
-            const uint32_t slots = fastsm_fifo_slots(length);
+            const uint32_t halves = fastsm_fifo_halves(length);
             uint8_t data[640], got[640];
-            mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f.out, slots);
+            mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f.out, halves);
 
             assert_non_null(head);
             fill(data, length, (unsigned) length);
             head->u.head.flags = 0;
             fastsm_fifo_fill(head, data, 0, data, length);
-            fastsm_fifo_commit(&f.out, head, slots);
+            fastsm_fifo_commit(&f.out, head, halves);
             head = fixture_peek(&f);
             assert_non_null(head);
             memset(got, 0xee, sizeof(got));
             fastsm_fifo_extract(got, head, skip, length - skip);
             assert_memory_equal(got, data + skip, length - skip);
             assert_int_equal(got[length - skip], 0xee);
-            fastsm_fifo_release(&f.in, slots);
+            fastsm_fifo_release(&f.in, halves);
         }
     }
     fixture_close(&f);
@@ -333,11 +342,12 @@ static void test_full(void **state)
 {
     (void) state;
     for (size_t s = 0; s < N_STARTS; ++s) {
+        const unsigned most = 32 - (starts[s] & 1); /* nobody fills half of a slot whose other half is full */
         fixture_t f;
         uint32_t before;
 
         fixture_open(&f, 16, starts[s]);
-        for (unsigned i = 0; i < 16; ++i) {
+        for (unsigned i = 0; i < most; ++i) {
             assert_true(send_message(&f, 8, i));
         }
         before = f.out.write_pos;
@@ -345,9 +355,14 @@ static void test_full(void **state)
         assert_int_equal(before, f.out.write_pos);
 
         expect_message(&f, 8, 0);
-        assert_true(send_message(&f, 8, 16));
+        assert_int_equal(starts[s] & 1, send_message(&f, 8, most));
+        if (0 == (starts[s] & 1)) {
+            expect_message(&f, 8, 1);
+            assert_true(send_message(&f, 8, most));
+        }
+        assert_true(send_message(&f, 8, most + 1));
         assert_false(send_message(&f, 8, 99));
-        for (unsigned i = 1; i <= 16; ++i) {
+        for (unsigned i = 2 - (starts[s] & 1); i <= most + 1; ++i) {
             expect_message(&f, 8, i);
         }
         assert_null(fixture_peek(&f));
@@ -361,17 +376,17 @@ static void test_pad(void **state)
     mca_btl_fastsm_slot_t *head;
 
     (void) state;
-    fixture_open(&f, 16, 14);
+    fixture_open(&f, 16, 28);
     assert_true(send_message(&f, 150, 1)); /* 3 slots, 2 left before the end */
     head = fastsm_fifo_peek(&f.in);
     assert_non_null(head);
     assert_int_equal(MCA_BTL_FASTSM_SLOT_PAD, head->u.head.flags);
-    assert_int_equal(2, head->u.head.length);
+    assert_int_equal(4, head->u.head.length);
     assert_ptr_equal(f.in.slots + 14, head);
-    assert_int_equal(16, atomic_load(&f.in.slots[15].sequence));
+    assert_int_equal(31, atomic_load(&f.in.slots[15].sequence));
     assert_ptr_equal(f.in.slots, fixture_peek(&f));
     expect_message(&f, 150, 1);
-    assert_int_equal(19, f.in.read_pos);
+    assert_int_equal(38, f.in.read_pos);
     fixture_close(&f);
 }
 
@@ -383,20 +398,20 @@ static void test_pad_goes_ahead(void **state)
     (void) state;
     fixture_open(&f, 16, 0);
     for (unsigned i = 0; i < 14; ++i) {
-        assert_true(send_message(&f, 8, i));
+        assert_true(send_message(&f, 40, i));
     }
     for (unsigned i = 0; i < 2; ++i) {
-        expect_message(&f, 8, i);
+        expect_message(&f, 40, i);
     }
-    assert_false(send_message(&f, 150, 77)); /* 2 for the pad, 3 for itself, 4 free */
-    assert_int_equal(16, f.out.write_pos);
-    assert_int_equal(16, fastsm_load_bell(f.out.bell));
+    assert_false(send_message(&f, 150, 77)); /* 2 slots for the pad, 3 for itself, 4 free */
+    assert_int_equal(32, f.out.write_pos);
+    assert_int_equal(32, fastsm_load_bell(f.out.bell));
     assert_true(send_message(&f, 100, 14)); /* one that is shorter has room */
     for (unsigned i = 2; i < 14; ++i) {
-        expect_message(&f, 8, i);
+        expect_message(&f, 40, i);
     }
     expect_message(&f, 100, 14);
-    assert_int_equal(18, f.in.read_pos);
+    assert_int_equal(36, f.in.read_pos);
     fixture_close(&f);
 }
 
@@ -408,16 +423,14 @@ static bool next_after_kill(uint32_t start, bool renewed)
     bool only;
 
     fixture_open(&f, 8, start);
-    fastsm_fifo_prepare(&f.out, 3);
-    if (f.out.write_pos != start) {
-        fixture_peek(&f); /* takes the pad */
-    }
-    for (uint32_t i = 1; i < 3; ++i) {
+    fastsm_fifo_prepare(&f.out, 6);
+    fixture_peek(&f); /* takes a pad, if there is one */
+    for (uint32_t i = 2; i < 6; i += 2) {
         const uint32_t pos = f.out.write_pos + i;
 
         fastsm_store_other_sequence(fastsm_fifo_slot(f.out.slots, f.out.depth, pos), pos + 1);
     }
-    fastsm_store_bell(f.out.bell, (uint8_t) (f.out.write_pos + 3));
+    fastsm_store_bell(f.out.bell, (uint8_t) (f.out.write_pos + 6));
 
     assert_null(fixture_peek(&f));
     if (renewed) {
@@ -432,6 +445,7 @@ static bool next_after_kill(uint32_t start, bool renewed)
     for (unsigned i = 0; only && i < 20; ++i) {
         assert_true(send_message(&f, 8, i));
         expect_message(&f, 8, i);
+        only = NULL == fixture_peek(&f);
     }
     fixture_close(&f);
     return only;
@@ -488,16 +502,18 @@ static void test_words_never_older_than_a_lap(void **state)
             continue;
         }
         ++sent;
-        for (uint32_t i = 1; i <= 32; ++i) {
+        for (uint32_t i = 1; i <= 64; ++i) {
             const uint32_t pos = f.out.write_pos - i;
 
-            assert_int_equal(pos + 1, atomic_load(&f.out.slots[pos & 31].sequence));
+            if (0 == (pos & 1)) {
+                assert_int_equal(pos + 1, atomic_load(&f.out.slots[pos / 2 & 31].sequence));
+            }
         }
     }
     fixture_close(&f);
 }
 
-/* User bytes must never be taken for a sequence word: fill slots with words to come. */
+/* User bytes must never be taken for a sequence word: fill slots, second halves too, with words to come. */
 static void test_user_bytes_are_no_words(void **state)
 {
     uint32_t words[INLINE_MAX / 4];
@@ -509,11 +525,16 @@ static void test_user_bytes_are_no_words(void **state)
         uint8_t data[INLINE_MAX + 64], tag;
 
         for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
-            words[i] = f.out.write_pos + 1 + (uint32_t) (i % 16);
+            words[i] = f.out.write_pos + 1 + (uint32_t) (i % 32);
         }
         assert_int_equal(1, fixture_send(&f, words, 200, 1));
         assert_int_equal(200, fixture_receive(&f, data, &tag));
         assert_null(fixture_peek(&f));
+        for (int i = 0; i < lap % 9; ++i) {
+            assert_int_equal(1, fixture_send(&f, words, (size_t) (8 + 16 * (i & lap & 1)), 1));
+            assert_true(0 < fixture_receive(&f, data, &tag));
+            assert_null(fixture_peek(&f));
+        }
     }
     fixture_close(&f);
 }
@@ -543,6 +564,90 @@ static void test_bell(void **state)
     }
 }
 
+/* Two short messages share a slot; whoever goes on with a whole slot passes over a second half. */
+static void test_halves(void **state)
+{
+    (void) state;
+    for (size_t s = 0; s < N_STARTS; ++s) {
+        const uint32_t start = starts[s] & ~1u;
+        mca_btl_fastsm_slot_t *slot;
+        fixture_t f;
+
+        fixture_open(&f, 8, start);
+        slot = fastsm_fifo_slot(f.in.slots, f.in.depth, start);
+        assert_true(send_message(&f, 24, 1));
+        assert_true(send_message(&f, 24, 2));
+        assert_ptr_equal(slot, fastsm_fifo_peek(&f.in));
+        expect_message(&f, 24, 1);
+        assert_ptr_equal((char *) slot + 32, fastsm_fifo_peek(&f.in));
+        expect_message(&f, 24, 2);
+
+        assert_true(send_message(&f, 8, 3));
+        expect_message(&f, 8, 3);
+        assert_null(fastsm_fifo_peek(&f.in));
+        assert_int_equal(start + 3, f.in.read_pos);
+        assert_true(send_message(&f, 25, 4));
+        assert_int_equal(start + 6, f.out.write_pos);
+        assert_ptr_equal(fastsm_fifo_slot(f.in.slots, f.in.depth, start + 4), fastsm_fifo_peek(&f.in));
+        expect_message(&f, 25, 4);
+        assert_int_equal(start + 6, fastsm_load_read_pos(f.in.shared_read_pos));
+
+        /* a second half that is filled before what is behind it comes first */
+        assert_true(send_message(&f, 8, 5));
+        expect_message(&f, 8, 5);
+        assert_true(send_message(&f, 8, 6));
+        assert_true(send_message(&f, 56, 7));
+        expect_message(&f, 8, 6);
+        expect_message(&f, 56, 7);
+        fixture_close(&f);
+    }
+}
+
+/* The slot behind a second half is seen before the second half, which its sender filled first. */
+static void test_second_half_in_time(void **state)
+{
+    mca_btl_fastsm_slot_t *second;
+    uint32_t word;
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 8, 0);
+    assert_true(send_message(&f, 8, 1));
+    expect_message(&f, 8, 1);
+    assert_true(send_message(&f, 8, 2));
+    assert_true(send_message(&f, 8, 3));
+    second = fastsm_fifo_slot(f.in.slots, f.in.depth, 1);
+    word = atomic_load(&second->sequence);
+    assert_int_equal(2, word);
+    assert_ptr_equal(second, fastsm_fifo_peek_behind(&f.in, second));
+    assert_int_equal(1, f.in.read_pos);
+    expect_message(&f, 8, 2);
+    expect_message(&f, 8, 3);
+    fixture_close(&f);
+}
+
+/* A bell tells 256 positions apart, so the deepest FIFO is never quite full. */
+static void test_deepest(void **state)
+{
+    unsigned sent = 0;
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, MCA_BTL_FASTSM_DEPTH_MAX, 0xfffffff0u);
+    while (send_message(&f, 8, sent)) {
+        ++sent;
+    }
+    assert_int_equal(254, sent);
+    assert_int_not_equal((uint8_t) f.in.read_pos, fastsm_load_bell(f.out.bell));
+    assert_false(send_message(&f, 56, 77));
+    for (unsigned i = 0; i < sent; ++i) {
+        expect_message(&f, 8, i);
+    }
+    assert_true(send_message(&f, 56, 78));
+    expect_message(&f, 56, 78);
+    fixture_close(&f);
+}
+
 /* A sender reads the receiver's position only when the one it remembers says full. */
 static void test_read_pos_is_read_when_full(void **state)
 {
@@ -550,13 +655,13 @@ static void test_read_pos_is_read_when_full(void **state)
 
     (void) state;
     fixture_open(&f, 16, 0);
-    for (unsigned i = 0; i < 16; ++i) {
+    for (unsigned i = 0; i < 32; ++i) {
         assert_true(send_message(&f, 8, i));
         expect_message(&f, 8, i);
         assert_int_equal(0, f.out.read_pos);
     }
-    assert_true(send_message(&f, 8, 16));
-    assert_int_equal(16, f.out.read_pos);
+    assert_true(send_message(&f, 8, 32));
+    assert_int_equal(32, f.out.read_pos);
     fixture_close(&f);
 }
 
@@ -570,11 +675,11 @@ static void test_bad_read_pos_is_no_room(void **state)
         fixture_t f;
 
         fixture_open(&f, 16, 0);
-        for (unsigned i = 0; i < 16; ++i) {
+        for (unsigned i = 0; i < 32; ++i) {
             assert_true(send_message(&f, 8, i));
         }
-        fastsm_store_read_pos(f.out.shared_read_pos, bad[b] + 16);
-        assert_false(send_message(&f, 8, 16));
+        fastsm_store_read_pos(f.out.shared_read_pos, bad[b] + 32);
+        assert_false(send_message(&f, 8, 32));
         fixture_close(&f);
     }
 }
@@ -587,9 +692,14 @@ static void test_counts_are_checked(void **state)
     fixture_open(&f, 16, 10);
     assert_false(fastsm_fifo_count_ok(&f.in, 0));
     assert_true(fastsm_fifo_count_ok(&f.in, 1));
-    assert_true(fastsm_fifo_count_ok(&f.in, 6));
-    assert_false(fastsm_fifo_count_ok(&f.in, 7));
+    assert_true(fastsm_fifo_count_ok(&f.in, 2));
+    assert_false(fastsm_fifo_count_ok(&f.in, 3));
+    assert_true(fastsm_fifo_count_ok(&f.in, 22));
+    assert_false(fastsm_fifo_count_ok(&f.in, 24));
     assert_false(fastsm_fifo_count_ok(&f.in, UINT32_MAX));
+    fixture_start(&f, 11); /* only a short message begins at a second half */
+    assert_true(fastsm_fifo_count_ok(&f.in, 1));
+    assert_false(fastsm_fifo_count_ok(&f.in, 2));
     fixture_close(&f);
 }
 
@@ -632,6 +742,9 @@ int main(void)
         cmocka_unit_test(test_words_never_older_than_a_lap),
         cmocka_unit_test(test_user_bytes_are_no_words),
         cmocka_unit_test(test_bell),
+        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_second_half_in_time),
+        cmocka_unit_test(test_deepest),
         cmocka_unit_test(test_read_pos_is_read_when_full),
         cmocka_unit_test(test_bad_read_pos_is_no_room),
         cmocka_unit_test(test_counts_are_checked),

@@ -35,7 +35,7 @@ enum { BUFFERS = 4, INLINE_LENGTH_MAX = 56 + 9 * 60, LENGTH_MAX = 4096, LAST_TAG
 
 typedef struct {
     uint64_t random;
-    uint32_t position[BUFFERS]; /* slot that refers to the buffer */
+    uint32_t position[BUFFERS]; /* of what refers to the buffer */
     bool used[BUFFERS];
 } sender_t;
 
@@ -157,7 +157,7 @@ static long receive_all(fixture_t *f, bool by_bell)
         const size_t wanted = next_length(&random);
         mca_btl_fastsm_slot_t *head;
         mca_btl_fastsm_pool_ref_t reference;
-        uint32_t slots = 1;
+        uint32_t halves = 1;
 
         while ((by_bell && fastsm_load_bell(f->out.bell) == (uint8_t) f->in.read_pos)
                || NULL == (head = fixture_peek(f))) {
@@ -174,16 +174,16 @@ static long receive_all(fixture_t *f, bool by_bell)
                 return -1;
             }
         } else {
-            slots = fastsm_fifo_slots(head->u.head.length);
+            halves = fastsm_fifo_halves(head->u.head.length);
             if (wanted != head->u.head.length) {
                 return -1;
             }
-            fastsm_fifo_gather(data, head, slots);
+            fastsm_fifo_gather(data, head, halves);
             if (!same(data, wanted, i)) {
                 return -1;
             }
         }
-        fastsm_fifo_release(&f->in, slots);
+        fastsm_fifo_release(&f->in, halves);
     }
 }
 

@@ -49,7 +49,7 @@ static void start_at(fixture_t *f, uint32_t start)
     atomic_store(&f->out.ctl->read_pos, start);
     f->in.read_pos = start;
     for (uint32_t i = 1; 0 != start && i <= f->out.depth; ++i) {
-        fastsm_store_other_sequence(fastsm_fifo_slot(f->out.slots, f->out.depth, start - i), start - i + 1);
+        fastsm_store_other_sequence(fastsm_ring_slot(f->out.slots, f->out.depth, start - i), start - i + 1);
     }
 }
 
@@ -96,7 +96,7 @@ static bool send_number(fixture_t *f, uint32_t who, uint32_t number)
 /* The sender of the next message, or -1 when there is none, or -2 when it is damaged. */
 static int receive_number(fixture_t *f, uint32_t *number)
 {
-    mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&f->in);
+    mca_btl_fastsm_slot_t *slot = fastsm_ring_peek(&f->in);
     uint32_t who, word;
 
     if (NULL == slot) {
@@ -155,7 +155,7 @@ static void test_claimed_first_filled_last(void **state)
     assert_non_null(slot);
     assert_true(send_number(&f, 2, 1));
     assert_int_equal(-1, receive_number(&f, &number));
-    memcpy(slot, fastsm_fifo_slot(f.out.slots, 4, pos + 1), sizeof(*slot));
+    memcpy(slot, fastsm_ring_slot(f.out.slots, 4, pos + 1), sizeof(*slot));
     atomic_store(&slot->sequence, 0);
     assert_int_equal(-1, receive_number(&f, &number));
     fastsm_ring_commit(slot, pos);

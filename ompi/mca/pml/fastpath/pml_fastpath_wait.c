@@ -200,7 +200,7 @@ static inline __opal_attribute_always_inline__ ptrdiff_t deliver_slot(mca_pml_fa
     ++member->expected;
     mca_common_fastpath_copy_small(req->req_buffer, payload,
                                    mca_pml_fastpath_recv_request_status(req, src, tag, (size_t) length));
-    fastsm_fifo_release(in, 1);
+    fastsm_fifo_release_slot(in, (size_t) length);
     mca_pml_fastpath_recv_request_complete_alone(req);
     return length;
 }

@@ -740,23 +740,23 @@ static inline char *mca_btl_fastsm_referenced(const mca_btl_base_endpoint_t *end
 }
 
 /**
- * Slots of the message or pad that begins at the consumer's position, by what its header says.  The one place
- * that knows what may stand there.
+ * Halves of slots of the message or pad that begins at the consumer's position, by what its header says.  The
+ * one place that knows what may stand there.
  *
- * @param flags   0 or MCA_BTL_FASTSM_SLOT_PAD; everything else is one slot
+ * @param flags   0 or MCA_BTL_FASTSM_SLOT_PAD; everything else is one half
  * @param length  the header's
  * @return        0 when no sender writes that; progress reports it, everybody else leaves it where it is
  */
 static inline uint32_t mca_btl_fastsm_extent(const fastsm_fifo_receiver_t *fifo, uint8_t flags, size_t length)
 {
-    uint32_t slots = 1;
+    uint32_t halves = 1;
 
     if (MCA_BTL_FASTSM_SLOT_PAD == flags) {
-        slots = (uint32_t) length;
+        halves = (uint32_t) length;
     } else if (0 == flags) {
-        slots = length <= MCA_BTL_FASTSM_INLINE_BYTES_MAX ? fastsm_fifo_slots(length) : 0;
+        halves = length <= MCA_BTL_FASTSM_INLINE_BYTES_MAX ? fastsm_fifo_halves(length) : 0;
     }
-    return fastsm_fifo_count_ok(fifo, slots) ? slots : 0;
+    return fastsm_fifo_count_ok(fifo, halves) ? halves : 0;
 }
 
 /** Groups of 8 that mca_btl_fastsm_rung() is asked about. */

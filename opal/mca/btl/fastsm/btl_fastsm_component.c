@@ -53,8 +53,9 @@ mca_btl_fastsm_component_t mca_btl_fastsm_component = {
 static const mca_common_fastpath_param_t own_parameters[] = {
     {.name = "fifo_depth",
      .text = "Slots of the FIFO from one process to another; a slot is 64 bytes and takes a "
-             "message of up to 56 bytes with its header.  More than 128 is not possible, "
-             "because a doorbell is 8 bits wide.  0: by the number of local processes",
+             "message of up to 56 bytes with its header, or two of up to 24 bytes.  "
+             "More than 128 is not possible, because a doorbell is 8 bits wide.  0: by the number of "
+             "local processes",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_5,
      .storage = &mca_btl_fastsm_component.fifo_depth,

@@ -33,7 +33,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 8u
+#define MCA_BTL_FASTSM_EXT_VERSION 9u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -108,8 +108,8 @@ typedef struct {
 
     /**
      * The receiving end of an endpoint's FIFO, for callers that want to take short messages from there
-     * themselves, with fastsm_fifo_receive_slot(), or fastsm_fifo_see_slot() and fastsm_fifo_release(), and
-     * nothing else, so that there is no call on their way.  What those do not take may be something for
+     * themselves, with fastsm_fifo_receive_slot(), or fastsm_fifo_see_slot() and fastsm_fifo_release_slot(),
+     * and nothing else, so that there is no call on their way.  What those do not take may be something for
      * recvi.  Only while opal_using_threads() says that there is one thread.
      *
      * @return  constant while the endpoint exists; or NULL: there is no such end now, or recvi has to be

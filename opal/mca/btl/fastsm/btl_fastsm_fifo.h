@@ -16,7 +16,11 @@
  * is not committed stops the FIFO for good.  The caller makes sure that one
  * thread at a time produces and one at a time consumes.
  *
- * Positions count slots and wrap around at 2^32.  The ordered accesses are
+ * Positions count halves of slots and wrap around at 2^32: the even ones are
+ * first halves.  A message of up to 24 bytes takes one half, whichever is next,
+ * so that two of them share a line; every other one takes whole slots, and
+ * a second half that lies before them is skipped: nobody writes it, and the
+ * consumer sees that by what is behind it.  The ordered accesses are
  * the functions named fastsm_load_* and fastsm_store_* below; each
  * names its partner.  docs/memory-ordering.md says why each is needed.
  */
@@ -37,7 +41,8 @@ typedef struct {
     mca_btl_fastsm_slot_t *slots;      /**< in the receiver's segment */
     uint32_t write_pos;                /**< next position to fill */
     uint32_t read_pos;                 /**< what we last saw of the receiver's read position */
-    uint32_t depth;                    /**< slots, a power of two */
+    uint32_t depth;                    /**< halves, a power of two */
+    uint32_t limit;                    /**< halves that may be full at a time */
     volatile uint32_t n_pending;       /**< messages that wait outside for room: no other goes before them */
     _Atomic uint8_t *bell;             /**< our doorbell in the receiver's segment */
     _Atomic uint32_t *shared_read_pos; /**< in the receiver's segment */
@@ -48,7 +53,7 @@ typedef struct {
 typedef struct {
     mca_btl_fastsm_slot_t *slots;      /**< in our own segment */
     uint32_t read_pos;                 /**< next position to look at */
-    uint32_t depth;                    /**< slots, a power of two */
+    uint32_t depth;                    /**< halves, a power of two */
     _Atomic uint32_t *shared_read_pos; /**< where the sender finds our read position */
     _Atomic uint8_t *expected;         /**< low bits of read_pos, to be compared with the bell */
     _Atomic uint8_t unheard;           /**< takes their place where nobody compares: a ring has no bells */
@@ -130,7 +135,7 @@ static inline uint64_t fastsm_load_bells(_Atomic uint64_t *bells)
 
 /* ---- sizes ---- */
 
-/** slots of an inline message of `length` bytes */
+/** slots that an inline message of `length` bytes needs if it does not share its slot */
 static inline uint32_t fastsm_fifo_slots(size_t length)
 {
     if (length <= MCA_BTL_FASTSM_HEAD_DATA) {
@@ -141,6 +146,18 @@ static inline uint32_t fastsm_fifo_slots(size_t length)
                          / MCA_BTL_FASTSM_CONT_DATA);
 }
 
+/** halves that an inline message of `length` bytes takes: one, or whole slots */
+static inline uint32_t fastsm_fifo_halves(size_t length)
+{
+    return length <= MCA_BTL_FASTSM_HALF_DATA ? 1 : 2 * fastsm_fifo_slots(length);
+}
+
+/** the same for `payload` bytes behind a header of 16 bytes, if that is at most a slot */
+static inline uint32_t fastsm_fifo_slot_halves(size_t payload)
+{
+    return MCA_BTL_FASTSM_HALF_PAYLOAD < payload ? 2 : 1;
+}
+
 /** most bytes of an inline message in `slots` slots */
 static inline size_t fastsm_fifo_capacity(uint32_t slots)
 {
@@ -148,6 +165,9 @@ static inline size_t fastsm_fifo_capacity(uint32_t slots)
 }
 
 /* ---- set-up ---- */
+
+/** A doorbell tells so many positions apart: so many halves are never full at a time. */
+#define FASTSM_FIFO_BELLS 256u
 
 /**
  * Starts the producer's end on FIFO `number`, in zeroed memory, at position 0.
@@ -161,7 +181,8 @@ static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *pee
     fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, number));
     fifo->write_pos = 0;
     fifo->read_pos = 0;
-    fifo->depth = mca_btl_fastsm_layout_depth(layout, number);
+    fifo->depth = 2 * mca_btl_fastsm_layout_depth(layout, number);
+    fifo->limit = fifo->depth < FASTSM_FIFO_BELLS ? fifo->depth : FASTSM_FIFO_BELLS - 1;
     fifo->n_pending = 0;
     fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, number));
     fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, number));
@@ -178,6 +199,7 @@ static inline void fastsm_fifo_sender_none(fastsm_fifo_sender_t *fifo, _Atomic u
     fifo->write_pos = 0;
     fifo->read_pos = atomic_load_explicit(no_room, memory_order_relaxed);
     fifo->depth = 0;
+    fifo->limit = 0;
     fifo->n_pending = 0;
     fifo->bell = NULL;
     fifo->shared_read_pos = no_room;
@@ -194,36 +216,60 @@ static inline void fastsm_fifo_receiver_init(fastsm_fifo_receiver_t *fifo, void 
 
     fifo->slots = (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(layout, number));
     fifo->read_pos = 0;
-    fifo->depth = mca_btl_fastsm_layout_depth(layout, number);
+    fifo->depth = 2 * mca_btl_fastsm_layout_depth(layout, number);
     fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, number));
 }
 
 /* ---- producer ---- */
 
-/** Slot of the message at position `pos`. */
+/** Where a message at position `pos` begins. */
 static inline mca_btl_fastsm_slot_t *fastsm_fifo_slot(mca_btl_fastsm_slot_t *slots, uint32_t depth,
                                                       uint32_t pos)
 {
-    return slots + (pos & (depth - 1));
+    return (mca_btl_fastsm_slot_t *) (void *) ((char *) slots
+                                               + (size_t) (pos & (depth - 1)) * MCA_BTL_FASTSM_HALF);
+}
+
+/** The second half of a slot. */
+static inline mca_btl_fastsm_slot_t *fastsm_fifo_second_half(mca_btl_fastsm_slot_t *slot)
+{
+    return (mca_btl_fastsm_slot_t *) (void *) ((char *) slot + MCA_BTL_FASTSM_HALF);
+}
+
+/* Is there room for `need` more halves and the second half behind them, as far as we know?  Whoever fills a
+ * first half needs the second one, too: its word may be a user's data, and is made none. */
+static inline bool fastsm_fifo_fits(const fastsm_fifo_sender_t *fifo, uint32_t need)
+{
+    return ((fifo->write_pos + need + 1) & ~UINT32_C(1)) - fifo->read_pos <= fifo->limit;
 }
 
 /**
- * Is there room for `need` more slots?  Reads the receiver's position only
+ * Is there room for `need` more halves?  Reads the receiver's position only
  * when the one we remember says no.  A position that cannot be counts as no room.
  */
 static inline bool fastsm_fifo_room(fastsm_fifo_sender_t *fifo, uint32_t need)
 {
-    if ((uint32_t) (fifo->write_pos + need - fifo->read_pos) <= fifo->depth) {
+    if (fastsm_fifo_fits(fifo, need)) {
         return true;
     }
     fifo->read_pos = fastsm_load_read_pos(fifo->shared_read_pos);
-    return (uint32_t) (fifo->write_pos + need - fifo->read_pos) <= fifo->depth;
+    return fastsm_fifo_fits(fifo, need);
 }
 
-/** May a message of one slot leave at once, as far as we know without looking? */
+/** Halves that are skipped before a message of `halves` halves: 1 before whole slots if a second half is
+ * next. */
+static inline uint32_t fastsm_fifo_skip(const fastsm_fifo_sender_t *fifo, uint32_t halves)
+{
+    return 1 < halves ? fifo->write_pos & 1 : 0;
+}
+
+/**
+ * May a message of up to one slot leave at once, as far as we know without looking?  Asks for room for the
+ * longest one behind a second half that is skipped, so a shorter one may fit when the answer is no.
+ */
 static inline bool fastsm_fifo_has_slot(const fastsm_fifo_sender_t *fifo)
 {
-    return 0 == fifo->n_pending && fifo->write_pos - fifo->read_pos < fifo->depth;
+    return 0 == fifo->n_pending && fifo->write_pos + 3 - fifo->read_pos <= fifo->limit;
 }
 
 /** Writes a head's length, tag and flags, in one store. */
@@ -240,98 +286,151 @@ static inline void fastsm_fifo_describe(mca_btl_fastsm_slot_t *head, size_t leng
 }
 
 /**
- * Fills the rest of the ring with a pad, so that the next message starts at its
- * begin.  Every skipped slot gets its word too: no word in the ring is
+ * Fills a second half, or the rest of the ring, with a pad, so that the next message starts behind it.
+ * Every slot that is passed over gets its word too: no slot's first word is
  * ever older than one lap, which is what makes words unambiguous for ever.  The
  * bell rings, because the message itself may have to wait for room.
+ *
+ * @param halves  1, or those of whole slots
  */
-static inline void fastsm_fifo_pad(fastsm_fifo_sender_t *fifo, uint32_t count)
+static inline void fastsm_fifo_pad(fastsm_fifo_sender_t *fifo, uint32_t halves)
 {
     const uint32_t pos = fifo->write_pos;
     mca_btl_fastsm_slot_t *head = fastsm_fifo_slot(fifo->slots, fifo->depth, pos);
 
-    for (uint32_t i = 1; i < count; ++i) {
-        fastsm_store_other_sequence(head + i, pos + i + 1);
+    for (uint32_t i = 2; i < halves; i += 2) {
+        fastsm_store_other_sequence(head + i / 2, pos + i + 1);
     }
-    fastsm_fifo_describe(head, count, 0, MCA_BTL_FASTSM_SLOT_PAD);
-    fifo->write_pos = pos + count;
+    fastsm_fifo_describe(head, halves, 0, MCA_BTL_FASTSM_SLOT_PAD);
+    fifo->write_pos = pos + halves;
     fastsm_store_head_sequence(head, pos + 1);
-    fastsm_store_bell(fifo->bell, (uint8_t) (pos + count));
+    fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
 }
 
-/* When what is left of the ring is too short for `count` slots. */
+/* When what is left of the ring is too short, or there is no room: what lies before the message is padded, so
+ * that the consumer gets past it and hands it back while the message waits. */
 __attribute__((noinline, cold, unused)) static bool
-fastsm_fifo_prepare_padded(fastsm_fifo_sender_t *fifo, uint32_t to_end, uint32_t count)
+fastsm_fifo_prepare_padded(fastsm_fifo_sender_t *fifo, uint32_t skip, uint32_t to_end, uint32_t halves)
 {
-    if (!fastsm_fifo_room(fifo, to_end)) {
+    const uint32_t rest = halves > to_end ? to_end : 0;
+
+    if (0 == skip + rest || !fastsm_fifo_room(fifo, skip + rest)) {
         return false;
     }
-    fastsm_fifo_pad(fifo, to_end);
-    return fastsm_fifo_room(fifo, count);
+    if (0 < skip) {
+        fastsm_fifo_pad(fifo, skip);
+    }
+    if (0 < rest) {
+        fastsm_fifo_pad(fifo, rest);
+    }
+    return fastsm_fifo_room(fifo, halves);
 }
 
 /**
- * Makes the next position one where a message of `count` slots may start, if
- * there is room for it.  What is left of the ring is padded as soon as there is
- * room for that; so a message may be as long as the ring.
+ * Makes the next position one where a message of `halves` halves may start, if
+ * there is room for it.  What lies before it is padded as soon as there is
+ * room for that, unless the message goes at once and only a second half is skipped; so a message may be as
+ * long as the ring, where that is shorter than what a bell can tell.
  *
- * @param count  at most the depth
+ * @param halves  1, or those of whole slots; at most the limit
  */
-static inline bool fastsm_fifo_prepare(fastsm_fifo_sender_t *fifo, uint32_t count)
+static inline bool fastsm_fifo_prepare(fastsm_fifo_sender_t *fifo, uint32_t halves)
 {
-    const uint32_t to_end = fifo->depth - (fifo->write_pos & (fifo->depth - 1));
+    const uint32_t skip = fastsm_fifo_skip(fifo, halves);
+    const uint32_t to_end = fifo->depth - (fifo->write_pos & (fifo->depth - 1)) - skip;
 
-    return count <= to_end ? fastsm_fifo_room(fifo, count) : fastsm_fifo_prepare_padded(fifo, to_end, count);
+    if (halves > to_end || !fastsm_fifo_room(fifo, skip + halves)) {
+        return fastsm_fifo_prepare_padded(fifo, skip, to_end, halves);
+    }
+    fifo->write_pos += skip;
+    return true;
 }
 
 /**
- * Claims `count` neighbouring slots.
+ * Claims `halves` neighbouring halves.
  *
- * @param count  at most the depth
- * @return       the first slot, or NULL when the FIFO is too full; count, filled, has to be
- *               committed
+ * @param halves  as for fastsm_fifo_prepare()
+ * @return        the first one, or NULL when the FIFO is too full; it has to be filled, and
+ *                committed
  */
-static inline mca_btl_fastsm_slot_t *fastsm_fifo_reserve(fastsm_fifo_sender_t *fifo, uint32_t count)
+static inline mca_btl_fastsm_slot_t *fastsm_fifo_reserve(fastsm_fifo_sender_t *fifo, uint32_t halves)
 {
-    return fastsm_fifo_prepare(fifo, count) ? fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos)
-                                            : NULL;
+    return fastsm_fifo_prepare(fifo, halves) ? fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos)
+                                             : NULL;
 }
 
 /**
- * Publishes the `count` slots that start at `head` and rings the bell.  The
+ * Makes the word of a second half one that is not a message's, before the first half is published: what was
+ * there last may have been a user's data.
+ *
+ * @param pos  the first half's position
+ */
+static inline void fastsm_fifo_blank_second_half(mca_btl_fastsm_slot_t *slot, uint32_t pos)
+{
+    fastsm_store_other_sequence(fastsm_fifo_second_half(slot), pos + 1);
+}
+
+/**
+ * Publishes the `halves` halves that start at `head` and rings the bell.  The
  * words are written here, the head's last.
  */
-static inline void fastsm_fifo_commit(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head, uint32_t count)
+static inline void fastsm_fifo_commit(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head,
+                                      uint32_t halves)
 {
     const uint32_t pos = fifo->write_pos;
 
-    for (uint32_t i = 1; i < count; ++i) {
-        fastsm_store_other_sequence(head + i, pos + i + 1);
+    for (uint32_t i = 2; i < halves; i += 2) {
+        fastsm_store_other_sequence(head + i / 2, pos + i + 1);
     }
-    fifo->write_pos = pos + count;
+    if (1 == halves && 0 == (pos & 1)) {
+        fastsm_fifo_blank_second_half(head, pos);
+    }
+    fifo->write_pos = pos + halves;
     fastsm_store_head_sequence(head, pos + 1);
-    fastsm_store_bell(fifo->bell, (uint8_t) (pos + count));
+    fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
 }
 
 /* ---- consumer ---- */
 
-/**
- * The head slot of the next message, or NULL when there is none.  It may be a pad.
- */
-static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(const fastsm_fifo_receiver_t *fifo)
+/* The consumer is at a second half where nothing has come.  Whoever goes on with a whole slot does not write
+ * it. */
+__attribute__((noinline, unused)) static mca_btl_fastsm_slot_t *
+fastsm_fifo_peek_behind(fastsm_fifo_receiver_t *fifo, mca_btl_fastsm_slot_t *second)
 {
-    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->read_pos);
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->read_pos + 1);
 
-    return fastsm_load_head_sequence(slot) == fifo->read_pos + 1 ? slot : NULL;
+    if (fastsm_load_head_sequence(slot) != fifo->read_pos + 2) {
+        return NULL;
+    }
+    /* what was sent before that is visible now */
+    if (fastsm_load_head_sequence(second) == fifo->read_pos + 1) {
+        return second;
+    }
+    ++fifo->read_pos;
+    return slot;
 }
 
 /**
- * Hands `count` slots back to the sender, and with them the pool buffers
+ * The head of the next message, or NULL when there is none.  It may be a pad.  Passes over a second half that
+ * was skipped; it is released with what follows it.
+ */
+static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(fastsm_fifo_receiver_t *fifo)
+{
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->read_pos);
+
+    if (fastsm_load_head_sequence(slot) == fifo->read_pos + 1) {
+        return slot;
+    }
+    return 0 == (fifo->read_pos & 1) ? NULL : fastsm_fifo_peek_behind(fifo, slot);
+}
+
+/**
+ * Hands `halves` halves back to the sender, and with them the pool buffers
  * they refer to.
  */
-static inline void fastsm_fifo_release(fastsm_fifo_receiver_t *fifo, uint32_t count)
+static inline void fastsm_fifo_release(fastsm_fifo_receiver_t *fifo, uint32_t halves)
 {
-    const uint32_t read_pos = fifo->read_pos + count;
+    const uint32_t read_pos = fifo->read_pos + halves;
 
     fifo->read_pos = read_pos;
     fastsm_store_read_pos(fifo->shared_read_pos, read_pos);
@@ -340,26 +439,34 @@ static inline void fastsm_fifo_release(fastsm_fifo_receiver_t *fifo, uint32_t co
 
 /**
  * Makes an empty FIFO one that the next producer can go on with, wherever the
- * last one was killed: each word is that of the lap before the one that comes,
- * and the bell says that nothing is there.  There is no producer.
+ * last one was killed: each slot's word is that of the lap before the one that comes,
+ * a second half that is next has no message's, and the bell says that nothing is there.  There is no
+ * producer.
  */
 static inline void fastsm_fifo_renew(fastsm_fifo_receiver_t *fifo, _Atomic uint8_t *bell)
 {
-    for (uint32_t i = 0; i < fifo->depth; ++i) {
-        const uint32_t pos = fifo->read_pos + i;
+    uint32_t pos = fifo->read_pos;
 
-        fastsm_store_other_sequence(fastsm_fifo_slot(fifo->slots, fifo->depth, pos), pos + 1 - fifo->depth);
+    if (0 != (pos & 1)) {
+        fastsm_store_other_sequence(fastsm_fifo_slot(fifo->slots, fifo->depth, pos), pos);
+        ++pos;
+    }
+    for (uint32_t i = 0; i < fifo->depth; i += 2) {
+        fastsm_store_other_sequence(fastsm_fifo_slot(fifo->slots, fifo->depth, pos + i),
+                                    pos + i + 1 - fifo->depth);
     }
     fastsm_store_bell(bell, (uint8_t) fifo->read_pos);
 }
 
 /**
- * Could a message or pad of `count` slots start at the consumer's position?
+ * Could a message or pad of `halves` halves start at the consumer's position?
  * For counts that a peer supplies.
  */
-static inline bool fastsm_fifo_count_ok(const fastsm_fifo_receiver_t *fifo, uint32_t count)
+static inline bool fastsm_fifo_count_ok(const fastsm_fifo_receiver_t *fifo, uint32_t halves)
 {
-    return 0 < count && count <= fifo->depth - (fifo->read_pos & (fifo->depth - 1));
+    return 1 == halves
+           || (0 < halves && 0 == ((fifo->read_pos | halves) & 1)
+               && halves <= fifo->depth - (fifo->read_pos & (fifo->depth - 1)));
 }
 
 /* ---- copying ---- */
@@ -393,8 +500,8 @@ static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *hea
 }
 
 /**
- * Sends a message of one slot, of which fastsm_fifo_has_slot() has said that it may leave: the shortest way
- * from a header of 16 bytes and a piece of memory to the receiver.
+ * Sends a message of up to one slot, of which fastsm_fifo_has_slot() has said that it may leave: the shortest
+ * way from a header of 16 bytes and a piece of memory to the receiver.
  *
  * @param word0, word1  the header, as its halves lie in memory
  * @param payload_size  at most MCA_BTL_FASTSM_SLOT_PAYLOAD
@@ -402,20 +509,24 @@ static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *hea
 static inline void fastsm_fifo_send_slot(fastsm_fifo_sender_t *fifo, uint64_t word0, uint64_t word1,
                                          const void *payload, size_t payload_size, uint8_t tag)
 {
-    const uint32_t pos = fifo->write_pos;
+    const uint32_t halves = fastsm_fifo_slot_halves(payload_size);
+    const uint32_t pos = fifo->write_pos + fastsm_fifo_skip(fifo, halves);
     mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, pos);
 
     fastsm_fifo_describe(slot, sizeof(word0) + sizeof(word1) + payload_size, tag, 0);
     memcpy(slot->u.head.data, &word0, sizeof(word0));
     memcpy(slot->u.head.data + sizeof(word0), &word1, sizeof(word1));
     mca_common_fastpath_copy_small(slot->u.head.data + sizeof(word0) + sizeof(word1), payload, payload_size);
-    fifo->write_pos = pos + 1;
+    if (1 == halves && 0 == (pos & 1)) {
+        fastsm_fifo_blank_second_half(slot, pos);
+    }
+    fifo->write_pos = pos + halves;
     fastsm_store_head_sequence(slot, pos + 1);
-    fastsm_store_bell(fifo->bell, (uint8_t) (pos + 1));
+    fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
 }
 
-/** slots from the one that is filled to the one that is fetched meanwhile */
-#define FASTSM_FIFO_FETCH_AHEAD 4u
+/** halves from the one that is filled to the one whose slot is fetched meanwhile */
+#define FASTSM_FIFO_FETCH_AHEAD 8u
 
 /**
  * Begins to fetch the line of a slot that will soon be filled; its last reader has it.  For senders with
@@ -437,18 +548,22 @@ static inline void fastsm_fifo_fetch_ahead(const fastsm_fifo_sender_t *fifo)
 }
 
 /**
- * Collects the data of a message of `slots` slots.
+ * Collects the data of a message of `halves` halves.
  *
- * @param to  has room for fastsm_fifo_capacity(slots) bytes, all of which are
+ * @param to  has room for fastsm_fifo_capacity() bytes of whole slots, all of which are
  *            written: copies of a fixed size are faster than exact ones
  */
-static inline void fastsm_fifo_gather(void *to, const mca_btl_fastsm_slot_t *head, uint32_t slots)
+static inline void fastsm_fifo_gather(void *to, const mca_btl_fastsm_slot_t *head, uint32_t halves)
 {
     char *t = (char *) to;
 
+    if (1 == halves) {
+        memcpy(t, head->u.head.data, MCA_BTL_FASTSM_HALF_DATA);
+        return;
+    }
     memcpy(t, head->u.head.data, MCA_BTL_FASTSM_HEAD_DATA);
     t += MCA_BTL_FASTSM_HEAD_DATA;
-    for (uint32_t i = 1; i < slots; ++i) {
+    for (uint32_t i = 1; i < halves / 2; ++i) {
         memcpy(t, head[i].u.cont.data, MCA_BTL_FASTSM_CONT_DATA);
         t += MCA_BTL_FASTSM_CONT_DATA;
     }
@@ -494,8 +609,8 @@ enum {
 
 /**
  * Finds the next message, if it fits one slot, for callers that look at its header themselves before they
- * take it: by copying the payload and fastsm_fifo_release(), in that order.  Only while the process has one
- * thread, because nobody is kept out.
+ * take it: by copying the payload and fastsm_fifo_release_slot(), in that order.  Only while the process has
+ * one thread, because nobody is kept out.
  *
  * @param tag      the active message tag that it has to have
  * @param header   receives the first MCA_BTL_FASTSM_PATTERN_BYTES
@@ -503,8 +618,7 @@ enum {
  * @return         bytes of that, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
  */
 static inline __attribute__((always_inline)) ptrdiff_t
-fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, uint8_t tag, uint64_t header[2],
-                     const void **payload)
+fastsm_fifo_see_slot(fastsm_fifo_receiver_t *fifo, uint8_t tag, uint64_t header[2], const void **payload)
 {
     mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(fifo);
     uint32_t length;
@@ -514,12 +628,19 @@ fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, uint8_t tag, uint64_t h
     }
     length = slot->u.head.length - MCA_BTL_FASTSM_PATTERN_BYTES; /* a shorter one becomes a long one */
     if (tag != slot->u.head.tag || 0 != slot->u.head.flags || length > MCA_BTL_FASTSM_SLOT_PAYLOAD
+        || 0 != (fifo->read_pos & (fastsm_fifo_slot_halves(length) - 1))
         || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
         return FASTSM_SOMETHING_ELSE;
     }
     memcpy(header, slot->u.head.data, MCA_BTL_FASTSM_PATTERN_BYTES);
     *payload = slot->u.head.data + MCA_BTL_FASTSM_PATTERN_BYTES;
     return (ptrdiff_t) length;
+}
+
+/** Hands back what a message of fastsm_fifo_see_slot()'s takes. */
+static inline void fastsm_fifo_release_slot(fastsm_fifo_receiver_t *fifo, size_t payload)
+{
+    fastsm_fifo_release(fifo, fastsm_fifo_slot_halves(payload));
 }
 
 /**
@@ -549,7 +670,7 @@ fastsm_fifo_receive_slot(fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_patt
         return FASTSM_SOMETHING_ELSE;
     }
     mca_common_fastpath_copy_small(buffer, payload, (size_t) length);
-    fastsm_fifo_release(fifo, 1);
+    fastsm_fifo_release_slot(fifo, (size_t) length);
     return length;
 }
 

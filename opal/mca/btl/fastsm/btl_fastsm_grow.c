@@ -168,7 +168,7 @@ static bool hear(mca_btl_fastsm_endpoint_t *endpoint)
 static void stop(mca_btl_fastsm_endpoint_t *endpoint)
 {
     if (NULL == endpoint->late) {
-        endpoint->out.read_pos = endpoint->out.write_pos - endpoint->layout.params.fifo_depth;
+        endpoint->out.read_pos = endpoint->out.write_pos - endpoint->out.depth;
         atomic_store_explicit(&endpoint->grow.stopped, endpoint->out.read_pos, memory_order_relaxed);
         endpoint->out.shared_read_pos = &endpoint->grow.stopped;
     }
@@ -263,8 +263,7 @@ void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint)
     fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout,
                             moved ? endpoint->grow.number : mca_btl_fastsm_component.me.local_index);
     endpoint->out.write_pos = write_pos;
-    endpoint->out.read_pos =
-        write_pos - mca_btl_fastsm_layout_depth(&endpoint->layout, moved ? endpoint->grow.number : 0);
+    endpoint->out.read_pos = write_pos - endpoint->out.depth;
     if (MCA_BTL_FASTSM_GROW_MOVING == endpoint->grow.state) {
         stop(endpoint);
     }
@@ -507,13 +506,13 @@ void mca_btl_fastsm_arena_discard(void)
             continue;
         }
         while (NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
-            const uint32_t slots =
+            const uint32_t halves =
                 mca_btl_fastsm_extent(&endpoint->in, head->u.head.flags, head->u.head.length);
 
-            if (0 == slots) {
+            if (0 == halves) {
                 break;
             }
-            fastsm_fifo_release(&endpoint->in, slots);
+            fastsm_fifo_release(&endpoint->in, halves);
         }
         mca_btl_fastsm_end_consuming(&endpoint->in);
     }

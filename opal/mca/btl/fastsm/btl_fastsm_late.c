@@ -240,7 +240,7 @@ static void discard(void)
     fastsm_fifo_receiver_t *ring = &mca_btl_fastsm_component.ring;
     const mca_btl_fastsm_slot_t *slot;
 
-    while (NULL != (slot = fastsm_fifo_peek(ring))) {
+    while (NULL != (slot = fastsm_ring_peek(ring))) {
         mca_btl_fastsm_late_t *late = mca_btl_fastsm_late_find(slot->u.ring.admission);
 
         if (NULL != late && MCA_BTL_FASTSM_SLOT_CONTINUE == slot->u.ring.flags) {

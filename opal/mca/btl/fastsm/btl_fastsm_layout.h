@@ -61,7 +61,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 4u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 5u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, so
@@ -89,6 +89,12 @@
 #define MCA_BTL_FASTSM_CONT_DATA 60u
 /** of the first slot's, those behind a header of 16 bytes */
 #define MCA_BTL_FASTSM_SLOT_PAYLOAD (MCA_BTL_FASTSM_HEAD_DATA - 16u)
+/** bytes of half a slot, which a short message takes */
+#define MCA_BTL_FASTSM_HALF (MCA_BTL_FASTSM_LINE / 2)
+/** user-visible bytes in half a slot */
+#define MCA_BTL_FASTSM_HALF_DATA 24u
+/** of these, those behind a header of 16 bytes */
+#define MCA_BTL_FASTSM_HALF_PAYLOAD (MCA_BTL_FASTSM_HALF_DATA - 16u)
 /** user-visible bytes in a slot of the ring */
 #define MCA_BTL_FASTSM_RING_DATA 48u
 

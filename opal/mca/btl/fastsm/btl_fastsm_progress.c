@@ -43,15 +43,15 @@ static __opal_attribute_noinline__ uint32_t deliver_slots(mca_btl_fastsm_endpoin
 {
     _Alignas(16) char data[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
     const size_t length = head->u.head.length;
-    const uint32_t slots = mca_btl_fastsm_extent(&endpoint->in, 0, length);
+    const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, 0, length);
 
-    if (OPAL_UNLIKELY(0 == slots)) {
+    if (OPAL_UNLIKELY(0 == halves)) {
         mca_btl_fastsm_corrupt(endpoint, "length", length);
         return 1;
     }
-    fastsm_fifo_gather(data, head, slots);
+    fastsm_fifo_gather(data, head, halves);
     deliver(endpoint, head->u.head.tag, data, length);
-    return slots;
+    return halves;
 }
 
 static __opal_attribute_noinline__ void deliver_reference(mca_btl_fastsm_endpoint_t *endpoint,
@@ -78,10 +78,10 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
     }
     if (MCA_BTL_FASTSM_SLOT_PAD == flags) {
         const size_t length = head->u.head.length;
-        const uint32_t slots = mca_btl_fastsm_extent(&endpoint->in, flags, length);
+        const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, flags, length);
 
-        if (OPAL_LIKELY(0 != slots)) {
-            return slots;
+        if (OPAL_LIKELY(0 != halves)) {
+            return halves;
         }
         mca_btl_fastsm_corrupt(endpoint, "pad", length);
         return 1;
@@ -111,20 +111,24 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         return 0;
     }
     while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
-        uint32_t slots = 1;
+        uint32_t halves = 1;
 
         if (OPAL_UNLIKELY(0 == (head->u.head.flags & MCA_BTL_FASTSM_SLOT_OWN)
                           && !tag_known(endpoint, head->u.head.tag))) {
             break;
         }
         if (OPAL_UNLIKELY(0 != head->u.head.flags)) {
-            slots = deliver_special(endpoint, head);
-        } else if (OPAL_LIKELY(head->u.head.length <= MCA_BTL_FASTSM_HEAD_DATA)) {
+            halves = deliver_special(endpoint, head);
+        } else if (OPAL_LIKELY(head->u.head.length <= MCA_BTL_FASTSM_HALF_DATA)) {
             deliver(endpoint, head->u.head.tag, head->u.head.data, head->u.head.length);
+        } else if (OPAL_LIKELY(head->u.head.length <= MCA_BTL_FASTSM_HEAD_DATA
+                               && 0 == (endpoint->in.read_pos & 1))) {
+            deliver(endpoint, head->u.head.tag, head->u.head.data, head->u.head.length);
+            halves = 2;
         } else {
-            slots = deliver_slots(endpoint, head);
+            halves = deliver_slots(endpoint, head);
         }
-        fastsm_fifo_release(&endpoint->in, slots);
+        fastsm_fifo_release(&endpoint->in, halves);
         ++count;
     }
     mca_btl_fastsm_end_consuming(&endpoint->in);
@@ -200,7 +204,7 @@ static __opal_attribute_noinline__ int consume_ring(void)
     if (!mca_btl_fastsm_begin_consuming(&component->ring)) {
         return 0;
     }
-    while (count < most && NULL != (slot = fastsm_fifo_peek(&component->ring))) {
+    while (count < most && NULL != (slot = fastsm_ring_peek(&component->ring))) {
         mca_btl_fastsm_late_t *late = mca_btl_fastsm_late_find(slot->u.ring.admission);
 
         /* a peer that was forgotten while it sent is not worth a word */

@@ -21,7 +21,7 @@ typedef struct {
     const mca_btl_fastsm_slot_t *head;
     const char *data; /**< the message, in one piece; or its beginning, where it takes several slots */
     size_t length;    /**< bytes */
-    uint32_t slots;
+    uint32_t halves;  /**< that it takes */
 } waiting_t;
 
 /* Messages of several slots, or in the sender's pool.  What cannot be is left for progress to report. */
@@ -33,15 +33,15 @@ static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpo
     if (0 == head->u.head.flags) {
         waiting->data = (const char *) head->u.head.data;
         waiting->length = head->u.head.length;
-        waiting->slots = mca_btl_fastsm_extent(&endpoint->in, 0, waiting->length);
-        return 0 != waiting->slots;
+        waiting->halves = mca_btl_fastsm_extent(&endpoint->in, 0, waiting->length);
+        return 0 != waiting->halves;
     }
     if (MCA_BTL_FASTSM_SLOT_POOL != head->u.head.flags) {
         return false;
     }
     waiting->data = mca_btl_fastsm_referenced(endpoint, head->u.head.data, &reference);
     waiting->length = reference.length;
-    waiting->slots = 1;
+    waiting->halves = 1;
     return NULL != waiting->data;
 }
 
@@ -49,12 +49,12 @@ static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpo
 static __opal_attribute_noinline__ const mca_btl_fastsm_slot_t *skip_pad(mca_btl_base_endpoint_t *endpoint,
                                                                          const mca_btl_fastsm_slot_t *pad)
 {
-    const uint32_t slots = mca_btl_fastsm_extent(&endpoint->in, MCA_BTL_FASTSM_SLOT_PAD, pad->u.head.length);
+    const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, MCA_BTL_FASTSM_SLOT_PAD, pad->u.head.length);
 
-    if (0 == slots) {
+    if (0 == halves) {
         return pad;
     }
-    fastsm_fifo_release(&endpoint->in, slots);
+    fastsm_fifo_release(&endpoint->in, halves);
     return fastsm_fifo_peek(&endpoint->in);
 }
 
@@ -72,8 +72,9 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, waiting_t *waiting)
     waiting->head = head;
     waiting->data = (const char *) head->u.head.data;
     waiting->length = head->u.head.length;
-    waiting->slots = 1;
-    if (OPAL_UNLIKELY(0 != head->u.head.flags || waiting->length > MCA_BTL_FASTSM_HEAD_DATA)
+    waiting->halves = MCA_BTL_FASTSM_HALF_DATA < waiting->length ? 2 : 1;
+    if (OPAL_UNLIKELY(0 != head->u.head.flags || waiting->length > MCA_BTL_FASTSM_HEAD_DATA
+                      || 0 != (endpoint->in.read_pos & (waiting->halves - 1)))
         && !find_long(endpoint, head, waiting)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
@@ -87,7 +88,7 @@ static __opal_attribute_noinline__ void unpack(opal_convertor_t *convertor, cons
     struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (uintptr_t) (waiting->data + HEADER), .iov_len = length};
     uint32_t iov_count = 1;
 
-    if (1 < waiting->slots) {
+    if (2 < waiting->halves) {
         fastsm_fifo_extract(data, waiting->head, HEADER, length);
         iov.iov_base = (IOVBASE_TYPE *) data;
     }
@@ -104,7 +105,7 @@ static inline void take(const waiting_t *waiting, void *buffer, opal_convertor_t
         unpack(convertor, waiting);
     } else if (OPAL_LIKELY(waiting->length <= MCA_BTL_FASTSM_HEAD_DATA)) {
         mca_common_fastpath_copy_small(buffer, waiting->data + HEADER, length);
-    } else if (1 < waiting->slots) {
+    } else if (2 < waiting->halves) {
         fastsm_fifo_extract(buffer, waiting->head, HEADER, length);
     } else {
         memcpy(buffer, waiting->data + HEADER, length);
@@ -131,7 +132,7 @@ static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl
         return OPAL_ERR_NOT_AVAILABLE;
     }
     take(&waiting, buffer, convertor);
-    fastsm_fifo_release(&endpoint->in, waiting.slots);
+    fastsm_fifo_release(&endpoint->in, waiting.halves);
     return (ptrdiff_t) (waiting.length - HEADER);
 }
 

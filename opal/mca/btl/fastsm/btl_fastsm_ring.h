@@ -116,6 +116,23 @@ static inline void fastsm_ring_receiver_init(fastsm_fifo_receiver_t *ring, void 
     atomic_init(&ring->consuming, 0);
 }
 
+/** Slot of position `pos`: the ring's positions count whole slots. */
+static inline mca_btl_fastsm_slot_t *fastsm_ring_slot(mca_btl_fastsm_slot_t *slots, uint32_t depth,
+                                                      uint32_t pos)
+{
+    return slots + (pos & (depth - 1));
+}
+
+/* ---- consumer ---- */
+
+/** The next slot, or NULL when nothing has come.  It is handed back by fastsm_fifo_release(ring, 1). */
+static inline mca_btl_fastsm_slot_t *fastsm_ring_peek(const fastsm_fifo_receiver_t *ring)
+{
+    mca_btl_fastsm_slot_t *slot = fastsm_ring_slot(ring->slots, ring->depth, ring->read_pos);
+
+    return fastsm_load_head_sequence(slot) == ring->read_pos + 1 ? slot : NULL;
+}
+
 /* ---- producer ---- */
 
 /**
@@ -146,7 +163,7 @@ static inline mca_btl_fastsm_slot_t *fastsm_ring_reserve(fastsm_ring_sender_t *r
         }
     } while (!fastsm_claim_write_pos(&ring->ctl->write_pos, *pos));
 
-    return fastsm_fifo_slot(ring->slots, ring->depth, *pos);
+    return fastsm_ring_slot(ring->slots, ring->depth, *pos);
 }
 
 /** Publishes the slot that was claimed at position `pos`. */

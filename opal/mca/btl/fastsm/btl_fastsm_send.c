@@ -54,15 +54,15 @@ static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
                         mca_btl_base_tag_t tag)
 {
     const size_t length = frag->segment.seg_len;
-    const uint32_t slots = fastsm_fifo_slots(length);
-    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, slots);
+    const uint32_t halves = fastsm_fifo_halves(length);
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, halves);
 
     if (NULL == head) {
         return false;
     }
     fastsm_fifo_describe(head, length, tag, 0);
     fastsm_fifo_fill(head, NULL, 0, frag->segment.seg_addr.pval, length);
-    fastsm_fifo_commit(&endpoint->out, head, slots);
+    fastsm_fifo_commit(&endpoint->out, head, halves);
     return true;
 }
 

@@ -19,15 +19,15 @@ static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void 
                                 const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
     const size_t length = header_size + payload_size;
-    const uint32_t slots = fastsm_fifo_slots(length);
-    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, slots);
+    const uint32_t halves = fastsm_fifo_halves(length);
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, halves);
 
     if (OPAL_UNLIKELY(NULL == head)) {
         return false;
     }
     fastsm_fifo_describe(head, length, tag, 0);
     fastsm_fifo_fill(head, header, header_size, payload, payload_size);
-    fastsm_fifo_commit(&endpoint->out, head, slots);
+    fastsm_fifo_commit(&endpoint->out, head, halves);
     return true;
 }
 
@@ -36,15 +36,15 @@ static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_
                        opal_convertor_t *convertor, const void *payload, const void *header,
                        size_t header_size, size_t payload_size, mca_btl_base_tag_t tag, bool *in_flight)
 {
-    const uint32_t slots =
-        frag->segment.seg_len > endpoint->inline_bytes ? 1 : fastsm_fifo_slots(frag->segment.seg_len);
+    const uint32_t halves =
+        frag->segment.seg_len > endpoint->inline_bytes ? 1 : fastsm_fifo_halves(frag->segment.seg_len);
     char *data = (char *) frag->segment.seg_addr.pval;
     size_t packed = payload_size;
     uint32_t iov_count = 1;
     struct iovec iov;
 
     if (0 != endpoint->out.n_pending
-        || (!fastsm_fifo_prepare(&endpoint->out, slots)
+        || (!fastsm_fifo_prepare(&endpoint->out, halves)
             && !(NULL == endpoint->late ? mca_btl_fastsm_fifo_open(endpoint)
                                         : mca_btl_fastsm_late_room(endpoint)))) {
         return false;
