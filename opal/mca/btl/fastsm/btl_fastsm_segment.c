@@ -268,7 +268,7 @@ void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const ch
 
 bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    const size_t bytes = endpoint->out.depth * sizeof(mca_btl_fastsm_slot_t);
+    const size_t bytes = (size_t) endpoint->out.depth * MCA_BTL_FASTSM_HALF;
 
     if (NULL != endpoint->late || !endpoint->connected) {
         return false;
