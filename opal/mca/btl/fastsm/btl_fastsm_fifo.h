@@ -286,6 +286,39 @@ static inline void fastsm_fifo_describe(mca_btl_fastsm_slot_t *head, size_t leng
 }
 
 /**
+ * Publishes what starts at `head`, its further slots' words already there, and rings the bell.  With a
+ * message in the first half of a slot the word of the second half is made none before: what was there last
+ * may have been a user's data.
+ *
+ * @param pos  the position of head
+ */
+static inline void fastsm_fifo_publish(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head, uint32_t pos,
+                                       uint32_t halves)
+{
+    if (1 == halves && 0 == (pos & 1)) {
+        fastsm_store_other_sequence(fastsm_fifo_second_half(head), pos + 1);
+    }
+    fifo->write_pos = pos + halves;
+    fastsm_store_head_sequence(head, pos + 1);
+    fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
+}
+
+/**
+ * Publishes the `halves` halves that start at `head` and rings the bell.  The
+ * words are written here, the head's last.
+ */
+static inline void fastsm_fifo_commit(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head,
+                                      uint32_t halves)
+{
+    const uint32_t pos = fifo->write_pos;
+
+    for (uint32_t i = 2; i < halves; i += 2) {
+        fastsm_store_other_sequence(head + i / 2, pos + i + 1);
+    }
+    fastsm_fifo_publish(fifo, head, pos, halves);
+}
+
+/**
  * Fills a second half, or the rest of the ring, with a pad, so that the next message starts behind it.
  * Every slot that is passed over gets its word too: no slot's first word is
  * ever older than one lap, which is what makes words unambiguous for ever.  The
@@ -295,16 +328,10 @@ static inline void fastsm_fifo_describe(mca_btl_fastsm_slot_t *head, size_t leng
  */
 static inline void fastsm_fifo_pad(fastsm_fifo_sender_t *fifo, uint32_t halves)
 {
-    const uint32_t pos = fifo->write_pos;
-    mca_btl_fastsm_slot_t *head = fastsm_fifo_slot(fifo->slots, fifo->depth, pos);
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos);
 
-    for (uint32_t i = 2; i < halves; i += 2) {
-        fastsm_store_other_sequence(head + i / 2, pos + i + 1);
-    }
     fastsm_fifo_describe(head, halves, 0, MCA_BTL_FASTSM_SLOT_PAD);
-    fifo->write_pos = pos + halves;
-    fastsm_store_head_sequence(head, pos + 1);
-    fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
+    fastsm_fifo_commit(fifo, head, halves);
 }
 
 /* When what is left of the ring is too short, or there is no room: what lies before the message is padded, so
@@ -357,37 +384,6 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_reserve(fastsm_fifo_sender_t *f
 {
     return fastsm_fifo_prepare(fifo, halves) ? fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos)
                                              : NULL;
-}
-
-/**
- * Makes the word of a second half one that is not a message's, before the first half is published: what was
- * there last may have been a user's data.
- *
- * @param pos  the first half's position
- */
-static inline void fastsm_fifo_blank_second_half(mca_btl_fastsm_slot_t *slot, uint32_t pos)
-{
-    fastsm_store_other_sequence(fastsm_fifo_second_half(slot), pos + 1);
-}
-
-/**
- * Publishes the `halves` halves that start at `head` and rings the bell.  The
- * words are written here, the head's last.
- */
-static inline void fastsm_fifo_commit(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head,
-                                      uint32_t halves)
-{
-    const uint32_t pos = fifo->write_pos;
-
-    for (uint32_t i = 2; i < halves; i += 2) {
-        fastsm_store_other_sequence(head + i / 2, pos + i + 1);
-    }
-    if (1 == halves && 0 == (pos & 1)) {
-        fastsm_fifo_blank_second_half(head, pos);
-    }
-    fifo->write_pos = pos + halves;
-    fastsm_store_head_sequence(head, pos + 1);
-    fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
 }
 
 /* ---- consumer ---- */
@@ -459,6 +455,17 @@ static inline void fastsm_fifo_renew(fastsm_fifo_receiver_t *fifo, _Atomic uint8
 }
 
 /**
+ * Halves of an inline message of `length` bytes that takes at most a slot and may start at the consumer's
+ * position; 0 for every other one.
+ */
+static inline uint32_t fastsm_fifo_short_halves(const fastsm_fifo_receiver_t *fifo, size_t length)
+{
+    const uint32_t halves = length <= MCA_BTL_FASTSM_HALF_DATA ? 1 : 2;
+
+    return length <= MCA_BTL_FASTSM_HEAD_DATA && 0 == (fifo->read_pos & (halves - 1)) ? halves : 0;
+}
+
+/**
  * Could a message or pad of `halves` halves start at the consumer's position?
  * For counts that a peer supplies.
  */
@@ -517,12 +524,7 @@ static inline void fastsm_fifo_send_slot(fastsm_fifo_sender_t *fifo, uint64_t wo
     memcpy(slot->u.head.data, &word0, sizeof(word0));
     memcpy(slot->u.head.data + sizeof(word0), &word1, sizeof(word1));
     mca_common_fastpath_copy_small(slot->u.head.data + sizeof(word0) + sizeof(word1), payload, payload_size);
-    if (1 == halves && 0 == (pos & 1)) {
-        fastsm_fifo_blank_second_half(slot, pos);
-    }
-    fifo->write_pos = pos + halves;
-    fastsm_store_head_sequence(slot, pos + 1);
-    fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
+    fastsm_fifo_publish(fifo, slot, pos, halves);
 }
 
 /** halves from the one that is filled to the one whose slot is fetched meanwhile */

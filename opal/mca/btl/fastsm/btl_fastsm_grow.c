@@ -306,14 +306,13 @@ static bool reserve(uint32_t number)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const mca_btl_fastsm_layout_t *layout = &component->layout;
-    const size_t bytes = layout->params.grant_depth * sizeof(mca_btl_fastsm_slot_t);
 
     return OPAL_ERR_OUT_OF_RESOURCE
                != mca_common_fastpath_reserve(
                    component->base + mca_btl_fastsm_layout_read_pos(layout, number), MCA_BTL_FASTSM_LINE)
            && OPAL_ERR_OUT_OF_RESOURCE
                   != mca_common_fastpath_reserve(component->base + mca_btl_fastsm_layout_fifo(layout, number),
-                                                 bytes);
+                                                 mca_btl_fastsm_layout_fifo_size(layout, number));
 }
 
 /* The first FIFO of the arena that is free, is the endpoint's now; 0 when there is none. */

@@ -64,8 +64,8 @@
 #define MCA_BTL_FASTSM_LAYOUT_VERSION 5u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
-/** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, so
- *  a FIFO must be shorter than 256 slots. */
+/** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, which
+ *  counts halves of slots, so there cannot be more than 128. */
 #define MCA_BTL_FASTSM_DEPTH_MIN 2u
 #define MCA_BTL_FASTSM_DEPTH_MAX 128u
 
@@ -138,15 +138,16 @@ _Static_assert(sizeof(mca_btl_fastsm_segment_hdr_t) == 2 * MCA_BTL_FASTSM_LINE,
  * A slot: one line, first word always and only a sequence word.
  *
  * In the first slot of a message (head) the BTL's header and up to 56 bytes
- * follow, in each further one (cont) 60 bytes.  In the ring each slot
- * has a header, and 48 bytes follow it.  The word of the slot for position p
- * is p + 1 once the slot is filled.
+ * follow, in each further one (cont) 60 bytes.  A message of up to 24 bytes takes half a slot; the
+ * second half then begins as the first does.  In the ring each slot
+ * has a header, and 48 bytes follow it.  The word of what is at position p
+ * is p + 1 once it is filled; a FIFO's positions count halves, the ring's slots.
  */
 typedef struct {
     _Atomic uint32_t sequence;
     union {
         struct {
-            uint16_t length; /**< bytes of the message; slots skipped in a pad */
+            uint16_t length; /**< bytes of the message; halves skipped in a pad */
             uint8_t tag;     /**< active message tag */
             uint8_t flags;   /**< MCA_BTL_FASTSM_SLOT_* */
             uint8_t data[MCA_BTL_FASTSM_HEAD_DATA];
@@ -181,7 +182,7 @@ _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.data) == 16, "slot header 
 
 /** the data is in the sender's pool, the slot holds a reference */
 #define MCA_BTL_FASTSM_SLOT_POOL 0x01u
-/** no message: skip `length` slots */
+/** no message: skip `length` halves */
 #define MCA_BTL_FASTSM_SLOT_PAD 0x02u
 /** in the ring: the message goes on in the sender's next slot */
 #define MCA_BTL_FASTSM_SLOT_MORE 0x04u
@@ -215,7 +216,7 @@ _Static_assert(sizeof(mca_btl_fastsm_want_t) == 8, "a question for a FIFO change
  * may share a line while one thread does that; position_stride says how far they lie apart.
  */
 typedef struct {
-    _Atomic uint32_t value; /**< slots that the owner is through with */
+    _Atomic uint32_t value; /**< halves of slots that the owner is through with */
     _Atomic uint32_t grant; /**< answer to a MCA_BTL_FASTSM_SLOT_WANT: its serial << 16 | 1 + number of the
                                FIFO in the arena, or 0 for none.  Only for FIFOs of local processes */
 } mca_btl_fastsm_read_pos_t;
@@ -335,6 +336,12 @@ static inline uint32_t mca_btl_fastsm_layout_count(const mca_btl_fastsm_layout_t
 static inline uint32_t mca_btl_fastsm_layout_depth(const mca_btl_fastsm_layout_t *layout, uint32_t number)
 {
     return number < layout->params.n_local ? layout->params.fifo_depth : layout->params.grant_depth;
+}
+
+/** bytes of FIFO `number` */
+static inline uint64_t mca_btl_fastsm_layout_fifo_size(const mca_btl_fastsm_layout_t *layout, uint32_t number)
+{
+    return mca_btl_fastsm_layout_depth(layout, number) * (uint64_t) sizeof(mca_btl_fastsm_slot_t);
 }
 
 /** offset of the doorbell that whoever writes FIFO `number` rings */

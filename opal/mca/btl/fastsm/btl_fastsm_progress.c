@@ -111,7 +111,7 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         return 0;
     }
     while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
-        uint32_t halves = 1;
+        uint32_t halves;
 
         if (OPAL_UNLIKELY(0 == (head->u.head.flags & MCA_BTL_FASTSM_SLOT_OWN)
                           && !tag_known(endpoint, head->u.head.tag))) {
@@ -119,14 +119,13 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         }
         if (OPAL_UNLIKELY(0 != head->u.head.flags)) {
             halves = deliver_special(endpoint, head);
-        } else if (OPAL_LIKELY(head->u.head.length <= MCA_BTL_FASTSM_HALF_DATA)) {
-            deliver(endpoint, head->u.head.tag, head->u.head.data, head->u.head.length);
-        } else if (OPAL_LIKELY(head->u.head.length <= MCA_BTL_FASTSM_HEAD_DATA
-                               && 0 == (endpoint->in.read_pos & 1))) {
-            deliver(endpoint, head->u.head.tag, head->u.head.data, head->u.head.length);
-            halves = 2;
         } else {
-            halves = deliver_slots(endpoint, head);
+            halves = fastsm_fifo_short_halves(&endpoint->in, head->u.head.length);
+            if (OPAL_LIKELY(0 != halves)) {
+                deliver(endpoint, head->u.head.tag, head->u.head.data, head->u.head.length);
+            } else {
+                halves = deliver_slots(endpoint, head);
+            }
         }
         fastsm_fifo_release(&endpoint->in, halves);
         ++count;

@@ -72,9 +72,8 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, waiting_t *waiting)
     waiting->head = head;
     waiting->data = (const char *) head->u.head.data;
     waiting->length = head->u.head.length;
-    waiting->halves = MCA_BTL_FASTSM_HALF_DATA < waiting->length ? 2 : 1;
-    if (OPAL_UNLIKELY(0 != head->u.head.flags || waiting->length > MCA_BTL_FASTSM_HEAD_DATA
-                      || 0 != (endpoint->in.read_pos & (waiting->halves - 1)))
+    waiting->halves = fastsm_fifo_short_halves(&endpoint->in, waiting->length);
+    if (OPAL_UNLIKELY(0 != head->u.head.flags || 0 == waiting->halves)
         && !find_long(endpoint, head, waiting)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }

@@ -268,7 +268,8 @@ void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const ch
 
 bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    const size_t bytes = (size_t) endpoint->out.depth * MCA_BTL_FASTSM_HALF;
+    const size_t bytes =
+        mca_btl_fastsm_layout_fifo_size(&endpoint->layout, mca_btl_fastsm_component.me.local_index);
 
     if (NULL != endpoint->late || !endpoint->connected) {
         return false;
