@@ -400,14 +400,17 @@ static void test_no_memory(void **state)
 {
     mca_pml_fastpath_matcher_t other;
     mca_pml_fastpath_match_post_t post = {.queued = false};
+    mca_pml_fastpath_match_post_t lone = {.queued = false};
     mca_pml_fastpath_match_msg_t msg;
     mca_pml_fastpath_match_msg_t late;
 
     (void) state;
     fail_one_in = 1;
     assert_int_equal(-1, mca_pml_fastpath_matcher_init(&other));
-    assert_int_equal(-1, mca_pml_fastpath_match_post(&matcher, &post, 1, 2));
+    assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &lone, 1, 2)); /* a lone one needs none */
+    assert_int_equal(-1, mca_pml_fastpath_match_post(&matcher, &post, 1, 3));
     assert_false(post.queued);
+    assert_ptr_equal(&lone, mca_pml_fastpath_match_arrive(&matcher, 1, 2)); /* and is not lost */
     assert_int_equal(-1, mca_pml_fastpath_match_store(&matcher, &msg, 1, 2));
     assert_int_equal(0, matcher.posted);
     assert_int_equal(0, matcher.unexpected);

@@ -203,6 +203,44 @@ queue_t *mca_pml_fastpath_match_queue_new(matcher_t *m, uint64_t key)
     return queue;
 }
 
+/* A receive takes its place in its queue. */
+static int enter(matcher_t *m, post_t *post)
+{
+    const unsigned int kind = mca_pml_fastpath_match_kind(post->src, post->tag);
+    queue_t *queue = &m->all;
+
+    if (ALL != kind) {
+        queue = mca_pml_fastpath_match_queue(m, mca_pml_fastpath_match_key(post->src, post->tag));
+        if (NULL == queue) {
+            return -1;
+        }
+    }
+    mca_pml_fastpath_match_enter(m, queue, post);
+    if (EXACT != kind) {
+        ++m->posted_wild;
+        ++m->posted_kind[kind];
+    }
+    return 0;
+}
+
+int mca_pml_fastpath_match_post_slow(matcher_t *m, post_t *post, int32_t src, int32_t tag)
+{
+    if (NULL != m->lone) {
+        if (0 != enter(m, m->lone)) {
+            return -1;
+        }
+        m->lone = NULL;
+    }
+    post->src = src;
+    post->tag = tag;
+    if (0 != enter(m, post)) {
+        return -1;
+    }
+    post->queued = true;
+    ++m->posted;
+    return 0;
+}
+
 /* The earlier of a receive (or NULL) and the first receive posted under a key of this kind. */
 static post_t *earlier(matcher_t *m, post_t *best, unsigned int kind, int32_t src, int32_t tag)
 {
@@ -368,9 +406,15 @@ static size_t collect(const queue_t *queue, post_t **array, size_t count, void (
 
 void mca_pml_fastpath_match_each_posted(matcher_t *m, void (*fn)(post_t *, void *), void *ctx)
 {
-    post_t **array = 0 != m->posted ? malloc(m->posted * sizeof(*array)) : NULL;
-    size_t count = collect(&m->all, array, 0, fn, ctx);
+    post_t **array;
+    size_t count;
 
+    if (NULL != m->lone) {
+        fn(m->lone, ctx);
+        return;
+    }
+    array = 0 != m->posted ? malloc(m->posted * sizeof(*array)) : NULL;
+    count = collect(&m->all, array, 0, fn, ctx);
     for (size_t i = 0; i < MATCH_BUCKETS(m->shift); ++i) {
         for (const queue_t *queue = m->bucket[i]; NULL != queue; queue = queue->next) {
             count = collect(queue, array, count, fn, ctx);

@@ -35,6 +35,9 @@
  * - A wildcard tag matches tags >= 0 only.  Negative tags are Open MPI's own traffic: such messages are never
  *   in (s, ANY), and in place of (ANY, ANY) they are in matcher.internal.
  * - All lists are circular with the head in the queue: removing needs neither the queue nor a branch.
+ * - A receive without wildcards that is posted while no other one is, is in no queue: matcher.lone.  It takes
+ * its place as soon as another one is posted.  So programs that wait for one message at a time need no
+ * queues.
  *
  * Queues that ran empty stay in the table, because the same key mostly comes back.  When the table is full
  * the empty ones are taken out first, and it grows only if that freed less than half: a million different
@@ -98,9 +101,10 @@ typedef struct mca_pml_fastpath_match_queue_t {
 
 /** The matcher of one communicator.  Must not be moved.  Others may read posted and unexpected. */
 typedef struct mca_pml_fastpath_matcher_t {
-    size_t posted;      /**< receives waiting */
-    size_t unexpected;  /**< messages waiting */
-    size_t posted_wild; /**< of these with a wildcard */
+    mca_pml_fastpath_match_post_t *lone; /**< the only receive waiting, if it is in no queue */
+    size_t posted;                       /**< receives waiting */
+    size_t unexpected;                   /**< messages waiting */
+    size_t posted_wild;                  /**< of these with a wildcard */
     /** these by kind of key; those without a wildcard are not counted */
     size_t posted_kind[MCA_PML_FASTPATH_MATCH_KINDS];
     uint64_t order;                          /**< order of the next receive */
@@ -115,7 +119,8 @@ typedef struct mca_pml_fastpath_matcher_t {
     mca_pml_fastpath_match_queue_t *spare;   /**< queues out of the table, for the next new key */
     mca_pml_fastpath_match_queue_t all;      /**< (ANY, ANY), not in the table */
     mca_pml_fastpath_match_link_t internal;  /**< messages with negative tags, linked as ALL */
-    uint32_t posted_from[MCA_PML_FASTPATH_MATCH_FOLD]; /**< receives waiting, by source modulo the size */
+    /** receives waiting, by source modulo the size; but for the lone one */
+    uint32_t posted_from[MCA_PML_FASTPATH_MATCH_FOLD];
 } mca_pml_fastpath_matcher_t;
 
 /** Sets up an empty matcher.  Returns 0, or -1 when memory is short (nothing to undo). */
@@ -135,6 +140,8 @@ void mca_pml_fastpath_match_each_unexpected(mca_pml_fastpath_matcher_t *m,
                                             void *ctx);
 
 /* The slow halves of the inline functions below; not to be called directly. */
+int mca_pml_fastpath_match_post_slow(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_post_t *post,
+                                     int32_t src, int32_t tag);
 mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue_new(mca_pml_fastpath_matcher_t *m, uint64_t key);
 mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
                                                                 int32_t tag);
@@ -220,6 +227,43 @@ static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue(mca_p
     return NULL != queue ? queue : mca_pml_fastpath_match_queue_new(m, key);
 }
 
+/* Puts a receive behind those of its queue. */
+static inline void mca_pml_fastpath_match_enter(mca_pml_fastpath_matcher_t *m,
+                                                mca_pml_fastpath_match_queue_t *queue,
+                                                mca_pml_fastpath_match_post_t *post)
+{
+    post->order = m->order++;
+    mca_pml_fastpath_match_append(&queue->posted, &post->link);
+    /* receives from any source are counted somewhere, too: while there are any, this counter is not asked */
+    ++m->posted_from[(uint32_t) post->src % MCA_PML_FASTPATH_MATCH_FOLD];
+}
+
+/**
+ * Appends a posted receive where that takes no call: if it is the only one, or of the queue that was asked
+ * for last.  src and tag may be wildcards.  The caller has looked for an unexpected message first.
+ * Returns false when nothing has been done.
+ */
+static inline bool mca_pml_fastpath_match_post_quick(mca_pml_fastpath_matcher_t *m,
+                                                     mca_pml_fastpath_match_post_t *post, int32_t src,
+                                                     int32_t tag)
+{
+    if (MCA_PML_FASTPATH_MATCH_EXACT != mca_pml_fastpath_match_kind(src, tag)) {
+        return false;
+    }
+    if (0 == m->posted) {
+        m->lone = post;
+    } else if (NULL != m->lone || mca_pml_fastpath_match_key(src, tag) != m->last->key) {
+        return false;
+    }
+    post->src = src;
+    post->tag = tag;
+    post->queued = true;
+    if (0 != m->posted++) {
+        mca_pml_fastpath_match_enter(m, m->last, post);
+    }
+    return true;
+}
+
 /**
  * Appends a posted receive.  src and tag may be wildcards.  The caller has looked for an unexpected message
  * first. Returns 0, or -1 when memory is short (the receive is not queued then).
@@ -227,37 +271,22 @@ static inline mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue(mca_p
 static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m,
                                               mca_pml_fastpath_match_post_t *post, int32_t src, int32_t tag)
 {
-    unsigned int kind = mca_pml_fastpath_match_kind(src, tag);
-    mca_pml_fastpath_match_queue_t *queue = &m->all;
-
-    if (MCA_PML_FASTPATH_MATCH_ALL != kind) {
-        queue = mca_pml_fastpath_match_queue(m, mca_pml_fastpath_match_key(src, tag));
-        if (NULL == queue) {
-            return -1;
-        }
-    }
-    post->order = m->order++;
-    post->src = src;
-    post->tag = tag;
-    post->queued = true;
-    mca_pml_fastpath_match_append(&queue->posted, &post->link);
-    ++m->posted;
-    if (MCA_PML_FASTPATH_MATCH_EXACT != kind) {
-        ++m->posted_wild;
-        ++m->posted_kind[kind];
-    }
-    /* receives from any source are counted somewhere, too: while there are any, this counter is not asked */
-    ++m->posted_from[(uint32_t) src % MCA_PML_FASTPATH_MATCH_FOLD];
-    return 0;
+    return mca_pml_fastpath_match_post_quick(m, post, src, tag)
+               ? 0
+               : mca_pml_fastpath_match_post_slow(m, post, src, tag);
 }
 
 /** Removes a posted receive.  It must be queued. */
 static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m,
                                                  mca_pml_fastpath_match_post_t *post)
 {
-    mca_pml_fastpath_match_unlink(&post->link);
     post->queued = false;
     --m->posted;
+    if (NULL != m->lone) {
+        m->lone = NULL;
+        return;
+    }
+    mca_pml_fastpath_match_unlink(&post->link);
     --m->posted_from[(uint32_t) post->src % MCA_PML_FASTPATH_MATCH_FOLD];
     if (0 != m->posted_wild) {
         const unsigned int kind = mca_pml_fastpath_match_kind(post->src, post->tag);
@@ -275,11 +304,14 @@ static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m,
  */
 static inline bool mca_pml_fastpath_match_posted_for(const mca_pml_fastpath_matcher_t *m, int32_t src)
 {
-    return 0 != m->posted
-           && 0
-                  != (m->posted_kind[MCA_PML_FASTPATH_MATCH_BY_TAG]
-                      | m->posted_kind[MCA_PML_FASTPATH_MATCH_ALL]
-                      | m->posted_from[(uint32_t) src % MCA_PML_FASTPATH_MATCH_FOLD]);
+    if (0 == m->posted) {
+        return false;
+    }
+    return NULL != m->lone ? src == m->lone->src
+                           : 0
+                                 != (m->posted_kind[MCA_PML_FASTPATH_MATCH_BY_TAG]
+                                     | m->posted_kind[MCA_PML_FASTPATH_MATCH_ALL]
+                                     | m->posted_from[(uint32_t) src % MCA_PML_FASTPATH_MATCH_FOLD]);
 }
 
 /** The earliest posted receive that matches a message (src, tag), not removed, or NULL. */
@@ -288,6 +320,9 @@ static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek(mca_pml
 {
     mca_pml_fastpath_match_queue_t *queue;
 
+    if (NULL != m->lone) {
+        return src == m->lone->src && tag == m->lone->tag ? m->lone : NULL;
+    }
     if (0 == m->posted) {
         return NULL;
     }
