@@ -268,6 +268,38 @@ static void in_vain(bool waits)
     }
 }
 
+/* A receive whose message is there: whether it looked for that. */
+static bool looked(void)
+{
+    bool at_once = false;
+
+    arrive(8, TAG, 0);
+    if (1 == fp_rank) {
+        const fp_counts_t before = fp_counters_now();
+        receive_t receive = start(8, false, 0, TAG);
+
+        at_once = 0 < fp_counters_since(&before).value[IRECVS_AT_ONCE];
+        complete(&receive, TAG);
+    }
+    FP(MPI_Bcast(&at_once, 1, MPI_C_BOOL, 1, MPI_COMM_WORLD));
+    return at_once;
+}
+
+/* After a message that came late, MPI_Irecv looks only when some have been there before they were waited
+ * for. With threads it always looks. */
+static void expected(void)
+{
+    int receives = 0;
+
+    fp_case("messages that are expected to be there");
+    in_vain(true);
+    while (!looked() && ++receives < 100) {
+    }
+    CHECK(receives < 100);
+    CHECK((0 == receives) == threads);
+    CHECK(looked());
+}
+
 /* Messages of a process to itself are btl/self's. */
 static void from_oneself(void)
 {
@@ -315,6 +347,7 @@ int main(int argc, char **argv)
         ahead();
         in_vain(false);
         in_vain(true);
+        expected();
         from_oneself();
     }
     fp_counters_close();

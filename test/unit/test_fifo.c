@@ -176,14 +176,13 @@ static ptrdiff_t receive_slot(fixture_t *f, const mca_btl_fastsm_pattern_t *patt
 static ptrdiff_t see_slot(fixture_t *f, uint8_t tag, received_t *received)
 {
     const uint32_t shared = fastsm_load_read_pos(f->in.shared_read_pos);
+    const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&f->in);
+    const uint32_t read_pos = f->in.read_pos;
     const void *payload = NULL;
-    uint32_t read_pos;
     ptrdiff_t rc;
 
-    (void) fastsm_fifo_peek(&f->in);
-    read_pos = f->in.read_pos;
     memset(received, 0xee, sizeof(*received));
-    rc = fastsm_fifo_see_slot(&f->in, tag, received->header, &payload);
+    rc = fastsm_fifo_see_slot(&f->in, slot, tag, received->header, &payload);
     assert_int_equal(read_pos, f->in.read_pos);
     assert_int_equal(shared, fastsm_load_read_pos(f->in.shared_read_pos));
     assert_int_equal(0 <= rc, NULL != payload);
@@ -273,6 +272,41 @@ static void test_receive_slot_refuses(void **state)
         fastsm_fifo_commit(&f.out, head, 1);
         assert_int_equal(FASTSM_SOMETHING_ELSE, see_slot(&f, 0, &received));
         assert_int_equal(FASTSM_SOMETHING_ELSE, receive_slot(&f, &pattern, 8, &received));
+        fixture_close(&f);
+    }
+}
+
+/* Looking again and again finds what one look finds, also behind a second half that was skipped, and says how
+ * often it has not looked. */
+static void test_await(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    for (size_t s = 0; s < N_STARTS; ++s) {
+        fixture_open(&f, 8, starts[s]);
+        for (unsigned i = 0; i < 100; ++i) {
+            const size_t length = 0 == i % 3 ? 50 : 20; /* whole slots now and then, behind either half */
+            const uint32_t read_pos = f.in.read_pos;
+            fastsm_fifo_receiver_t twin;
+            mca_btl_fastsm_slot_t *slot;
+            unsigned looks = 5;
+
+            assert_null(fastsm_fifo_await(&f.in, &looks));
+            assert_int_equal(0, looks);
+            assert_null(fastsm_fifo_await(&f.in, &looks));
+            assert_int_equal(0, looks);
+            assert_int_equal(read_pos, f.in.read_pos);
+            assert_true(send_message(&f, length, i));
+            memcpy(&twin, &f.in, sizeof(twin));
+            looks = 5;
+            slot = fastsm_fifo_await(&f.in, &looks);
+            assert_non_null(slot);
+            assert_int_equal(5, looks);
+            assert_ptr_equal(slot, fastsm_fifo_peek(&twin));
+            assert_int_equal(twin.read_pos, f.in.read_pos);
+            expect_message(&f, length, i);
+        }
         fixture_close(&f);
     }
 }
@@ -732,6 +766,7 @@ int main(void)
         cmocka_unit_test(test_send_slot),
         cmocka_unit_test(test_receive_slot),
         cmocka_unit_test(test_receive_slot_refuses),
+        cmocka_unit_test(test_await),
         cmocka_unit_test(test_extract),
         cmocka_unit_test(test_order_and_wrap),
         cmocka_unit_test(test_full),

@@ -46,6 +46,7 @@ typedef struct {
     unsigned put_depth;     /**< PUTs in flight per message */
     unsigned get_depth;     /**< BTL gets in flight per message */
     size_t window;          /**< bytes that a peer may hold of us unreceived; 0 = unlimited */
+    int64_t window_part;    /**< of these, which are given back together; more than there are if unlimited */
     unsigned link_timeout;  /**< seconds after which a silent TCP connection ends the job; 0 = never */
     unsigned refuse;        /**< debugging: percentage of BTL calls that are refused at random */
     unsigned free_list_inc; /**< objects that a free list grows by */
@@ -59,6 +60,7 @@ typedef struct {
 
     mca_btl_base_module_t *fastsm;          /**< btl/fastsm's module, where it runs; else NULL */
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
+    volatile unsigned impatient;            /**< waits to come that look once only, if cores are shared */
     volatile int recv_countdown;            /**< receives at once until the next call of progress */
 
     /** protects all up to retries; never held across a call into a BTL */
@@ -86,8 +88,8 @@ typedef struct {
     struct mca_pml_fastpath_comm_t *volatile comms[MCA_PML_FASTPATH_COMMS];
 } mca_pml_fastpath_t;
 
-/** The one of this process. Hidden, as every access to it would go by the table of global offsets otherwise: an
- * extern declaration is not the compiler's -fvisibility=hidden's business. */
+/** The one of this process. Hidden, as every access to it would go by the table of global offsets otherwise:
+ * an extern declaration is not the compiler's -fvisibility=hidden's business. */
 extern mca_pml_fastpath_t mca_pml_fastpath __opal_attribute_visibility__("hidden");
 
 /** @return whether the job goes on when processes fail; constant where Open MPI knows no such thing */

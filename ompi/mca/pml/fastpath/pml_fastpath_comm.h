@@ -28,6 +28,10 @@ typedef struct {
     uint64_t src_req;         /**< the sender's request, opaque */
 } mca_pml_fastpath_withdrawn_t;
 
+/** Messages that come before they are waited for, after which the next one is expected to have come even
+ * before its receive is posted. */
+#define MCA_PML_FASTPATH_AHEAD 8
+
 /** A member of a communicator (of the remote group, for an intercommunicator). */
 typedef struct {
     mca_pml_fastpath_peer_t *peer; /**< holds a reference; NULL until we send to it or receive from it */
@@ -39,6 +43,8 @@ typedef struct {
         sent;              /**< sequence number of the last message sent to it; headers carry 16 bits of it */
     uint32_t expected;     /**< sequence number of the next message from it */
     volatile uint32_t ctx; /**< the communicator's number there, pml_fastpath_named.h */
+    uint8_t ahead;         /**< of its last messages, those that were there when a wait for them began: up to
+                            * MCA_PML_FASTPATH_AHEAD, when MPI_Irecv looks for the next one */
     bool told;             /**< it knows the communicator's number here */
     opal_list_t early;     /**< mca_pml_fastpath_parked_t before their turn, by sequence number */
     opal_list_t withdrawn; /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */
@@ -53,6 +59,9 @@ typedef struct mca_pml_fastpath_comm_t {
     uint32_t ctx;                        /**< the communicator's number here, as in headers */
     uint32_t incarnation;                /**< tells it from others that have, or had, the same id */
     int size;                            /**< members */
+    int any_src;                         /**< whom the last message from MPI_ANY_SOURCE came from */
+    unsigned any_streak;                 /**< and so many before it, up to some */
+    unsigned any_hits;                   /**< messages that came from it since all were looked at */
     mca_pml_fastpath_member_t **members; /**< by rank; NULL until first used */
 } mca_pml_fastpath_comm_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_comm_t);

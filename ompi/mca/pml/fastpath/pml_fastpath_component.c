@@ -108,7 +108,7 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 1},
     {.name = "recv_looks",
      .text = "How often a receive that is waited for looks for its message before it lets everything else "
-             "progress; once on a node with more processes than cores",
+             "progress; on a node with more processes than cores mostly once, if that does not help",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_6,
      .storage = &mca_pml_fastpath.looks,
@@ -194,6 +194,8 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
         return NULL;
     }
     confirm_fastsm();
+    mca_pml_fastpath.window_part =
+        0 == mca_pml_fastpath.window ? INT64_MAX : (int64_t) (mca_pml_fastpath.window / 4);
     *priority = mca_pml_fastpath.priority;
     return &mca_pml_fastpath.super;
 }

@@ -68,9 +68,18 @@ void mca_pml_fastpath_credit_return(mca_pml_fastpath_peer_t *peer);
 /** Receiver: a message of a peer has been matched or dropped. Not to be called with a lock held. */
 static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *peer, int64_t cost)
 {
-    if (OPAL_UNLIKELY(OPAL_THREAD_ADD_FETCH64(&peer->consumed, cost)
-                      > (int64_t) (mca_pml_fastpath.window / 4))
-        && 0 != mca_pml_fastpath.window) {
+    if (OPAL_UNLIKELY(OPAL_THREAD_ADD_FETCH64(&peer->consumed, cost) > mca_pml_fastpath.window_part)) {
+        mca_pml_fastpath_credit_return(peer);
+    }
+}
+
+/** The same in a job without threads. */
+static inline void mca_pml_fastpath_credit_consumed_alone(mca_pml_fastpath_peer_t *peer, int64_t cost)
+{
+    const int64_t consumed = peer->consumed + cost;
+
+    peer->consumed = consumed;
+    if (OPAL_UNLIKELY(consumed > mca_pml_fastpath.window_part)) {
         mca_pml_fastpath_credit_return(peer);
     }
 }

@@ -108,7 +108,7 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
 /* Can take() find anything? Only a look at the slot, where that is possible. If not, that is counted. */
 static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src, bool threads)
 {
-    const mca_pml_fastpath_member_t *member;
+    mca_pml_fastpath_member_t *member;
 
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)
             ? 0 != pml_comm->matcher.posted
@@ -124,6 +124,7 @@ static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src
         || NULL != fastsm_fifo_peek(member->peer->in)) {
         return true;
     }
+    member->ahead = 0;
     mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_AHEAD);
     return false;
 }
@@ -197,9 +198,9 @@ static __opal_attribute_noinline__ int irecv_rest(mca_pml_fastpath_recv_request_
     return irecv_any(req, buf, count, datatype, src, tag, comm);
 }
 
-static __opal_attribute_noinline__ int irecv_threads(void *buf, size_t count, ompi_datatype_t *datatype,
-                                                     int src, int tag, ompi_communicator_t *comm,
-                                                     ompi_request_t **request)
+/* MPI_Irecv that is not of the simplest kind. */
+static __opal_attribute_noinline__ int irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src,
+                                             int tag, ompi_communicator_t *comm, ompi_request_t **request)
 {
     mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
 
@@ -208,26 +209,70 @@ static __opal_attribute_noinline__ int irecv_threads(void *buf, size_t count, om
     }
     *request = &req->req_recv.req_base.req_ompi;
     return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
-               ? irecv_plain(req, buf, count, datatype, src, tag, comm, true, true)
+               ? irecv_plain(req, buf, count, datatype, src, tag, comm, opal_using_threads(), true)
                : irecv_rest(req, buf, count, datatype, src, tag, comm);
 }
 
+/*
+ * Does a receive have to be posted, as far as the queues show, and is its message not likely to be there?
+ * Only without threads.
+ *
+ * Its sender's slot is not looked at. When the next message is on its way, that would mean to wait for the
+ * line, and with us all that we send behind it: stores leave in order, and not before the load has ended.
+ */
+static inline bool is_early(const mca_pml_fastpath_comm_t *pml_comm, int src)
+{
+    const mca_pml_fastpath_member_t *member;
+
+    if (OPAL_UNLIKELY(0 != pml_comm->matcher.unexpected || MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+        return false;
+    }
+    if (mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_QUEUED);
+        return true;
+    }
+    member = pml_comm->members[src];
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in
+                      || MCA_PML_FASTPATH_AHEAD == member->ahead)) {
+        return false;
+    }
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_AHEAD);
+    return true;
+}
+
+/* The matcher has no place for a receive at hand. */
+static __opal_attribute_noinline__ int post(mca_pml_fastpath_recv_request_t *req)
+{
+    const mca_pml_base_request_t *base = &req->req_recv.req_base;
+    mca_pml_fastpath_matcher_t *matcher = &mca_pml_fastpath_comm(base->req_comm)->matcher;
+
+    return OPAL_LIKELY(0
+                       == mca_pml_fastpath_match_post(matcher, &req->req_post, base->req_peer, base->req_tag))
+               ? OMPI_SUCCESS
+               : not_posted(req);
+}
+
+/* Most receives are posted before their message has come: those take the shortest way, on which nobody is
+ * called. */
 int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                            ompi_communicator_t *comm, ompi_request_t **request)
 {
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_recv_request_t *req;
 
-    if (OPAL_UNLIKELY(opal_using_threads())) {
-        return irecv_threads(buf, count, datatype, src, tag, comm, request);
+    if (OPAL_UNLIKELY(opal_using_threads() || !is_simple(datatype, count, tag, comm)
+                      || !is_early(pml_comm, src))) {
+        return irecv(buf, count, datatype, src, tag, comm, request);
     }
     req = (mca_pml_fastpath_recv_request_t *) opal_free_list_get_st(&mca_pml_base_recv_requests);
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *request = &req->req_recv.req_base.req_ompi;
-    return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
-               ? irecv_plain(req, buf, count, datatype, src, tag, comm, false, true)
-               : irecv_rest(req, buf, count, datatype, src, tag, comm);
+    mca_pml_fastpath_recv_request_init_plain(req, buf, count, datatype, src, tag, comm, false);
+    return OPAL_LIKELY(mca_pml_fastpath_match_post_quick(&pml_comm->matcher, &req->req_post, src, tag))
+               ? OMPI_SUCCESS
+               : post(req);
 }
 
 /* Wait for a receive, report it and give the request back. */

@@ -69,24 +69,6 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     return leaves;
 }
 
-static __opal_attribute_noinline__ bool send_slot_threads(const void *buf, size_t count,
-                                                          const ompi_datatype_t *datatype, int dst, int tag,
-                                                          mca_pml_base_send_mode_t mode,
-                                                          const ompi_communicator_t *comm, uint32_t *sequence)
-{
-    return send_slot(buf, count, datatype, dst, tag, mode, comm, true, sequence);
-}
-
-/* Either of both. */
-static inline __opal_attribute_always_inline__ bool
-send_short(const void *buf, size_t count, const ompi_datatype_t *datatype, int dst, int tag,
-           mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, uint32_t *sequence)
-{
-    return OPAL_UNLIKELY(opal_using_threads())
-               ? send_slot_threads(buf, count, datatype, dst, tag, mode, comm, sequence)
-               : send_slot(buf, count, datatype, dst, tag, mode, comm, false, sequence);
-}
-
 /* Data that has to be packed, or whose BTL knows convertors only. */
 static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl,
                            mca_pml_fastpath_match_hdr_t *hdr, const void *buf, size_t count,
@@ -229,25 +211,15 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
     return OMPI_SUCCESS;
 }
 
-/* A request for a message that has left, for those who want to wait for it or take it back. */
-static inline void isend_sent(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_member_t *member,
-                              size_t size, int tag, uint32_t sequence, ompi_communicator_t *comm,
-                              ompi_request_t **request)
+/* What send_slot has not sent; by the request given, in *request. */
+static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
+                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
+                                                  ompi_communicator_t *comm, ompi_request_t **request)
 {
-    mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence, size);
-    *request = &req->req_send.req_base.req_ompi;
-}
-
-/* What send_short has not sent; by the request given. */
-static __opal_attribute_noinline__ int isend_rest(mca_pml_fastpath_send_request_t *req, const void *buf,
-                                                  size_t count, ompi_datatype_t *datatype, int dst, int tag,
-                                                  mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
-                                                  ompi_request_t **request)
-{
+    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
     uint32_t sequence = 0;
     attempt_t attempt;
-    int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
         opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
@@ -256,15 +228,12 @@ static __opal_attribute_noinline__ int isend_rest(mca_pml_fastpath_send_request_
     mca_pml_fastpath_member_ready(member);
     attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);
     if (OPAL_LIKELY(LEFT == attempt)) {
-        isend_sent(req, member, datatype->super.size * count, tag, sequence, comm, request);
+        mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
+                                           datatype->super.size * count);
         return OMPI_SUCCESS;
     }
     mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, false);
-    rc = start_request(req, member, attempt, sequence);
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        *request = &req->req_send.req_base.req_ompi;
-    }
-    return rc;
+    return start_request(req, member, attempt, sequence);
 }
 
 /*
@@ -282,25 +251,46 @@ static inline int keep_wide(int tag)
 }
 
 /* The request is made first, because there is no way back from a message that has left. */
-int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int narrow_tag,
-                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
+static inline __opal_attribute_always_inline__ int
+isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int narrow_tag,
+      mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request, bool threads)
 {
     const int tag = keep_wide(narrow_tag);
-    mca_pml_fastpath_send_request_t *req = mca_pml_fastpath_send_request_alloc();
+    mca_pml_fastpath_send_request_t *req =
+        (mca_pml_fastpath_send_request_t *) (threads ? opal_free_list_get_mt(&mca_pml_base_send_requests)
+                                                     : opal_free_list_get_st(&mca_pml_base_send_requests));
+    const mca_pml_fastpath_member_t *member;
     uint32_t sequence;
 
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    if (OPAL_UNLIKELY(!send_short(buf, count, datatype, dst, tag, mode, comm, &sequence))) {
-        return isend_rest(req, buf, count, datatype, dst, tag, mode, comm, request);
+    *request = &req->req_send.req_base.req_ompi;
+    if (OPAL_UNLIKELY(!send_slot(buf, count, datatype, dst, tag, mode, comm, threads, &sequence))) {
+        return isend_rest(buf, count, datatype, dst, tag, mode, comm, request);
     }
-    isend_sent(req, mca_pml_fastpath_comm(comm)->members[dst], datatype->super.size * count, tag, sequence,
-               comm, request);
+    member = mca_pml_fastpath_comm(comm)->members[dst];
+    mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
+                                       datatype->super.size * count);
     return OMPI_SUCCESS;
 }
 
-/* What send_short has not sent. */
+static __opal_attribute_noinline__ int isend_threads(const void *buf, size_t count, ompi_datatype_t *datatype,
+                                                     int dst, int tag, mca_pml_base_send_mode_t mode,
+                                                     ompi_communicator_t *comm, ompi_request_t **request)
+{
+    return isend(buf, count, datatype, dst, tag, mode, comm, request, true);
+}
+
+int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
+{
+    return OPAL_UNLIKELY(opal_using_threads())
+               ? isend_threads(buf, count, datatype, dst, tag, mode, comm, request)
+               : isend(buf, count, datatype, dst, tag, mode, comm, request, false);
+}
+
+/* What send_slot has not sent. */
 static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
                                                  ompi_communicator_t *comm)
@@ -337,13 +327,26 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     return rc;
 }
 
+static __opal_attribute_noinline__ int send_threads(const void *buf, size_t count, ompi_datatype_t *datatype,
+                                                    int dst, int tag, mca_pml_base_send_mode_t mode,
+                                                    ompi_communicator_t *comm)
+{
+    uint32_t sequence;
+
+    return OPAL_LIKELY(send_slot(buf, count, datatype, dst, tag, mode, comm, true, &sequence))
+               ? OMPI_SUCCESS
+               : send_rest(buf, count, datatype, dst, tag, mode, comm);
+}
+
 int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {
     uint32_t sequence;
 
-    if (OPAL_LIKELY(send_short(buf, count, datatype, dst, tag, mode, comm, &sequence))) {
-        return OMPI_SUCCESS;
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        return send_threads(buf, count, datatype, dst, tag, mode, comm);
     }
-    return send_rest(buf, count, datatype, dst, tag, mode, comm);
+    return OPAL_LIKELY(send_slot(buf, count, datatype, dst, tag, mode, comm, false, &sequence))
+               ? OMPI_SUCCESS
+               : send_rest(buf, count, datatype, dst, tag, mode, comm);
 }

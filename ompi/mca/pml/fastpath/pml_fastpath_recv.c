@@ -96,9 +96,9 @@ static inline mca_pml_fastpath_member_t *find_member(ompi_communicator_t *comm, 
 /* How often to look before everything else progresses? */
 static inline unsigned looks_for(int src)
 {
-    return OPAL_UNLIKELY(opal_progress_yield_when_idle) ? 1
-           : MCA_PML_FASTPATH_ANY_SOURCE == src ? 1 + mca_pml_fastpath.looks / 8 /* each at several slots */
-                                                : mca_pml_fastpath.looks;
+    const unsigned looks = mca_pml_fastpath_looks();
+
+    return MCA_PML_FASTPATH_ANY_SOURCE == src ? 1 + looks / 8 /* each at several slots */ : looks;
 }
 
 /* Look for the message until it is there, something else is (OMPI_ERR_NOT_AVAILABLE), matching has to decide
@@ -107,11 +107,11 @@ static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **membe
                            mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
     const bool any = MCA_PML_FASTPATH_ANY_SOURCE == wish->src;
-    const unsigned looks = looks_for(wish->src);
-    /* with threads others need the lock from look to look */
-    const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : looks;
 
     for (unsigned round = 0; round < ROUNDS; ++round) {
+        const unsigned looks = looks_for(wish->src);
+        /* with threads others need the lock from look to look */
+        const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : looks;
         int rc = any && queued_for_any(wish) ? OMPI_ERR_RESOURCE_BUSY : OMPI_ERR_NOT_FOUND;
 
         for (unsigned look = 0; OMPI_ERR_NOT_FOUND == rc && look < looks; look += at_a_time) {
@@ -121,6 +121,7 @@ static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **membe
         if (OMPI_ERR_NOT_FOUND != rc) {
             return rc;
         }
+        mca_pml_fastpath_looked_in_vain();
         (void) opal_progress();
     }
     return OMPI_ERR_NOT_FOUND;
@@ -209,25 +210,53 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
     return OMPI_SUCCESS;
 }
 
+/* Messages from one sender in a row, after which the next one is expected from it, too. */
+#define ANY_STREAK 2
+
+/* Looks at that sender's slot, to one at everybody's. */
+#define ANY_LOOKS 16
+
+/* Messages from that sender, after which everybody is looked at first. */
+#define ANY_HITS 8
+
 /* The same from whomever. */
 static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, const ompi_datatype_t *datatype,
                                                      int tag, ompi_communicator_t *comm,
                                                      ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    unsigned looks = looks_for(MCA_PML_FASTPATH_ANY_SOURCE);
     mca_pml_fastpath_member_t *member;
     mca_pml_fastpath_match_hdr_t hdr;
+    int rc;
 
     if (OPAL_UNLIKELY(
             0 != pml_comm->matcher.posted
             || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag))) {
         return OMPI_ERR_RESOURCE_BUSY;
     }
-    if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm
-                      || OMPI_SUCCESS
-                             != mca_pml_fastpath_find_sender(
-                                 pml_comm, tag, looks_for(MCA_PML_FASTPATH_ANY_SOURCE), &member, &hdr))) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm)) {
         return OMPI_ERR_NOT_FOUND;
+    }
+    do {
+        if (OPAL_LIKELY(ANY_STREAK == pml_comm->any_streak && ANY_HITS > pml_comm->any_hits)
+            && OMPI_SUCCESS
+                   == take_slot(pml_comm->members[pml_comm->any_src], buf, count, datatype, pml_comm->any_src,
+                                tag, comm, 1 < looks ? ANY_LOOKS : 1, status)) {
+            ++pml_comm->any_hits;
+            return OMPI_SUCCESS;
+        }
+        rc = mca_pml_fastpath_find_sender(pml_comm, tag, 1, &member, &hdr);
+        pml_comm->any_hits = 0;
+    } while (OMPI_ERR_NOT_FOUND == rc && 0 < --looks);
+    if (OMPI_SUCCESS != rc) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    if (hdr.hdr_src != pml_comm->any_src) {
+        pml_comm->any_src = hdr.hdr_src;
+        pml_comm->any_streak = 0;
+    } else if (ANY_STREAK > pml_comm->any_streak) {
+        ++pml_comm->any_streak;
     }
     return take_slot(member, buf, count, datatype, hdr.hdr_src, hdr.hdr_tag, comm, 1, status);
 }

@@ -260,7 +260,8 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
                                      mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
     req = mca_pml_fastpath_recv_request_of(post);
     if (OPAL_LIKELY(req->req_plain)) {
-        mca_pml_fastpath_recv_request_deliver(req, hdr->hdr_src, hdr->hdr_tag, hdr + 1, length);
+        mca_pml_fastpath_recv_request_deliver(req, mca_pml_fastpath_match_word1(hdr->hdr_src, hdr->hdr_tag),
+                                              hdr + 1, length);
     } else {
         matched_match(req, btl, segment);
     }

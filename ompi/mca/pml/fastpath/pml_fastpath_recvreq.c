@@ -14,6 +14,7 @@ int mca_pml_fastpath_recv_request_free(ompi_request_t **request)
     mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) *request;
 
     req->req_recv.req_base.req_free_called = true;
+    req->req_light = false; /* which is not what they have in common */
     *request = MPI_REQUEST_NULL;
     mca_pml_fastpath_recv_request_drop(req);
     return OMPI_SUCCESS;
@@ -49,6 +50,8 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (cancelled) {
         request->req_status._cancelled = true;
+        request->req_status._ucount = 0;
+        req->req_light = false; /* such a status is not what they have in common */
         req->req_recv.req_base.req_pml_complete = true;
         ompi_request_complete(request, true);
         mca_pml_fastpath_recv_request_drop(req);
@@ -61,6 +64,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
 static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
 {
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
+    req->req_light = false;
     req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath_start;
     req->req_recv.req_base.req_ompi.req_free = mca_pml_fastpath_recv_request_free;
     req->req_recv.req_base.req_ompi.req_cancel = recv_request_cancel;
@@ -195,8 +199,8 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
-    req->req_accepted =
-        mca_pml_fastpath_recv_request_status(req, arrival->src, arrival->tag, arrival->length);
+    req->req_accepted = mca_pml_fastpath_recv_request_status(
+        req, mca_pml_fastpath_match_word1(arrival->src, arrival->tag), arrival->length);
     req->req_base = NULL;
     if (0 == req->req_accepted) {
         return;

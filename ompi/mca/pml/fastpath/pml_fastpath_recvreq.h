@@ -26,6 +26,8 @@ typedef struct {
 
     bool req_bare;    /**< complete from the start: no reference or argument of the receive's is in here */
     bool req_plain;   /**< the user's buffer is one piece of memory, and no convertor is needed */
+    bool req_light;   /**< besides, it holds no more than its communicator. Still set when the request is used
+                       * again, what all such requests have in common is in place */
     void *req_buffer; /**< where it begins, if so */
     size_t req_room;  /**< bytes that fit into it */
 
@@ -91,17 +93,17 @@ static inline bool mca_pml_fastpath_recv_request_let_go_alone(mca_pml_fastpath_r
     if (OPAL_UNLIKELY(1 != req->req_holds || MPI_UNDEFINED != base->req_ompi.req_f_to_c_index)) {
         return false;
     }
-    if (!req->req_bare) {
+    if (OPAL_LIKELY(req->req_light)) {
         opal_object_t *comm = (opal_object_t *) base->req_comm;
 
-        if (OPAL_UNLIKELY(!req->req_plain || !ompi_datatype_is_predefined(base->req_datatype)
-                          || 1 >= comm->obj_reference_count)) {
+        if (OPAL_UNLIKELY(1 >= comm->obj_reference_count)) {
             return false;
         }
         --comm->obj_reference_count;
+    } else if (OPAL_UNLIKELY(!req->req_bare)) {
+        return false;
     }
     base->req_ompi.req_state = OMPI_REQUEST_INVALID;
-    base->req_free_called = true;
     opal_free_list_return_st(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
     return true;
 }
@@ -114,6 +116,7 @@ static inline void mca_pml_fastpath_recv_request_init_own(mca_pml_fastpath_recv_
     req->req_post.queued = false;
     req->req_bare = false;
     req->req_plain = plain;
+    req->req_light = false;
     req->req_buffer = (char *) buf + datatype->super.true_lb;
     req->req_room = datatype->super.size * count;
 }
@@ -129,43 +132,77 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
 }
 
 /**
- * The same for a receive that is not persistent, and whose buffer is one piece of memory: active, as
- * mca_pml_fastpath_recv_request_activate() makes it. What such requests do not use is left as it was.
+ * Say in the status whom a message is from, and its tag. Both are one store, because who copies a status may
+ * load them so: a load that takes two stores together has to wait until both have left.
+ *
+ * @param word1  source and tag, as in a header
+ */
+static inline void mca_pml_fastpath_recv_request_origin(mca_pml_fastpath_recv_request_t *req, uint64_t word1)
+{
+    _Static_assert(0 == offsetof(ompi_status_public_t, MPI_SOURCE)
+                       && sizeof(int) == offsetof(ompi_status_public_t, MPI_TAG),
+                   "a status begins with source and tag, as they lie in a header");
+    memcpy(&req->req_recv.req_base.req_ompi.req_status, &word1, sizeof(word1));
+}
+
+/** Fill in what all receives have in common that are not persistent, and whose buffer is one piece of memory.
+ */
+static inline void mca_pml_fastpath_recv_request_init_common(mca_pml_fastpath_recv_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_recv.req_base;
+    ompi_status_public_t *status = &base->req_ompi.req_status;
+
+    status->MPI_ERROR = MPI_SUCCESS;
+    status->_cancelled = 0;
+    status->_ucount = 0;
+    base->req_ompi.req_persistent = false;
+    base->req_free_called = false;
+    req->req_recv.req_bytes_packed = 0;
+    req->req_post.queued = false;
+    req->req_bare = false;
+    req->req_plain = true;
+}
+
+/**
+ * The same as mca_pml_fastpath_recv_request_init() for a receive that is not persistent, and whose buffer is
+ * one piece of memory: active, as mca_pml_fastpath_recv_request_activate() makes it. What such requests do
+ * not use is left as it was.
  */
 static inline void mca_pml_fastpath_recv_request_init_plain(mca_pml_fastpath_recv_request_t *req, void *buf,
                                                             size_t count, ompi_datatype_t *datatype, int src,
                                                             int tag, ompi_communicator_t *comm, bool threads)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
-    ompi_status_public_t *status = &base->req_ompi.req_status;
 
+    if (OPAL_UNLIKELY(!req->req_light)) {
+        mca_pml_fastpath_recv_request_init_common(req);
+    }
+    /* no source yet, which debuggers go by */
+    mca_pml_fastpath_recv_request_origin(
+        req, mca_pml_fastpath_match_word1(MCA_PML_FASTPATH_ANY_SOURCE, MCA_PML_FASTPATH_ANY_TAG));
     if (threads) {
         OBJ_RETAIN(comm);
     } else {
         ++((opal_object_t *) comm)->obj_reference_count;
     }
-    OMPI_DATATYPE_RETAIN(datatype);
-    status->MPI_SOURCE = OMPI_ANY_SOURCE;
-    status->MPI_TAG = OMPI_ANY_TAG;
-    status->MPI_ERROR = MPI_SUCCESS;
-    status->_cancelled = 0;
-    status->_ucount = 0;
+    req->req_light = ompi_datatype_is_predefined(datatype);
+    if (OPAL_UNLIKELY(!req->req_light)) {
+        OBJ_RETAIN(datatype);
+    }
     base->req_ompi.req_complete = REQUEST_PENDING;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
-    base->req_ompi.req_persistent = false;
     base->req_ompi.req_complete_cb = NULL;
     base->req_ompi.req_mpi_object.comm = comm;
     base->req_pml_complete = false;
-    base->req_free_called = false;
     base->req_comm = comm;
     base->req_datatype = datatype;
     base->req_addr = buf;
     base->req_count = count;
     base->req_peer = src;
     base->req_tag = tag;
-    req->req_recv.req_bytes_packed = 0;
     req->req_holds = 2;
-    mca_pml_fastpath_recv_request_init_own(req, buf, count, datatype, true);
+    req->req_buffer = (char *) buf + datatype->super.true_lb;
+    req->req_room = datatype->super.size * count;
 }
 
 /** Make a request active, without looking for a message. We hold it until it completes. */
@@ -214,6 +251,7 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
     req->req_holds = 1;
     req->req_bare = true;
     req->req_plain = true;
+    req->req_light = false;
 }
 
 /** A request that is active could not be posted for want of memory: inactive again. @return
@@ -260,7 +298,8 @@ static inline void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_
 }
 
 /** The same in a job without threads, where no lock is held and nobody else can look at it meanwhile. */
-static inline void mca_pml_fastpath_recv_request_complete_alone(mca_pml_fastpath_recv_request_t *req)
+static inline __opal_attribute_always_inline__ void
+mca_pml_fastpath_recv_request_complete_alone(mca_pml_fastpath_recv_request_t *req)
 {
     ompi_request_t *request = &req->req_recv.req_base.req_ompi;
 
@@ -274,27 +313,30 @@ static inline void mca_pml_fastpath_recv_request_complete_alone(mca_pml_fastpath
     }
 }
 
-/** Fill in what the status says of a message. @return bytes of it that fit into the user's buffer */
-static inline size_t mca_pml_fastpath_recv_request_status(mca_pml_fastpath_recv_request_t *req, int src,
-                                                          int tag, size_t length)
+/**
+ * Fill in what the status says of a message.
+ *
+ * @param word1  source and tag, as in the header
+ * @return bytes of it that fit into the user's buffer
+ */
+static inline size_t mca_pml_fastpath_recv_request_status(mca_pml_fastpath_recv_request_t *req,
+                                                          uint64_t word1, size_t length)
 {
     ompi_status_public_t *status = &req->req_recv.req_base.req_ompi.req_status;
     const size_t accepted = OPAL_LIKELY(length <= req->req_room) ? length : req->req_room;
 
     req->req_recv.req_bytes_packed = length;
-    status->MPI_SOURCE = src;
-    status->MPI_TAG = tag;
+    mca_pml_fastpath_recv_request_origin(req, word1);
     status->MPI_ERROR = OPAL_LIKELY(length <= req->req_room) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
     status->_ucount = accepted;
     return accepted;
 }
 
 /** A whole message, in one piece, and a receive have found each other, whose buffer is plain: all is done. */
-static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_request_t *req, int src,
-                                                         int tag, const void *data, size_t length)
+static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_request_t *req, uint64_t word1,
+                                                         const void *data, size_t length)
 {
-    mca_common_fastpath_copy(req->req_buffer, data,
-                             mca_pml_fastpath_recv_request_status(req, src, tag, length));
+    mca_common_fastpath_copy(req->req_buffer, data, mca_pml_fastpath_recv_request_status(req, word1, length));
     mca_pml_fastpath_recv_request_complete(req);
 }
 

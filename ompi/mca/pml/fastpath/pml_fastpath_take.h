@@ -17,7 +17,42 @@
 BEGIN_C_DECLS
 
 /** Receives at once after which the rest is progressed, though nothing had to be waited for. */
-#define MCA_PML_FASTPATH_RECVS_PER_PROGRESS 64
+#define MCA_PML_FASTPATH_RECVS_PER_PROGRESS 256
+
+/** Waits that look only once, on a node with more processes than cores, after one that has looked in vain. */
+#define MCA_PML_FASTPATH_IMPATIENT 64
+
+/** mca_pml_fastpath_looks() where whoever waits gives its core to others. */
+static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_looks_shared(void)
+{
+    const unsigned impatient = mca_pml_fastpath.impatient; /* other threads may count, too */
+
+    if (0 < impatient) {
+        mca_pml_fastpath.impatient = impatient - 1;
+        return 1;
+    }
+    return mca_pml_fastpath.looks;
+}
+
+/**
+ * How often to look for a message before everything else progresses, and others get the core if there are
+ * more processes than cores? Even then it may come from one that runs, and looking for some time costs less
+ * than to give the core away. So that is tried now and then, and goes on as long as it succeeds:
+ * mca_pml_fastpath_looked_in_vain().
+ */
+static inline unsigned mca_pml_fastpath_looks(void)
+{
+    return OPAL_LIKELY(!opal_progress_yield_when_idle) ? mca_pml_fastpath.looks
+                                                       : mca_pml_fastpath_looks_shared();
+}
+
+/** So many looks have found nothing. */
+static inline void mca_pml_fastpath_looked_in_vain(void)
+{
+    if (0 == mca_pml_fastpath.impatient) {
+        mca_pml_fastpath.impatient = MCA_PML_FASTPATH_IMPATIENT;
+    }
+}
 
 /**
  * Would a receive of (src, tag) match the next message from this member, if its tag is right? The

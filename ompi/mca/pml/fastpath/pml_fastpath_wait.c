@@ -89,7 +89,8 @@ static inline int finish(ompi_request_t **request, ompi_status_public_t *status)
 static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *statuses, size_t at)
 {
     if (MPI_STATUSES_IGNORE != statuses) {
-        OMPI_COPY_STATUS(&statuses[at], (*request)->req_status, true);
+        OMPI_COPY_STATUS(&statuses[at], (*request)->req_status, false);
+        statuses[at].MPI_ERROR = MPI_SUCCESS;
     }
     return give_back(request);
 }
@@ -144,11 +145,9 @@ static inline int look(place_t place, unsigned looks)
 /* How many looks at a time? With threads somebody else may complete the request meanwhile. */
 static inline unsigned looks_at(place_t place)
 {
-    if (OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
-        return 1;
-    }
-    return NULL == place.endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + mca_pml_fastpath.looks / 8
-                                                                         : mca_pml_fastpath.looks;
+    const unsigned looks = mca_pml_fastpath_looks();
+
+    return NULL == place.endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + looks / 8 : looks;
 }
 
 /* With threads the original functions wait and call opal_progress: they let one thread do it for all. */
@@ -158,27 +157,28 @@ static inline unsigned rounds(void)
 }
 
 /*
- * Take the next message of a member's out of its slot, if it is the next in turn and short, and a posted
- * receive matches it whose buffer is one piece of memory: what nearly all are. The slot is free before the
- * receive completes, because what is called then may look into the FIFO.
+ * Look for the next message of a member's, and take it out of its slot if it is the next in turn and short,
+ * and a posted receive matches it whose buffer is one piece of memory: what nearly all are. The slot is free
+ * before the receive completes, because what is called then may look into the FIFO.
  *
- * Returns the bytes of it, or what fastsm_fifo_see_slot() says; FASTSM_SOMETHING_ELSE leaves it as it was.
+ * looks  how often at the most; receives how often not
+ *
+ * Returns 0, or what fastsm_fifo_see_slot() says; FASTSM_SOMETHING_ELSE leaves it as it was.
  */
-static inline __opal_attribute_always_inline__ ptrdiff_t deliver_slot(mca_pml_fastpath_comm_t *pml_comm,
-                                                                      mca_pml_fastpath_member_t *member,
-                                                                      int src)
+static inline __opal_attribute_always_inline__ int
+deliver_slot(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, unsigned *looks)
 {
     fastsm_fifo_receiver_t *in = member->peer->in;
     mca_pml_fastpath_recv_request_t *req;
     mca_pml_fastpath_match_post_t *post;
     const void *payload;
     uint64_t header[2];
-    ptrdiff_t length =
-        fastsm_fifo_see_slot(in, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
+    const ptrdiff_t length = fastsm_fifo_see_slot(
+        in, fastsm_fifo_await(in, looks), MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
     int tag;
 
     if (0 > length) {
-        return length;
+        return (int) length;
     }
     if (OPAL_UNLIKELY(mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) member->expected,
                                                    pml_comm->ctx)
@@ -199,77 +199,87 @@ static inline __opal_attribute_always_inline__ ptrdiff_t deliver_slot(mca_pml_fa
     mca_pml_fastpath_match_cancel(&pml_comm->matcher, post);
     ++member->expected;
     mca_common_fastpath_copy_small(req->req_buffer, payload,
-                                   mca_pml_fastpath_recv_request_status(req, src, tag, (size_t) length));
+                                   mca_pml_fastpath_recv_request_status(req, header[1], (size_t) length));
     fastsm_fifo_release_slot(in, (size_t) length);
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_AT_ONCE);
     mca_pml_fastpath_recv_request_complete_alone(req);
-    return length;
+    mca_pml_fastpath_credit_consumed_alone(
+        member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length));
+    return 0;
 }
 
-/*
- * Look at the slots of a member, and deliver what is there as long as more of it is wanted. The caller keeps
- * the communicator. Returns how many messages have been delivered, 0 if none has come; or
- * OMPI_ERR_NOT_AVAILABLE when matching has to see to what has come.
- */
-static inline int drain(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
-                        unsigned looks, bool more)
+/* More of a member's messages are wanted: deliver what is there. */
+static __opal_attribute_noinline__ void deliver_more(mca_pml_fastpath_comm_t *pml_comm,
+                                                     mca_pml_fastpath_member_t *member, int src)
 {
-    const int most = more ? MOST_AT_A_TIME : 1;
-    int64_t cost = 0;
-    ptrdiff_t length;
     int count = 0;
 
-    for (;;) {
-        length = deliver_slot(pml_comm, member, src);
-        if (0 <= length) {
-            cost += mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length);
-            if (most == ++count) {
-                break;
-            }
-        } else if (0 < count || FASTSM_NOTHING != length || 0 == --looks) {
-            break;
+    for (unsigned looks = 1; MOST_AT_A_TIME > count && 0 == deliver_slot(pml_comm, member, src, &looks);) {
+        ++count;
+    }
+    mca_pml_fastpath.recv_countdown -= count;
+}
+
+/* Nothing of what a request waits for is in a slot, or something that matching has to see to: everything gets
+ * its turn. @return whether the request is complete */
+static __opal_attribute_noinline__ bool let_progress(const ompi_request_t *request,
+                                                     const mca_pml_fastpath_member_t *member, int found)
+{
+    if (FASTSM_NOTHING == found) {
+        mca_pml_fastpath_looked_in_vain();
+    } else {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_OTHER_MESSAGE);
+        if (0 < mca_pml_fastpath.fastsm_ext->poll(member->peer->btl_endpoint, 1)) {
+            return REQUEST_COMPLETE(request);
         }
     }
-    if (OPAL_LIKELY(0 < count)) {
-        mca_pml_fastpath_count_many(MCA_PML_FASTPATH_WAITS_AT_ONCE, (unsigned long) count);
-        mca_pml_fastpath.recv_countdown -= count - 1; /* one is counted when the wait ends */
-        mca_pml_fastpath_credit_consumed(member->peer, cost);
-        return count;
-    }
-    return FASTSM_NOTHING == length ? 0 : OMPI_ERR_NOT_AVAILABLE;
+    (void) opal_progress();
+    return REQUEST_COMPLETE(request);
 }
 
 /* Wait for a receive whose sender's slots we may look at ourselves, until patience ends. Only without
- * threads. @return whether it is complete */
-static inline bool await_slots(const ompi_request_t *request, mca_pml_fastpath_comm_t *pml_comm,
-                               mca_pml_fastpath_member_t *member, int src, bool more)
+ * threads. If more is wanted, what else has come from that sender is delivered, too. @return whether it is
+ * complete */
+static inline __opal_attribute_always_inline__ bool await_slots(const ompi_request_t *request,
+                                                                mca_pml_fastpath_comm_t *pml_comm,
+                                                                mca_pml_fastpath_member_t *member, int src,
+                                                                bool more)
 {
-    const unsigned looks = OPAL_UNLIKELY(opal_progress_yield_when_idle) ? 1 : mca_pml_fastpath.looks;
+    unsigned looks = mca_pml_fastpath_looks();
+    unsigned left = looks;
+    unsigned round = 0;
 
-    for (unsigned round = ROUNDS; 0 < round; --round) {
-        for (unsigned in_vain = 0; in_vain < LOOKS_IN_VAIN; ++in_vain) {
-            int count = drain(pml_comm, member, src, looks, more);
+    for (;;) {
+        const int found = deliver_slot(pml_comm, member, src, &left);
 
+        if (OPAL_LIKELY(0 == found)) {
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
-                return true;
-            }
-            if (0 > count) { /* something else has come */
-                mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_OTHER_MESSAGE);
-                count = mca_pml_fastpath.fastsm_ext->poll(member->peer->btl_endpoint, 1);
-                if (REQUEST_COMPLETE(request)) {
-                    return true;
-                }
-            }
-            if (0 == count) {
                 break;
             }
+            mca_pml_fastpath_progress_sometimes(); /* it was for another receive */
+        } else {
+            if (FASTSM_NOTHING == found) {
+                member->ahead = 0;
+            }
+            if (ROUNDS == round++) {
+                mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IN_VAIN);
+                return false;
+            }
+            if (let_progress(request, member, found)) {
+                return true;
+            }
         }
-        (void) opal_progress();
-        if (REQUEST_COMPLETE(request)) {
-            return true;
-        }
+        left = looks = mca_pml_fastpath_looks();
     }
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IN_VAIN);
-    return false;
+    if (OPAL_LIKELY(looks != left)) {
+        member->ahead = 0;
+    } else if (0 == round && MCA_PML_FASTPATH_AHEAD != member->ahead) {
+        ++member->ahead;
+    }
+    if (more) {
+        deliver_more(pml_comm, member, src);
+    }
+    return true;
 }
 
 /* Wait for a pending request wherever it may come from, until patience ends. @return whether it is complete
@@ -277,7 +287,6 @@ static inline bool await_slots(const ompi_request_t *request, mca_pml_fastpath_c
 static __opal_attribute_noinline__ bool await_any_place(const ompi_request_t *request)
 {
     const place_t place = place_of(request);
-    const unsigned looks = looks_at(place);
 
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
     if (OPAL_UNLIKELY(!place.here)) {
@@ -285,12 +294,13 @@ static __opal_attribute_noinline__ bool await_any_place(const ompi_request_t *re
     }
     for (unsigned round = rounds(); 0 < round; --round) {
         for (unsigned in_vain = 0; in_vain < LOOKS_IN_VAIN; ++in_vain) {
-            const bool found = 0 < look(place, looks);
+            const bool found = 0 < look(place, looks_at(place));
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
             }
             if (!found) {
+                mca_pml_fastpath_looked_in_vain();
                 break;
             }
         }
@@ -306,7 +316,7 @@ static __opal_attribute_noinline__ bool await_any_place(const ompi_request_t *re
 
 /* Wait for a pending request, until patience ends. If more is wanted, what else has come from the same sender
  * is delivered, too. @return whether it is complete */
-static inline bool await(const ompi_request_t *request, bool more)
+static inline __opal_attribute_always_inline__ bool await(const ompi_request_t *request, bool more)
 {
     const mca_pml_base_request_t *base = (const mca_pml_base_request_t *) request;
 
@@ -346,8 +356,11 @@ static size_t await_any(size_t count, ompi_request_t **requests, kind_t *kind)
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
     place = place_of_any(count, requests);
     for (unsigned round = place.here ? rounds() : 0; at == count && 0 < round; --round) {
-        if (0 == look(place, looks_at(place)) && !opal_using_threads()) {
-            (void) opal_progress();
+        if (0 == look(place, looks_at(place))) {
+            mca_pml_fastpath_looked_in_vain();
+            if (!opal_using_threads()) {
+                (void) opal_progress();
+            }
         }
         at = first_complete(count, requests, kind);
     }
@@ -383,7 +396,8 @@ static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
 }
 
 /* Have all of them come to an end that can be handed out here? Waits if it may. */
-static inline bool all_simple(size_t count, ompi_request_t **requests, bool may_wait)
+static inline __opal_attribute_always_inline__ bool all_simple(size_t count, ompi_request_t **requests,
+                                                               bool may_wait)
 {
     bool simple = true;
 
@@ -406,7 +420,8 @@ static inline bool all_simple(size_t count, ompi_request_t **requests, bool may_
     return simple;
 }
 
-static int finish_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses)
+static inline __opal_attribute_always_inline__ int finish_all(size_t count, ompi_request_t **requests,
+                                                              ompi_status_public_t *statuses)
 {
     int rc = OMPI_SUCCESS;
 

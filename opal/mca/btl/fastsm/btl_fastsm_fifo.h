@@ -33,6 +33,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 #include "opal/mca/common/fastpath/common_fastpath_lock.h"
+#include "opal/mca/common/fastpath/common_fastpath_relax.h"
 
 #include "btl_fastsm_layout.h"
 
@@ -421,6 +422,33 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(fastsm_fifo_receiver_t *fi
 }
 
 /**
+ * Looks for the head of the next message until it has come, `*looks` times at the most; leaves those that
+ * remain. Otherwise as fastsm_fifo_peek().
+ *
+ * The loop keeps all in registers.  Who waits has often just sent.  As long as that store waits for its line,
+ * a store in each round would fill the queue behind it, where in the end the looking would have to wait, too.
+ */
+static inline __attribute__((always_inline)) mca_btl_fastsm_slot_t *
+fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *looks)
+{
+    const uint32_t pos = fifo->read_pos;
+    const uint32_t next_pos = pos + (pos & 1); /* a second half may have been skipped */
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, pos);
+    mca_btl_fastsm_slot_t *next = fastsm_fifo_slot(fifo->slots, fifo->depth, next_pos);
+
+    for (; 0 < *looks; --*looks) {
+        if (pos + 1 == fastsm_load_head_sequence(slot)) {
+            return slot;
+        }
+        if (next_pos + 1 == fastsm_load_head_sequence(next)) {
+            return fastsm_fifo_peek(fifo);
+        }
+        mca_common_fastpath_relax();
+    }
+    return NULL;
+}
+
+/**
  * Hands `halves` halves back to the sender, and with them the pool buffers
  * they refer to.
  */
@@ -513,8 +541,10 @@ static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *hea
  * @param word0, word1  the header, as its halves lie in memory
  * @param payload_size  at most MCA_BTL_FASTSM_SLOT_PAYLOAD
  */
-static inline void fastsm_fifo_send_slot(fastsm_fifo_sender_t *fifo, uint64_t word0, uint64_t word1,
-                                         const void *payload, size_t payload_size, uint8_t tag)
+static inline __attribute__((always_inline)) void fastsm_fifo_send_slot(fastsm_fifo_sender_t *fifo,
+                                                                        uint64_t word0, uint64_t word1,
+                                                                        const void *payload,
+                                                                        size_t payload_size, uint8_t tag)
 {
     const uint32_t halves = fastsm_fifo_slot_halves(payload_size);
     const uint32_t pos = fifo->write_pos + fastsm_fifo_skip(fifo, halves);
@@ -603,26 +633,27 @@ static inline bool fastsm_pattern_fits(const mca_btl_fastsm_pattern_t *pattern, 
                | ((header[1] ^ pattern->expected[1]) & pattern->mask[1]));
 }
 
-/** what fastsm_fifo_receive_slot() found, if not a message */
+/** what fastsm_fifo_see_slot() says, if not bytes */
 enum {
     FASTSM_NOTHING = -1,       /**< nothing has come */
     FASTSM_SOMETHING_ELSE = -2 /**< something has, and it is still there; or somebody is busy with it */
 };
 
 /**
- * Finds the next message, if it fits one slot, for callers that look at its header themselves before they
+ * Says what a message is, if it fits one slot, for callers that look at its header themselves before they
  * take it: by copying the payload and fastsm_fifo_release_slot(), in that order.  Only while the process has
  * one thread, because nobody is kept out.
  *
+ * @param slot     of fastsm_fifo_await(), may be NULL
  * @param tag      the active message tag that it has to have
  * @param header   receives the first MCA_BTL_FASTSM_PATTERN_BYTES
  * @param payload  receives where the rest is
  * @return         bytes of that, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
  */
 static inline __attribute__((always_inline)) ptrdiff_t
-fastsm_fifo_see_slot(fastsm_fifo_receiver_t *fifo, uint8_t tag, uint64_t header[2], const void **payload)
+fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_slot_t *slot, uint8_t tag,
+                     uint64_t header[2], const void **payload)
 {
-    mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(fifo);
     uint32_t length;
 
     if (NULL == slot) {
@@ -634,7 +665,8 @@ fastsm_fifo_see_slot(fastsm_fifo_receiver_t *fifo, uint8_t tag, uint64_t header[
         || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
         return FASTSM_SOMETHING_ELSE;
     }
-    memcpy(header, slot->u.head.data, MCA_BTL_FASTSM_PATTERN_BYTES);
+    memcpy(&header[0], slot->u.head.data, sizeof(header[0]));
+    memcpy(&header[1], slot->u.head.data + sizeof(header[0]), sizeof(header[1]));
     *payload = slot->u.head.data + MCA_BTL_FASTSM_PATTERN_BYTES;
     return (ptrdiff_t) length;
 }
@@ -649,7 +681,7 @@ static inline void fastsm_fifo_release_slot(fastsm_fifo_receiver_t *fifo, size_t
  * Looks for the next message, and takes it if it fits a pattern and one slot: the shortest way from a sender
  * to where it is wanted.  Only while the process has one thread, because nobody is kept out.
  *
- * @param looks   how often to look before there is nothing, at least 1
+ * @param looks   how often to look before there is nothing
  * @param buffer  for what follows the header; may be NULL when room is 0
  * @param room    bytes that fit there
  * @param header  receives the first MCA_BTL_FASTSM_PATTERN_BYTES
@@ -660,11 +692,9 @@ fastsm_fifo_receive_slot(fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_patt
                          unsigned looks, void *buffer, size_t room, uint64_t header[2])
 {
     const void *payload;
-    ptrdiff_t length;
+    const ptrdiff_t length =
+        fastsm_fifo_see_slot(fifo, fastsm_fifo_await(fifo, &looks), pattern->tag, header, &payload);
 
-    do {
-        length = fastsm_fifo_see_slot(fifo, pattern->tag, header, &payload);
-    } while (FASTSM_NOTHING == length && 0 < --looks);
     if (0 > length) {
         return length;
     }

@@ -408,6 +408,8 @@ int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks)
         /* with threads only the consumer may look */
         if (threads || NULL != fastsm_fifo_peek(&endpoint->in)) {
             count = consume(endpoint);
+        } else {
+            mca_common_fastpath_relax();
         }
     }
     return count;

@@ -119,9 +119,13 @@ static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl
     waiting_t waiting;
     int rc;
 
-    do {
+    for (;;) {
         rc = find(endpoint, &waiting);
-    } while (OPAL_ERR_NOT_FOUND == rc && 0 < --looks);
+        if (OPAL_ERR_NOT_FOUND != rc || 0 == --looks) {
+            break;
+        }
+        mca_common_fastpath_relax();
+    }
     if (OPAL_SUCCESS != rc) {
         return rc;
     }
@@ -249,9 +253,13 @@ mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigne
     mca_btl_base_endpoint_t *found;
 
     (void) btl;
-    do {
+    for (;;) {
         found = scan_all(turn, header);
-    } while (NULL == found && 0 < --looks);
+        if (NULL != found || 0 == --looks) {
+            break;
+        }
+        mca_common_fastpath_relax();
+    }
     if (NULL != found) {
         atomic_store_explicit(&component->scan_turn, turn + 1, memory_order_relaxed);
     }
