@@ -18,7 +18,7 @@ typedef struct {
     size_t units;
 } layout_t;
 
-enum { LAYOUTS = 9, SPAN = 64 * INTS };
+enum { LAYOUTS = 11, SPAN = 64 * INTS };
 
 static MPI_Datatype committed(MPI_Datatype type)
 {
@@ -51,6 +51,10 @@ static void make_layouts(layout_t *layouts)
     layouts[n++] = (layout_t){"vector", committed(t), 4};
     FP(MPI_Type_vector(2, 25, 40, MPI_INT, &t));
     layouts[n++] = (layout_t){"vector of blocks", committed(t), 50};
+    FP(MPI_Type_vector(3, 2, 5, MPI_INT, &t));
+    layouts[n++] = (layout_t){"vector of pairs", committed(t), 6};
+    FP(MPI_Type_create_hvector(3, 1, -20, MPI_INT, &t));
+    layouts[n++] = (layout_t){"vector backwards", committed(t), 3};
     FP(MPI_Type_indexed(3, lengths, places, MPI_INT, &t));
     layouts[n++] = (layout_t){"indexed out of order", committed(t), 6};
     FP(MPI_Type_create_struct(3, (int[]){1, 2, 1}, bytes, ints, &t));
@@ -138,8 +142,8 @@ static void partial(const layout_t *layout, size_t ints)
     if (0 == fp_rank) {
         FP(MPI_Send(packed, (int) ints, MPI_INT, 1, TAG, MPI_COMM_WORLD));
     } else {
-        unsigned char *got = fp_alloc(SPAN), *out = fp_alloc(length);
-        size_t whole = ints / layout->units * layout->units;
+        size_t whole = ints / layout->units * layout->units, all = whole + 2 * layout->units;
+        unsigned char *got = fp_alloc(SPAN), *out = fp_alloc(4 * all);
         int count = -1, elements = -1, position = 0;
         MPI_Status status;
 
@@ -149,9 +153,9 @@ static void partial(const layout_t *layout, size_t ints)
         CHECK_INT(count, (ints == whole) ? (int) (ints / layout->units) : MPI_UNDEFINED);
         FP(MPI_Get_elements(&status, layout->type, &elements));
         CHECK_INT(elements, ints);
-        FP(MPI_Pack(origin(got), (int) (ints / layout->units), layout->type, out, (int) length, &position,
+        FP(MPI_Pack(origin(got), (int) (all / layout->units), layout->type, out, (int) (4 * all), &position,
                     MPI_COMM_WORLD));
-        CHECK_DATA(out, 4 * whole, key);
+        CHECK_DATA(out, length, key);
         fp_free(got);
         fp_free(out);
     }

@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_blocks.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
@@ -91,19 +92,45 @@ static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bm
     return rc;
 }
 
+/* Data that is one piece of memory. */
+static inline int sendi_plain(const mca_pml_fastpath_member_t *member, const void *data, size_t size, int tag,
+                              uint32_t sequence, const ompi_communicator_t *comm)
+{
+    return member->sendi(
+        member->peer->btl_endpoint,
+        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, member->ctx),
+        mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
+        MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+}
+
+/* Data that is made one piece of memory here. */
+static __opal_attribute_noinline__ int sendi_blocks(const mca_pml_fastpath_member_t *member,
+                                                    const mca_pml_fastpath_blocks_t *blocks, const void *buf,
+                                                    size_t size, int tag, uint32_t sequence,
+                                                    const ompi_communicator_t *comm)
+{
+    char packed[MCA_PML_FASTPATH_BLOCKS_MAX];
+
+    mca_pml_fastpath_blocks_pack(blocks, packed, buf, size);
+    return sendi_plain(member, packed, size, tag, sequence, comm);
+}
+
 /* Hand a message to the BTL, whole. */
 static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
                      size_t count, ompi_datatype_t *datatype, size_t size, int tag, uint32_t sequence,
                      ompi_communicator_t *comm)
 {
     mca_pml_fastpath_match_hdr_t hdr;
+    mca_pml_fastpath_blocks_t blocks;
 
-    if (OPAL_LIKELY(NULL != member->sendi && fastpath_is_plain(datatype, count))) {
-        return member->sendi(
-            member->peer->btl_endpoint,
-            mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, member->ctx),
-            mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
-            size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+    if (OPAL_LIKELY(NULL != member->sendi)) {
+        if (OPAL_LIKELY(fastpath_is_plain(datatype, count))) {
+            return sendi_plain(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
+                               comm);
+        }
+        if (mca_pml_fastpath_blocks_of(datatype, count, &blocks)) {
+            return sendi_blocks(member, &blocks, buf, size, tag, sequence, comm);
+        }
     }
     mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, member->ctx, tag,
                                     (uint16_t) sequence);

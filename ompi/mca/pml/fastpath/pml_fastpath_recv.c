@@ -16,6 +16,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_blocks.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
@@ -141,12 +142,12 @@ static inline void finish(mca_pml_fastpath_member_t *member, ompi_communicator_t
     mca_pml_fastpath_progress_sometimes();
 }
 
-/* OMPI_SUCCESS, OMPI_ERR_UNREACH when its sender is not one of btl/fastsm's, or what wait_for says. */
-static inline int recv_at_once(const wish_t *wish, ompi_status_public_t *status)
+/* OMPI_SUCCESS, OMPI_ERR_UNREACH when its sender is not one of btl/fastsm's, or what wait_for says. Receives
+ * the bytes of the message. */
+static inline int recv_at_once(const wish_t *wish, size_t *length, ompi_status_public_t *status)
 {
     mca_pml_fastpath_member_t *member = NULL;
     mca_pml_fastpath_match_hdr_t hdr;
-    size_t length = 0;
     int rc;
 
     if (MCA_PML_FASTPATH_ANY_SOURCE != wish->src) {
@@ -155,18 +156,35 @@ static inline int recv_at_once(const wish_t *wish, ompi_status_public_t *status)
             return OMPI_ERR_UNREACH;
         }
     }
-    rc = wait_for(wish, &member, &hdr, &length);
+    rc = wait_for(wish, &member, &hdr, length);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        finish(member, wish->comm, hdr.hdr_src, hdr.hdr_tag, length, status);
+        finish(member, wish->comm, hdr.hdr_src, hdr.hdr_tag, *length, status);
     }
     return rc;
 }
 
-/* Data that is not one piece of memory. */
+/* Data that is equal blocks at equal distances, and short: by way of one piece of memory. */
+static __opal_attribute_noinline__ int recv_blocks(wish_t *wish, const mca_pml_fastpath_blocks_t *blocks,
+                                                   void *buf, ompi_status_public_t *status)
+{
+    char packed[MCA_PML_FASTPATH_BLOCKS_MAX];
+    size_t length;
+    int rc;
+
+    wish->buffer = packed;
+    rc = recv_at_once(wish, &length, status);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        mca_pml_fastpath_blocks_unpack(blocks, buf, packed, length);
+    }
+    return rc;
+}
+
+/* Any other data that is not one piece of memory. */
 static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, size_t count,
                                                       ompi_datatype_t *datatype, ompi_status_public_t *status)
 {
     opal_convertor_t convertor;
+    size_t length;
     int rc;
 
     /* all processes on a node have the same representation of data, so anybody's convertor will do */
@@ -174,7 +192,7 @@ static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, s
     opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &datatype->super, count, buf, 0,
                                              &convertor);
     wish->convertor = &convertor;
-    rc = recv_at_once(wish, status);
+    rc = recv_at_once(wish, &length, status);
     opal_convertor_cleanup(&convertor);
     OBJ_DESTRUCT(&convertor);
     return rc;
@@ -304,12 +322,16 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
 {
     wish_t wish = {
         .comm = comm, .convertor = NULL, .room = datatype->super.size * count, .src = src, .tag = tag};
+    mca_pml_fastpath_blocks_t blocks;
+    size_t length;
     int rc = OMPI_ERR_NOT_SUPPORTED;
 
     if (OPAL_LIKELY(mca_pml_fastpath.use_recvi && NULL != mca_pml_fastpath.fastsm)) {
         if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_plain(datatype, count))) {
             wish.buffer = (char *) buf + datatype->super.true_lb;
-            rc = recv_at_once(&wish, status);
+            rc = recv_at_once(&wish, &length, status);
+        } else if (mca_pml_fastpath.use_immediate && mca_pml_fastpath_blocks_of(datatype, count, &blocks)) {
+            rc = recv_blocks(&wish, &blocks, buf, status);
         } else {
             rc = recv_convertor(&wish, buf, count, datatype, status);
         }
