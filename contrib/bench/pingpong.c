@@ -103,8 +103,8 @@ static void vector(long iterations, int size)
     static MPI_Datatype blocks = MPI_DATATYPE_NULL; /* of blocks_bytes; kept, since a batch is called often */
     static int blocks_bytes;
 
-    if (size != blocks_bytes) {
-        if (0 != blocks_bytes) {
+    if (MPI_DATATYPE_NULL == blocks || size != blocks_bytes) {
+        if (MPI_DATATYPE_NULL != blocks) {
             MPI_Type_free(&blocks);
         }
         MPI_Type_vector(size / 8, 8, 16, MPI_BYTE, &blocks);

@@ -128,11 +128,10 @@ static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **membe
     return OMPI_ERR_NOT_FOUND;
 }
 
-static inline void finish(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int src, int tag,
-                          size_t length, ompi_status_public_t *status)
+/* A message has been received at once. */
+static inline void finish(int src, int tag, size_t length, ompi_status_public_t *status)
 {
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_AT_ONCE);
-    mca_pml_fastpath_consumed(member, comm, src, MCA_PML_FASTPATH_HDR_MATCH, length);
     if (MPI_STATUS_IGNORE != status) {
         status->MPI_SOURCE = src;
         status->MPI_TAG = tag;
@@ -158,7 +157,8 @@ static inline int recv_at_once(const wish_t *wish, size_t *length, ompi_status_p
     }
     rc = wait_for(wish, &member, &hdr, length);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        finish(member, wish->comm, hdr.hdr_src, hdr.hdr_tag, *length, status);
+        mca_pml_fastpath_consumed(member, wish->comm, hdr.hdr_src, MCA_PML_FASTPATH_HDR_MATCH, *length);
+        finish(hdr.hdr_src, hdr.hdr_tag, *length, status);
     }
     return rc;
 }
@@ -224,7 +224,9 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
         return OMPI_ERR_NOT_FOUND;
     }
     ++member->expected;
-    finish(member, comm, src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
+    mca_pml_fastpath_credit_consumed_alone(
+        member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length));
+    finish(src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
     return OMPI_SUCCESS;
 }
 

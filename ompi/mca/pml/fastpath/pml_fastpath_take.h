@@ -22,6 +22,11 @@ BEGIN_C_DECLS
 /** Waits that look only once, on a node with more processes than cores, after one that has looked in vain. */
 #define MCA_PML_FASTPATH_IMPATIENT 64
 
+/** How many times as often as elsewhere others look there: until an answer must have come from somebody who
+ * looks only once between two calls of progress. If both gave up before that, neither would find out that the
+ * other one answers fast. */
+#define MCA_PML_FASTPATH_PATIENCE 2
+
 /** mca_pml_fastpath_looks() where whoever waits gives its core to others. */
 static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_looks_shared(void)
 {
@@ -31,7 +36,7 @@ static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fa
         mca_pml_fastpath.impatient = impatient - 1;
         return 1;
     }
-    return mca_pml_fastpath.looks;
+    return MCA_PML_FASTPATH_PATIENCE * mca_pml_fastpath.looks;
 }
 
 /**
@@ -166,12 +171,24 @@ static inline int mca_pml_fastpath_find_sender(const mca_pml_fastpath_comm_t *pm
     return OMPI_SUCCESS;
 }
 
+/** Make up for calls of opal_progress that were not needed. There is something to do, so the core is not
+ * given away even where others want it. */
+static __opal_attribute_noinline__ __opal_attribute_unused__ void mca_pml_fastpath_progress_now(void)
+{
+    const bool yield = !opal_using_threads() && opal_progress_set_yield_when_idle(false);
+
+    mca_pml_fastpath.recv_countdown = MCA_PML_FASTPATH_RECVS_PER_PROGRESS;
+    (void) opal_progress();
+    if (yield) {
+        (void) opal_progress_set_yield_when_idle(true);
+    }
+}
+
 /** A receive has come to its end without a call of opal_progress: every so often make up for it. */
 static inline void mca_pml_fastpath_progress_sometimes(void)
 {
     if (OPAL_UNLIKELY(0 >= --mca_pml_fastpath.recv_countdown)) {
-        mca_pml_fastpath.recv_countdown = MCA_PML_FASTPATH_RECVS_PER_PROGRESS;
-        (void) opal_progress();
+        mca_pml_fastpath_progress_now();
     }
 }
 
