@@ -155,7 +155,7 @@ static inline mca_pml_fastpath_member_t *mca_pml_fastpath_member_reach(ompi_comm
  */
 static inline bool mca_pml_fastpath_member_in_order(mca_pml_fastpath_member_t *member)
 {
-    return opal_list_is_empty(&member->early) && opal_list_is_empty(&member->withdrawn);
+    return 0 == (opal_list_get_size(&member->early) | opal_list_get_size(&member->withdrawn));
 }
 
 /** Prepare what sending at once to a member needs, where that is possible. Its peer can be sent to. */

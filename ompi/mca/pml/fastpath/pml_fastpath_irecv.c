@@ -214,8 +214,7 @@ static __opal_attribute_noinline__ int irecv(void *buf, size_t count, ompi_datat
 }
 
 /*
- * Does a receive have to be posted, as far as the queues show, and is its message not likely to be there?
- * Only without threads.
+ * Is the message of a receive not likely to be there?
  *
  * Its sender's slot is not looked at. When the next message is on its way, that would mean to wait for the
  * line, and with us all that we send behind it: stores leave in order, and not before the load has ended.
@@ -224,23 +223,15 @@ static inline bool is_early(const mca_pml_fastpath_comm_t *pml_comm, int src)
 {
     const mca_pml_fastpath_member_t *member;
 
-    if (OPAL_UNLIKELY(0 != pml_comm->matcher.unexpected || MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
         return false;
-    }
-    if (mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)) {
-        mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_QUEUED);
-        return true;
     }
     member = pml_comm->members[src];
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in
-                      || MCA_PML_FASTPATH_AHEAD == member->ahead)) {
-        return false;
-    }
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_AHEAD);
-    return true;
+    return OPAL_LIKELY(NULL != member && NULL != member->peer && NULL != member->peer->in)
+           && MCA_PML_FASTPATH_AHEAD != member->ahead;
 }
 
-/* The matcher has no place for a receive at hand. */
+/* A receive with a wildcard tag has to be posted. */
 static __opal_attribute_noinline__ int post(mca_pml_fastpath_recv_request_t *req)
 {
     const mca_pml_base_request_t *base = &req->req_recv.req_base;
@@ -252,16 +243,19 @@ static __opal_attribute_noinline__ int post(mca_pml_fastpath_recv_request_t *req
                : not_posted(req);
 }
 
-/* Most receives are posted before their message has come: those take the shortest way, on which nobody is
- * called. */
+/* Most receives are posted before their message has come, alone or behind others of the same source and tag:
+ * those take the shortest way, on which nobody is called. Only without threads. */
 int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                            ompi_communicator_t *comm, ompi_request_t **request)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_matcher_t *matcher = &pml_comm->matcher;
     mca_pml_fastpath_recv_request_t *req;
+    const bool alone = 0 == matcher->posted;
 
-    if (OPAL_UNLIKELY(opal_using_threads() || !is_simple(datatype, count, tag, comm)
-                      || !is_early(pml_comm, src))) {
+    if (OPAL_UNLIKELY(
+            opal_using_threads() || !is_simple(datatype, count, tag, comm) || 0 != matcher->unexpected
+            || !(alone ? is_early(pml_comm, src) : mca_pml_fastpath_match_posted_same(matcher, src, tag)))) {
         return irecv(buf, count, datatype, src, tag, comm, request);
     }
     req = (mca_pml_fastpath_recv_request_t *) opal_free_list_get_st(&mca_pml_base_recv_requests);
@@ -270,9 +264,14 @@ int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, i
     }
     *request = &req->req_recv.req_base.req_ompi;
     mca_pml_fastpath_recv_request_init_plain(req, buf, count, datatype, src, tag, comm, false);
-    return OPAL_LIKELY(mca_pml_fastpath_match_post_quick(&pml_comm->matcher, &req->req_post, src, tag))
-               ? OMPI_SUCCESS
-               : post(req);
+    if (!alone) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_QUEUED);
+        mca_pml_fastpath_match_post_same(matcher, &req->req_post, src, tag);
+        return OMPI_SUCCESS;
+    }
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_AHEAD);
+    return OPAL_LIKELY(mca_pml_fastpath_match_post_lone(matcher, &req->req_post, src, tag)) ? OMPI_SUCCESS
+                                                                                            : post(req);
 }
 
 /* Wait for a receive, report it and give the request back. */

@@ -247,6 +247,7 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
     uint32_t sequence = 0;
     attempt_t attempt;
+    int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
         opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
@@ -260,7 +261,11 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
         return OMPI_SUCCESS;
     }
     mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, false);
-    return start_request(req, member, attempt, sequence);
+    rc = start_request(req, member, attempt, sequence);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        *request = MPI_REQUEST_NULL;
+    }
+    return rc;
 }
 
 /*

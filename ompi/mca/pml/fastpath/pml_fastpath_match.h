@@ -35,9 +35,9 @@
  * - A wildcard tag matches tags >= 0 only.  Negative tags are Open MPI's own traffic: such messages are never
  *   in (s, ANY), and in place of (ANY, ANY) they are in matcher.internal.
  * - All lists are circular with the head in the queue: removing needs neither the queue nor a branch.
- * - A receive without wildcards that is posted while no other one is, is in no queue: matcher.lone.  It takes
- * its place as soon as another one is posted.  So programs that wait for one message at a time need no
- * queues.
+ * - A receive without wildcards that is posted while no other one is, is in no queue: matcher.lone.
+ *   It takes its place as soon as another one is posted.  So programs that wait for one message at a
+ *   time need no queues.
  *
  * Queues that ran empty stay in the table, because the same key mostly comes back.  When the table is full
  * the empty ones are taken out first, and it grows only if that freed less than half: a million different
@@ -238,29 +238,51 @@ static inline void mca_pml_fastpath_match_enter(mca_pml_fastpath_matcher_t *m,
     ++m->posted_from[(uint32_t) post->src % MCA_PML_FASTPATH_MATCH_FOLD];
 }
 
-/**
- * Appends a posted receive where that takes no call: if it is the only one, or of the queue that was asked
- * for last.  src and tag may be wildcards.  The caller has looked for an unexpected message first.
- * Returns false when nothing has been done.
- */
-static inline bool mca_pml_fastpath_match_post_quick(mca_pml_fastpath_matcher_t *m,
-                                                     mca_pml_fastpath_match_post_t *post, int32_t src,
-                                                     int32_t tag)
+/* Fills in what identifies a receive, which is posted from here on. */
+static inline void mca_pml_fastpath_match_fill(mca_pml_fastpath_matcher_t *m,
+                                               mca_pml_fastpath_match_post_t *post, int32_t src, int32_t tag)
 {
-    if (MCA_PML_FASTPATH_MATCH_EXACT != mca_pml_fastpath_match_kind(src, tag)) {
-        return false;
-    }
-    if (0 == m->posted) {
-        m->lone = post;
-    } else if (NULL != m->lone || mca_pml_fastpath_match_key(src, tag) != m->last->key) {
-        return false;
-    }
     post->src = src;
     post->tag = tag;
     post->queued = true;
-    if (0 != m->posted++) {
-        mca_pml_fastpath_match_enter(m, m->last, post);
+    ++m->posted;
+}
+
+/**
+ * Is the last receive that was posted one of the same (src, tag), which has no wildcard, and still waiting?
+ * May say false where it is.
+ */
+static inline bool mca_pml_fastpath_match_posted_same(const mca_pml_fastpath_matcher_t *m, int32_t src,
+                                                      int32_t tag)
+{
+    return mca_pml_fastpath_match_key(src, tag) == m->last->key
+           && !mca_pml_fastpath_match_empty(&m->last->posted)
+           && MCA_PML_FASTPATH_MATCH_EXACT == mca_pml_fastpath_match_kind(src, tag);
+}
+
+/** Appends a receive to the queue that was asked for last, which is that of its (src, tag).  There is no lone
+ * one. */
+static inline void mca_pml_fastpath_match_post_same(mca_pml_fastpath_matcher_t *m,
+                                                    mca_pml_fastpath_match_post_t *post, int32_t src,
+                                                    int32_t tag)
+{
+    mca_pml_fastpath_match_fill(m, post, src, tag);
+    mca_pml_fastpath_match_enter(m, m->last, post);
+}
+
+/**
+ * Appends a posted receive where that takes no call: if it is the only one, and has no wildcard.  The caller
+ * has looked for an unexpected message first.  Returns false when nothing has been done.
+ */
+static inline bool mca_pml_fastpath_match_post_lone(mca_pml_fastpath_matcher_t *m,
+                                                    mca_pml_fastpath_match_post_t *post, int32_t src,
+                                                    int32_t tag)
+{
+    if (0 != m->posted || MCA_PML_FASTPATH_MATCH_EXACT != mca_pml_fastpath_match_kind(src, tag)) {
+        return false;
     }
+    m->lone = post;
+    mca_pml_fastpath_match_fill(m, post, src, tag);
     return true;
 }
 
@@ -271,9 +293,15 @@ static inline bool mca_pml_fastpath_match_post_quick(mca_pml_fastpath_matcher_t 
 static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m,
                                               mca_pml_fastpath_match_post_t *post, int32_t src, int32_t tag)
 {
-    return mca_pml_fastpath_match_post_quick(m, post, src, tag)
-               ? 0
-               : mca_pml_fastpath_match_post_slow(m, post, src, tag);
+    if (mca_pml_fastpath_match_post_lone(m, post, src, tag)) {
+        return 0;
+    }
+    if (NULL == m->lone && mca_pml_fastpath_match_key(src, tag) == m->last->key
+        && MCA_PML_FASTPATH_MATCH_EXACT == mca_pml_fastpath_match_kind(src, tag)) {
+        mca_pml_fastpath_match_post_same(m, post, src, tag);
+        return 0;
+    }
+    return mca_pml_fastpath_match_post_slow(m, post, src, tag);
 }
 
 /** Removes a posted receive.  It must be queued. */

@@ -59,17 +59,20 @@ static inline kind_t kind_of(const ompi_request_t *request)
                : OTHER;
 }
 
-/* Give a simple request back. */
-static inline int give_back(ompi_request_t **request)
+/* A simple request is given back the short way, if that is possible. Only without threads. */
+static inline bool let_go_alone(ompi_request_t *request)
 {
-    ompi_request_t *req = *request;
+    return mca_pml_fastpath_recv_request_free == request->req_free
+               ? mca_pml_fastpath_recv_request_let_go_alone((mca_pml_fastpath_recv_request_t *) request)
+               : mca_pml_fastpath_send_request_free == request->req_free
+                     && mca_pml_fastpath_send_request_let_go_alone(
+                         (mca_pml_fastpath_send_request_t *) request);
+}
 
-    if (OPAL_LIKELY(!opal_using_threads())
-        && (mca_pml_fastpath_recv_request_free == req->req_free
-                ? mca_pml_fastpath_recv_request_let_go_alone((mca_pml_fastpath_recv_request_t *) req)
-                : mca_pml_fastpath_send_request_free == req->req_free
-                      && mca_pml_fastpath_send_request_let_go_alone(
-                          (mca_pml_fastpath_send_request_t *) req))) {
+/* Give a simple request back. */
+static inline int give_back(ompi_request_t **request, bool alone)
+{
+    if (OPAL_LIKELY(alone && let_go_alone(*request))) {
         *request = MPI_REQUEST_NULL;
         return OMPI_SUCCESS;
     }
@@ -77,22 +80,24 @@ static inline int give_back(ompi_request_t **request)
 }
 
 /* The end of a simple request. MPI_ERROR of a single status stays as it is. */
-static inline int finish(ompi_request_t **request, ompi_status_public_t *status)
+static inline __opal_attribute_always_inline__ int finish(ompi_request_t **request,
+                                                          ompi_status_public_t *status)
 {
     if (MPI_STATUS_IGNORE != status) {
         OMPI_COPY_STATUS(status, (*request)->req_status, false);
     }
-    return give_back(request);
+    return give_back(request, !opal_using_threads());
 }
 
 /* The same for one of several statuses. */
-static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *statuses, size_t at)
+static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *statuses, size_t at,
+                                bool alone)
 {
     if (MPI_STATUSES_IGNORE != statuses) {
         OMPI_COPY_STATUS(&statuses[at], (*request)->req_status, false);
         statuses[at].MPI_ERROR = MPI_SUCCESS;
     }
-    return give_back(request);
+    return give_back(request, alone);
 }
 
 /* Where to look for what a pending request waits for. */
@@ -157,24 +162,25 @@ static inline unsigned rounds(void)
 }
 
 /*
- * Look for the next message of a member's, and take it out of its slot if it is the next in turn and short,
- * and a posted receive matches it whose buffer is one piece of memory: what nearly all are. The slot is free
- * before the receive completes, because what is called then may look into the FIFO.
+ * Take the next message of a member's out of its slot, if it is the next in turn and short, and a posted
+ * receive matches it whose buffer is one piece of memory: what nearly all are. The slot is free before the
+ * receive completes, because what is called then may look into the FIFO.
  *
- * looks  how often at the most; receives how often not
+ * slot  where it begins, or NULL
  *
  * Returns 0, or what fastsm_fifo_see_slot() says; FASTSM_SOMETHING_ELSE leaves it as it was.
  */
-static inline __opal_attribute_always_inline__ int
-deliver_slot(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, unsigned *looks)
+static inline __opal_attribute_always_inline__ int deliver_slot(mca_pml_fastpath_comm_t *pml_comm,
+                                                                mca_pml_fastpath_member_t *member, int src,
+                                                                const mca_btl_fastsm_slot_t *slot)
 {
     fastsm_fifo_receiver_t *in = member->peer->in;
     mca_pml_fastpath_recv_request_t *req;
     mca_pml_fastpath_match_post_t *post;
     const void *payload;
     uint64_t header[2];
-    const ptrdiff_t length = fastsm_fifo_see_slot(
-        in, fastsm_fifo_await(in, looks), MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
+    const ptrdiff_t length =
+        fastsm_fifo_see_slot(in, slot, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
     int tag;
 
     if (0 > length) {
@@ -214,7 +220,8 @@ static __opal_attribute_noinline__ void deliver_more(mca_pml_fastpath_comm_t *pm
 {
     int count = 0;
 
-    for (unsigned looks = 1; MOST_AT_A_TIME > count && 0 == deliver_slot(pml_comm, member, src, &looks);) {
+    while (MOST_AT_A_TIME > count
+           && 0 == deliver_slot(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
         ++count;
     }
     mca_pml_fastpath.recv_countdown -= count;
@@ -250,7 +257,7 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
     unsigned round = 0;
 
     for (;;) {
-        const int found = deliver_slot(pml_comm, member, src, &left);
+        const int found = deliver_slot(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &left));
 
         if (OPAL_LIKELY(0 == found)) {
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
@@ -423,19 +430,21 @@ static inline __opal_attribute_always_inline__ bool all_simple(size_t count, omp
 static inline __opal_attribute_always_inline__ int finish_all(size_t count, ompi_request_t **requests,
                                                               ompi_status_public_t *statuses)
 {
-    int rc = OMPI_SUCCESS;
+    const bool alone = !opal_using_threads();
+    int first_error = OMPI_SUCCESS;
 
     for (size_t i = 0; i < count; ++i) {
-        int one = OMPI_SUCCESS;
-
         if (OPAL_LIKELY(OMPI_REQUEST_INACTIVE != requests[i]->req_state)) {
-            one = finish_one_of(&requests[i], statuses, i);
+            const int rc = finish_one_of(&requests[i], statuses, i, alone);
+
+            if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_SUCCESS == first_error)) {
+                first_error = rc;
+            }
         } else if (MPI_STATUSES_IGNORE != statuses) {
             OMPI_COPY_STATUS(&statuses[i], ompi_status_empty, true);
         }
-        rc = OMPI_SUCCESS == rc ? one : rc;
     }
-    return rc;
+    return first_error;
 }
 
 static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses)
@@ -479,7 +488,7 @@ static bool finish_some(size_t count, ompi_request_t **requests, int *outcount, 
     *rc = OMPI_SUCCESS;
     *outcount = done;
     for (int i = 0; i < done && OMPI_SUCCESS == *rc; ++i) {
-        *rc = finish_one_of(&requests[indices[i]], statuses, (size_t) i);
+        *rc = finish_one_of(&requests[indices[i]], statuses, (size_t) i, !opal_using_threads());
     }
     return 0 < done;
 }
