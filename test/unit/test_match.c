@@ -485,6 +485,37 @@ static void test_posted_for(void **state)
     mca_pml_fastpath_match_cancel(&matcher, &other);
 }
 
+/* Only behind a receive of the same key, which is in its queue, may another one be put without asking for
+ * more. */
+static void test_posted_same(void **state)
+{
+    mca_pml_fastpath_match_post_t post[4];
+
+    (void) state;
+    assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &post[0], 1, 5));
+    assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &post[1], 1, 5));
+    assert_true(mca_pml_fastpath_match_posted_same(&matcher, 1, 5));
+    assert_false(mca_pml_fastpath_match_posted_same(&matcher, 1, 6));
+    assert_false(mca_pml_fastpath_match_posted_same(&matcher, 2, 5));
+    mca_pml_fastpath_match_post_same(&matcher, &post[2], 1, 5);
+    for (int i = 0; i < 3; ++i) {
+        assert_ptr_equal(&post[i], mca_pml_fastpath_match_arrive(&matcher, 1, 5));
+    }
+    assert_false(mca_pml_fastpath_match_posted_same(&matcher, 1, 5));
+    assert_int_equal(0,
+                     mca_pml_fastpath_match_post(&matcher, &post[0], 1, 5)); /* a lone one is in no queue */
+    assert_false(mca_pml_fastpath_match_posted_same(&matcher, 1, 5));
+    mca_pml_fastpath_match_cancel(&matcher, &post[0]);
+    for (int i = 0; i < 2; ++i) { /* nor does it work with wildcards */
+        assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &post[2 * i], i ? ANY_S : 1, ANY_T));
+        assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &post[2 * i + 1], i ? ANY_S : 1, ANY_T));
+        assert_false(mca_pml_fastpath_match_posted_same(&matcher, i ? ANY_S : 1, ANY_T));
+    }
+    for (int i = 0; i < 4; ++i) {
+        assert_ptr_equal(&post[i], mca_pml_fastpath_match_arrive(&matcher, 1, 5));
+    }
+}
+
 /* How the keys of a communicator are spread. */
 typedef struct {
     const char *name;
@@ -781,6 +812,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory_for_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_posted_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_posted_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_random, set_up, tear_down),
     };
 
