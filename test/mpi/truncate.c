@@ -10,7 +10,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 41 };
+enum { TAG = 41, OTHER_TAG };
 
 typedef enum { RECV, IRECV, RECV_INIT, MRECV, IMRECV, SENDRECV, WAYS } way_t;
 static const char *const way_names[WAYS] = {"recv", "irecv", "recv_init", "mrecv", "imrecv", "sendrecv"};
@@ -54,6 +54,21 @@ static int receive(way_t way, void *buffer, int capacity, MPI_Status *status, bo
     return rc;
 }
 
+/* A receive that is cancelled knows nothing of what became of the one before it, whose request it may have.
+ */
+static void cancelled(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0;
+
+    FP(MPI_Irecv(NULL, 0, MPI_BYTE, 0, OTHER_TAG, MPI_COMM_WORLD, &request));
+    FP(MPI_Cancel(&request));
+    FP(MPI_Wait(&request, &status));
+    FP(MPI_Test_cancelled(&status, &flag));
+    CHECK(flag);
+}
+
 /* POSTED: the receive is there before the message, where that way can tell. */
 static void truncated(way_t way, size_t length, size_t capacity, bool posted)
 {
@@ -82,6 +97,7 @@ static void truncated(way_t way, size_t length, size_t capacity, bool posted)
     CHECK_INT(status.MPI_SOURCE, 0);
     CHECK_INT(status.MPI_TAG, TAG);
     CHECK_POISON(buffer + capacity, 100);
+    cancelled();
     if (posted) {
         fp_await(0, MPI_COMM_WORLD);
     }

@@ -76,6 +76,9 @@ static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_requ
         return;
     }
     OMPI_REQUEST_FINI(&base->req_ompi);
+    if (OPAL_UNLIKELY(MPI_SUCCESS != base->req_ompi.req_status.MPI_ERROR)) {
+        req->req_light = false; /* the next receive must not find that in its status */
+    }
     if (!req->req_bare) {
         mca_pml_fastpath_recv_request_fini(req);
     }
