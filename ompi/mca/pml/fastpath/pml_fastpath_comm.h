@@ -158,6 +158,12 @@ static inline bool mca_pml_fastpath_member_in_order(mca_pml_fastpath_member_t *m
     return 0 == (opal_list_get_size(&member->early) | opal_list_get_size(&member->withdrawn));
 }
 
+/** @return whether messages of a member, which may be NULL, can be looked for in its slots */
+static inline bool mca_pml_fastpath_member_has_slots(const mca_pml_fastpath_member_t *member)
+{
+    return NULL != member && NULL != member->peer && NULL != member->peer->in;
+}
+
 /** Prepare what sending at once to a member needs, where that is possible. Its peer can be sent to. */
 void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member);
 

@@ -52,16 +52,10 @@ typedef enum {
 extern unsigned long
     mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS] __opal_attribute_visibility__("hidden");
 
-/** Count so many events. */
-static inline void mca_pml_fastpath_count_many(mca_pml_fastpath_counter_t counter, unsigned long events)
-{
-    mca_pml_fastpath_counters[counter] += events;
-}
-
 /** Count an event. */
 static inline void mca_pml_fastpath_count(mca_pml_fastpath_counter_t counter)
 {
-    mca_pml_fastpath_count_many(counter, 1);
+    ++mca_pml_fastpath_counters[counter];
 }
 
 #endif /* MCA_PML_FASTPATH_COUNTERS_H */

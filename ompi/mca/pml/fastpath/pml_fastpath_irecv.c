@@ -120,7 +120,7 @@ static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src
         return true;
     }
     member = pml_comm->members[src];
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in)
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_member_has_slots(member))
         || NULL != fastsm_fifo_peek(member->peer->in)) {
         return true;
     }
@@ -152,10 +152,12 @@ static __opal_attribute_noinline__ int not_posted(mca_pml_fastpath_recv_request_
 /* A receive whose data is one piece of memory. If it may look, what is there already is taken at once, as
  * MPI_Recv would do; and so is what has come unexpectedly; the request is complete then. Else it is posted,
  * under the same lock. */
-static inline __opal_attribute_always_inline__ int
-irecv_plain(mca_pml_fastpath_recv_request_t *req, void *buf, size_t count, ompi_datatype_t *datatype, int src,
-            int tag, ompi_communicator_t *comm, bool threads, bool may_look)
+static inline __opal_attribute_always_inline__ int irecv_plain(mca_pml_fastpath_recv_request_t *req,
+                                                               void *buf, size_t count,
+                                                               ompi_datatype_t *datatype, int src, int tag,
+                                                               ompi_communicator_t *comm, bool may_look)
 {
+    const bool threads = opal_using_threads();
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_match_msg_t *msg;
     int rc;
@@ -209,7 +211,7 @@ static __opal_attribute_noinline__ int irecv(void *buf, size_t count, ompi_datat
     }
     *request = &req->req_recv.req_base.req_ompi;
     return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
-               ? irecv_plain(req, buf, count, datatype, src, tag, comm, opal_using_threads(), true)
+               ? irecv_plain(req, buf, count, datatype, src, tag, comm, true)
                : irecv_rest(req, buf, count, datatype, src, tag, comm);
 }
 
@@ -227,8 +229,7 @@ static inline bool is_early(const mca_pml_fastpath_comm_t *pml_comm, int src)
         return false;
     }
     member = pml_comm->members[src];
-    return OPAL_LIKELY(NULL != member && NULL != member->peer && NULL != member->peer->in)
-           && MCA_PML_FASTPATH_AHEAD != member->ahead;
+    return OPAL_LIKELY(mca_pml_fastpath_member_has_slots(member)) && MCA_PML_FASTPATH_AHEAD != member->ahead;
 }
 
 /* A receive with a wildcard tag has to be posted. */
@@ -302,7 +303,7 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = OPAL_LIKELY(is_simple(datatype, count, tag, comm))
-             ? irecv_plain(req, buf, count, datatype, src, tag, comm, opal_using_threads(), false)
+             ? irecv_plain(req, buf, count, datatype, src, tag, comm, false)
              : irecv_any(req, buf, count, datatype, src, tag, comm);
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;
 }

@@ -248,6 +248,14 @@ static inline void mca_pml_fastpath_match_fill(mca_pml_fastpath_matcher_t *m,
     ++m->posted;
 }
 
+/* Is the queue that was asked for last that of (src, tag), without a wildcard? */
+static inline bool mca_pml_fastpath_match_is_last(const mca_pml_fastpath_matcher_t *m, int32_t src,
+                                                  int32_t tag)
+{
+    return mca_pml_fastpath_match_key(src, tag) == m->last->key
+           && MCA_PML_FASTPATH_MATCH_EXACT == mca_pml_fastpath_match_kind(src, tag);
+}
+
 /**
  * Is the last receive that was posted one of the same (src, tag), which has no wildcard, and still waiting?
  * May say false where it is.
@@ -255,9 +263,7 @@ static inline void mca_pml_fastpath_match_fill(mca_pml_fastpath_matcher_t *m,
 static inline bool mca_pml_fastpath_match_posted_same(const mca_pml_fastpath_matcher_t *m, int32_t src,
                                                       int32_t tag)
 {
-    return mca_pml_fastpath_match_key(src, tag) == m->last->key
-           && !mca_pml_fastpath_match_empty(&m->last->posted)
-           && MCA_PML_FASTPATH_MATCH_EXACT == mca_pml_fastpath_match_kind(src, tag);
+    return mca_pml_fastpath_match_is_last(m, src, tag) && !mca_pml_fastpath_match_empty(&m->last->posted);
 }
 
 /** Appends a receive to the queue that was asked for last, which is that of its (src, tag).  There is no lone
@@ -296,8 +302,7 @@ static inline int mca_pml_fastpath_match_post(mca_pml_fastpath_matcher_t *m,
     if (mca_pml_fastpath_match_post_lone(m, post, src, tag)) {
         return 0;
     }
-    if (NULL == m->lone && mca_pml_fastpath_match_key(src, tag) == m->last->key
-        && MCA_PML_FASTPATH_MATCH_EXACT == mca_pml_fastpath_match_kind(src, tag)) {
+    if (NULL == m->lone && mca_pml_fastpath_match_is_last(m, src, tag)) {
         mca_pml_fastpath_match_post_same(m, post, src, tag);
         return 0;
     }

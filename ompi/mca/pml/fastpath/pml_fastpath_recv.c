@@ -210,7 +210,7 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
     uint64_t words[2];
     ptrdiff_t length;
 
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->in)) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_member_has_slots(member))) {
         return OMPI_ERR_NOT_FOUND;
     }
     if (OPAL_UNLIKELY(!mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {

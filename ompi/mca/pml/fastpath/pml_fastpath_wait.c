@@ -332,7 +332,7 @@ static inline __opal_attribute_always_inline__ bool await(const ompi_request_t *
         mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(base->req_comm);
         mca_pml_fastpath_member_t *member = pml_comm->members[base->req_peer];
 
-        if (OPAL_LIKELY(NULL != member && NULL != member->peer && NULL != member->peer->in)) {
+        if (OPAL_LIKELY(mca_pml_fastpath_member_has_slots(member))) {
             return await_slots(request, pml_comm, member, base->req_peer, more);
         }
     }
