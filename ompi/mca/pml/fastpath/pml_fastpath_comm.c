@@ -15,7 +15,12 @@ static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
 {
     OBJ_CONSTRUCT(&pml_comm->lock, opal_mutex_t);
     pml_comm->comm = NULL;
+    pml_comm->ctx = MCA_PML_FASTPATH_CTX_UNKNOWN;
+    pml_comm->incarnation = 0;
     pml_comm->size = 0;
+    pml_comm->any_src = 0;
+    pml_comm->any_streak = 0;
+    pml_comm->any_hits = 0;
     pml_comm->members = NULL;
 }
 

@@ -59,7 +59,8 @@ typedef struct mca_pml_fastpath_comm_t {
     uint32_t ctx;                        /**< the communicator's number here, as in headers */
     uint32_t incarnation;                /**< tells it from others that have, or had, the same id */
     int size;                            /**< members */
-    int any_src;                         /**< whom the last message from MPI_ANY_SOURCE came from */
+    int any_src;                         /**< whom the last message from MPI_ANY_SOURCE came from: a
+                                          * member that exists, once any_streak is not 0 */
     unsigned any_streak;                 /**< and so many before it, up to some */
     unsigned any_hits;                   /**< messages that came from it since all were looked at */
     mca_pml_fastpath_member_t **members; /**< by rank; NULL until first used */
