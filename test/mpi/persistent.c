@@ -104,6 +104,44 @@ static void inactive(void)
     FP(MPI_Request_free(&requests[1]));
 }
 
+/* So many that most of their memory has never been a request before: nothing that only a start sets is looked
+ * at. */
+static void never_started(void)
+{
+    enum { COUNT = 200 };
+    MPI_Request requests[2 * COUNT];
+    MPI_Status statuses[2 * COUNT];
+    int indices[2 * COUNT], index = 0, count = 0, flag = 0;
+    char byte;
+
+    for (int i = 0; i < COUNT; i++) {
+        FP(MPI_Recv_init(&byte, 1, MPI_BYTE, (i % 2) ? MPI_ANY_SOURCE : 1 - fp_rank, TAG, MPI_COMM_WORLD,
+                         &requests[i]));
+        FP(fp_modes[i % FP_MODES].init(&byte, i % 2, MPI_BYTE, 1 - fp_rank, TAG, MPI_COMM_WORLD,
+                                       &requests[COUNT + i]));
+    }
+    for (int i = 0; i < 2 * COUNT; i++) {
+        FP(MPI_Request_get_status(requests[i], &flag, &statuses[i]));
+        CHECK(flag);
+        CHECK_EMPTY_STATUS(&statuses[i]);
+    }
+    FP(MPI_Waitall(2 * COUNT, requests, statuses));
+    FP(MPI_Testall(2 * COUNT, requests, &flag, statuses));
+    CHECK(flag);
+    for (int i = 0; i < 2 * COUNT; i++) {
+        CHECK_EMPTY_STATUS(&statuses[i]);
+    }
+    FP(MPI_Testany(2 * COUNT, requests, &index, &flag, statuses));
+    CHECK_INT(index, MPI_UNDEFINED);
+    FP(MPI_Waitsome(2 * COUNT, requests, &count, indices, statuses));
+    CHECK_INT(count, MPI_UNDEFINED);
+    FP(MPI_Testsome(2 * COUNT, requests, &count, indices, statuses));
+    CHECK_INT(count, MPI_UNDEFINED);
+    for (int i = 0; i < 2 * COUNT; i++) {
+        FP(MPI_Request_free(&requests[i]));
+    }
+}
+
 /* Freed while active: the transfer completes all the same. */
 static void freed_while_active(size_t length)
 {
@@ -193,6 +231,8 @@ int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 2);
     if (1 >= fp_rank) {
+        fp_case("never started");
+        never_started();
         (1 < argc) ? buffered_restarts() : all_but_buffered();
     }
     return fp_finish();

@@ -19,6 +19,7 @@ int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *dataty
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_pml_fastpath_recv_request_init(req, buf, count, datatype, src, tag, comm, true);
+    req->req_recv.req_base.req_ompi.req_status = ompi_status_empty; /* it may never be started */
     *request = &req->req_recv.req_base.req_ompi;
     return OMPI_SUCCESS;
 }

@@ -234,6 +234,7 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
     }
     mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, true);
     req->req_send.req_base.req_pml_complete = true; /* nothing under way: start need not make another one */
+    req->req_send.req_base.req_ompi.req_status = ompi_status_empty; /* it may never be started */
     *request = &req->req_send.req_base.req_ompi;
     return OMPI_SUCCESS;
 }
