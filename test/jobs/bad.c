@@ -8,7 +8,8 @@
  *
  * "spawn WHERE FILE TIMES" spawns a child that gets stuck on its way into MPI in
  * the function WHERE of PMIx, in the first TIMES runs; FILE counts them.
- * "start WHERE" gets stuck there itself. */
+ * "start WHERE" gets stuck there itself.  "garbage BYTE" looks whether memory that
+ * is freed and allocated again is full of the complement of that byte. */
 
 #include "support/fp_test.h"
 
@@ -93,6 +94,19 @@ static int child(int argc, char **argv)
     return fp_finish();
 }
 
+static void look_for_garbage(int byte)
+{
+    enum { SIZE = 200 };
+
+    for (int i = 0; i < 3; i++) {
+        volatile unsigned char *memory = malloc(SIZE);
+
+        CHECK_INT(memory[SIZE / 2], byte ^ 255);
+        memset((void *) memory, i, SIZE);
+        free((void *) memory);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = (1 < argc) ? argv[1] : "", *rank = getenv("OMPI_COMM_WORLD_RANK");
@@ -119,6 +133,9 @@ int main(int argc, char **argv)
     }
     if (1 == fp_rank && 0 == strcmp(what, "crash")) {
         raise(SIGSEGV);
+    }
+    if (0 == strcmp(what, "garbage")) {
+        look_for_garbage(atoi(argv[2]));
     }
     if (0 == strcmp(what, "silent")) {
         FP(MPI_Finalize());
