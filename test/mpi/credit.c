@@ -144,6 +144,48 @@ static void cancelled(MPI_Comm comm)
     }
 }
 
+/* The receiver frees the communicator before the messages come, or before it has received them. */
+static void cancelled_on_freed(MPI_Comm comm, bool come_before)
+{
+    fp_message_t messages[SPREAD];
+    MPI_Comm mine;
+
+    FP(MPI_Comm_dup(comm, &mine));
+    if (0 == fp_rank) {
+        if (come_before) {
+            start_many(messages, SPREAD, 1, mine);
+            fp_signal(1, comm);
+        }
+        fp_await(1, comm);
+        if (!come_before) {
+            start_many(messages, SPREAD, 1, mine);
+        }
+        for (int i = 0; i < SPREAD; i++) {
+            CHECK(fp_cancel(&messages[i].request));
+            fp_free(messages[i].buffer);
+        }
+        FP(MPI_Comm_free(&mine));
+    } else {
+        if (1 == fp_rank && come_before) {
+            fp_await(0, comm);
+        }
+        FP(MPI_Comm_free(&mine));
+        if (1 == fp_rank) {
+            fp_signal(0, comm);
+        }
+    }
+}
+
+static void cancelled_late(MPI_Comm comm)
+{
+    cancelled_on_freed(comm, false);
+}
+
+static void cancelled_early(MPI_Comm comm)
+{
+    cancelled_on_freed(comm, true);
+}
+
 static void truncated(MPI_Comm comm)
 {
     if (0 == fp_rank) {
@@ -210,8 +252,14 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*some)(MPI_Comm comm);
-    } ways[] = {{"received", received},   {"on a freed communicator", on_freed}, {"cancelled", cancelled},
-                {"truncated", truncated}, {"matched by probes", probed},         {"crossing", crossing}};
+    } ways[] = {{"received", received},
+                {"on a freed communicator", on_freed},
+                {"cancelled", cancelled},
+                {"cancelled on a communicator freed before they came", cancelled_late},
+                {"cancelled on a communicator freed after they came", cancelled_early},
+                {"truncated", truncated},
+                {"matched by probes", probed},
+                {"crossing", crossing}};
     MPI_Comm other;
 
     fp_init(&argc, &argv, 2);

@@ -9,6 +9,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
 
 static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
@@ -69,13 +70,13 @@ static void comm_destruct(mca_pml_fastpath_comm_t *pml_comm)
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_comm_t, opal_object_t, comm_construct, comm_destruct);
 
-/* What a message cost, without telling the sender now: the job may be ending. */
+/* What a message cost. When the job is ending nobody waits for that. */
 static void give_back(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm, int rank, int64_t cost)
 {
     mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(pml_comm->members[rank], comm, rank);
 
-    if (NULL != peer) {
-        (void) OPAL_THREAD_ADD_FETCH64(&peer->consumed, cost);
+    if (NULL != peer && !mca_pml_fastpath_at_end()) {
+        mca_pml_fastpath_credit_consumed(peer, cost);
     }
 }
 

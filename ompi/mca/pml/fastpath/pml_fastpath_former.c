@@ -16,6 +16,9 @@ typedef struct {
 } note_t;
 
 struct mca_pml_fastpath_former_t {
+    int size;                     /* members of the last communicator */
+    opal_process_name_t first;    /* of them */
+    opal_process_name_t *members; /* by rank; NULL: each is the process behind the one before, in its job */
     size_t num_next;
     size_t num_dropped;
     note_t notes[]; /* first those about next ones, in any order */
@@ -23,6 +26,14 @@ struct mca_pml_fastpath_former_t {
 typedef mca_pml_fastpath_former_t former_t;
 
 static const former_t none = {.num_next = 0, .num_dropped = 0};
+
+static void former_free(former_t *former)
+{
+    if (NULL != former) {
+        free(former->members);
+        free(former);
+    }
+}
 
 static former_t *former_find(uint32_t ctx)
 {
@@ -152,6 +163,55 @@ static note_t *inherit_dropped(note_t *note, const former_t *before, const note_
     return note;
 }
 
+/* The process of that rank, if all are numbered as the members of most communicators are. */
+static opal_process_name_t member_by_number(const former_t *former, int rank)
+{
+    opal_process_name_t name = former->first;
+
+    name.vpid += (opal_vpid_t) rank;
+    return name;
+}
+
+/* Note who the members are. Without memory nobody is one. */
+static void note_members(former_t *now, const ompi_communicator_t *comm, int size)
+{
+    bool numbered = true;
+
+    now->size = size;
+    now->members = NULL;
+    if (0 == size) {
+        return;
+    }
+    now->first = ompi_group_get_proc_name(comm->c_remote_group, 0);
+    for (int rank = 1; rank < size && numbered; ++rank) {
+        numbered = 0
+                   == opal_compare_proc(ompi_group_get_proc_name(comm->c_remote_group, rank),
+                                        member_by_number(now, rank));
+    }
+    if (numbered) {
+        return;
+    }
+    now->members = malloc((size_t) size * sizeof(now->members[0]));
+    if (NULL == now->members) {
+        now->size = 0;
+        return;
+    }
+    for (int rank = 0; rank < size; ++rank) {
+        now->members[rank] = ompi_group_get_proc_name(comm->c_remote_group, rank);
+    }
+}
+
+bool mca_pml_fastpath_former_sender(uint32_t ctx, int rank, opal_process_name_t *name)
+{
+    const former_t *former = former_find(ctx);
+
+    if (NULL == former || 0 > rank || former->size <= rank) {
+        return false;
+    }
+    *name = NULL == former->members ? member_by_number(former, rank) : former->members[rank];
+    return true;
+}
+
 static former_t *former_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm,
                             const former_t *before)
 {
@@ -161,6 +221,7 @@ static former_t *former_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_commun
     note_t *note;
 
     if (NULL != now) {
+        note_members(now, comm, pml_comm->size);
         note = note_next(now->notes, pml_comm, comm);
         now->num_next = (size_t) (note - now->notes);
         inherited = note;
@@ -194,7 +255,7 @@ void mca_pml_fastpath_former_remember(const mca_pml_fastpath_comm_t *pml_comm, o
         before = now;
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    free(before);
+    former_free(before);
 }
 
 void mca_pml_fastpath_former_fini(void)
@@ -205,7 +266,7 @@ void mca_pml_fastpath_former_fini(void)
     int rc = opal_hash_table_get_first_key_uint32(&mca_pml_fastpath.formers, &ctx, &former, &node);
 
     while (OPAL_SUCCESS == rc) {
-        free(former);
+        former_free(former);
         rc = opal_hash_table_get_next_key_uint32(&mca_pml_fastpath.formers, &ctx, &former, node, &node);
     }
     (void) opal_hash_table_remove_all(&mca_pml_fastpath.formers);

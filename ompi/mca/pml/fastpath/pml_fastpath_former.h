@@ -35,6 +35,15 @@ bool mca_pml_fastpath_former_is(uint32_t ctx);
  */
 bool mca_pml_fastpath_former_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel);
 
+/**
+ * Who has sent a message whose communicator was freed here? The PML is locked.
+ *
+ * @param rank  of the sender, in the last communicator of that id
+ * @param name  receives the process
+ * @return      false: nothing is known of such a communicator, or of such a rank
+ */
+bool mca_pml_fastpath_former_sender(uint32_t ctx, int rank, opal_process_name_t *name);
+
 /** Forget everything. */
 void mca_pml_fastpath_former_fini(void);
 

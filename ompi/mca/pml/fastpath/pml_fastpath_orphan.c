@@ -5,8 +5,10 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_cancel.h"
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_joint.h"
+#include "pml_fastpath_link.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_recvfrag.h"
 
@@ -73,8 +75,19 @@ static bool is_late(const mca_pml_fastpath_parked_t *parked)
     return is_cancel(parked) && !mca_pml_fastpath_joint_is_new(&parked->hdr->hdr_cancel);
 }
 
-/* The communicator that a CANCEL means is gone; its message may have been kept for the next one. */
-static void forget(const mca_pml_fastpath_cancel_hdr_t *cancel)
+/* What has to be done without the lock about something that has come. */
+typedef struct {
+    bool late;                             /* it came too late, and is not kept */
+    mca_pml_fastpath_parked_t *lost;       /* a message that nobody will receive, or NULL */
+    opal_process_name_t sender;            /* of that */
+    bool answer;                           /* a CANCEL can be answered now */
+    mca_pml_fastpath_cancel_hdr_t settled; /* a copy of it */
+    bool dropped;                          /* the answer */
+} todo_t;
+
+/* The communicator that a CANCEL means is gone; its message may have been kept for the next one. @return
+ * that, taken off the list, or NULL */
+static mca_pml_fastpath_parked_t *forget(const mca_pml_fastpath_cancel_hdr_t *cancel)
 {
     mca_pml_fastpath_parked_t *parked;
 
@@ -85,61 +98,95 @@ static void forget(const mca_pml_fastpath_cancel_hdr_t *cancel)
         if (!is_cancel(parked) && hdr->hdr_ctx == cancel->hdr_match.hdr_ctx
             && hdr->hdr_src == cancel->hdr_match.hdr_src && hdr->hdr_seq == (uint16_t) cancel->hdr_sequence) {
             opal_list_remove_item(&mca_pml_fastpath.orphans, &parked->super);
-            mca_pml_fastpath_parked_free(parked);
             ++mca_pml_fastpath.late;
-            return;
+            return parked;
         }
+    }
+    return NULL;
+}
+
+/* It came too late. Only a CANCEL says which process it is from; the sender of a message is whoever had that
+ * rank in the last communicator of that id. */
+static void see_late(mca_pml_fastpath_parked_t *parked, todo_t *todo)
+{
+    const mca_pml_fastpath_match_hdr_t *hdr = &parked->hdr->hdr_match;
+
+    if (is_cancel(parked)) {
+        todo->answer = true;
+        todo->settled = parked->hdr->hdr_cancel;
+        todo->dropped = mca_pml_fastpath_former_dropped(&todo->settled);
+        if (todo->dropped) {
+            todo->lost = forget(&todo->settled);
+            todo->sender = todo->settled.hdr_name;
+        }
+        return;
+    }
+    ++mca_pml_fastpath.late;
+    if (mca_pml_fastpath_former_sender(hdr->hdr_ctx, hdr->hdr_src, &todo->sender)) {
+        todo->lost = parked;
     }
 }
 
-/* Keep it, or say that it is too late. @return whether a CANCEL can be answered now, a copy of which is
- * in settled. The PML is locked. */
-static bool keep(mca_pml_fastpath_parked_t *parked, bool *late, mca_pml_fastpath_cancel_hdr_t *settled,
-                 bool *dropped)
+/* Keep it, or say that it is too late. The PML is locked. */
+static void keep(mca_pml_fastpath_parked_t *parked, todo_t *todo)
 {
-    *late = is_late(parked);
-    if (*late) {
-        if (is_cancel(parked)) {
-            *settled = parked->hdr->hdr_cancel;
-            *dropped = mca_pml_fastpath_former_dropped(settled);
-            if (*dropped) {
-                forget(settled);
-            }
-            return true;
-        }
-        ++mca_pml_fastpath.late;
-        return false;
+    todo->late = is_late(parked);
+    if (todo->late) {
+        see_late(parked, todo);
+        return;
     }
     opal_list_append(&mca_pml_fastpath.orphans, &parked->super);
     if (is_cancel(parked)) {
         ++mca_pml_fastpath.orphans_unanswered;
     }
-    return 0 != mca_pml_fastpath.orphans_unanswered && settle(settled);
+    todo->answer = 0 != mca_pml_fastpath.orphans_unanswered && settle(&todo->settled);
+    todo->dropped = true;
+}
+
+/* A message is dropped: its sender may send as much again. When this process has come to its end nobody
+ * there waits for that. */
+static void give_back(const todo_t *todo)
+{
+    const mca_pml_fastpath_parked_t *lost = todo->lost;
+    ompi_proc_t *proc;
+    mca_pml_fastpath_peer_t *peer;
+
+    if (NULL == lost || mca_pml_fastpath_at_end()) {
+        return;
+    }
+    proc = (ompi_proc_t *) ompi_proc_for_name(todo->sender);
+    peer = NULL == proc ? NULL : mca_pml_fastpath_peer_get(proc);
+    if (NULL != peer) {
+        mca_pml_fastpath_credit_consumed(
+            peer, mca_pml_fastpath_credit_cost(lost->hdr->hdr_type, mca_pml_fastpath_parked_payload(lost)));
+        OBJ_RELEASE(peer);
+    }
 }
 
 ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl,
                                              const mca_btl_base_segment_t *segments, size_t num_segments)
 {
     mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_park(btl, segments, num_segments);
-    mca_pml_fastpath_cancel_hdr_t settled;
+    todo_t todo = {.late = false, .lost = NULL, .answer = false};
     ompi_communicator_t *comm;
-    bool dropped = true;
-    bool answer = false;
-    bool late = false;
 
     /* asked again under the lock: orphans_adopt looks through the list after the communicator has become
      * known */
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     comm = mca_pml_fastpath_known_comm(parked->hdr->hdr_match.hdr_ctx);
     if (OPAL_LIKELY(NULL == comm)) {
-        answer = keep(parked, &late, &settled, &dropped);
+        keep(parked, &todo);
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    if (NULL != comm || late) {
+    give_back(&todo);
+    if (NULL != todo.lost && parked != todo.lost) {
+        mca_pml_fastpath_parked_free(todo.lost);
+    }
+    if (NULL != comm || todo.late) {
         mca_pml_fastpath_parked_free(parked);
     }
-    if (answer) {
-        mca_pml_fastpath_cancel_answer(settled.hdr_name, settled.hdr_src_req, dropped);
+    if (todo.answer) {
+        mca_pml_fastpath_cancel_answer(todo.settled.hdr_name, todo.settled.hdr_src_req, todo.dropped);
     }
     return comm;
 }

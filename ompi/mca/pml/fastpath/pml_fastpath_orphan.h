@@ -14,9 +14,11 @@
  *   others may leave earlier, or an intercommunicator. Its messages wait here, in
  *   the order of arrival.
  * - It has been freed here. Then nobody can receive the message any more, and
- *   the id may soon mean another communicator: it is dropped at once, and a
- *   CANCEL is answered from memory (pml_fastpath_former.h). All messages that
- *   may legally be under way at this moment are those that are cancelled.
+ *   the id may soon mean another communicator: it is dropped at once, its cost is
+ *   given back to its sender, and a CANCEL is answered from memory
+ *   (pml_fastpath_former.h). All messages that may legally be under way at this
+ *   moment are those that are cancelled, and those of a communicator that has been
+ *   revoked.
  * - It may be either: an intercommunicator is being made that may get this id.
  *   The message waits; its CANCEL says which of them it means
  *   (pml_fastpath_joint.h).

@@ -280,6 +280,12 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
         && eager_pay(req)) {
         return start_eager(req, bml_btl);
     }
+    if (OPAL_UNLIKELY(req->req_paid)) { /* for a BTL that has refused it: this one takes less in one piece */
+        mca_pml_fastpath_credit_untake(
+            req->req_peer,
+            mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, req->req_send.req_bytes_packed));
+        req->req_paid = false;
+    }
     return mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
 }
 
