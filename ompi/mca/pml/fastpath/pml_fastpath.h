@@ -56,12 +56,13 @@ typedef struct {
     bool use_recvi;         /**< try to receive at once, before a request is made */
     bool use_waits;         /**< replace Open MPI's functions that wait for requests */
     bool use_immediate;     /**< move data that is one piece of memory without a convertor */
+    bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */
+    unsigned interval;      /**< microseconds that may pass without opal_progress where calls do not wait */
     unsigned looks; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
 
     mca_btl_base_module_t *fastsm;          /**< btl/fastsm's module, where it runs; else NULL */
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
     volatile unsigned impatient;            /**< waits to come that look once only, if cores are shared */
-    volatile int recv_countdown;            /**< receives at once until the next call of progress */
 
     /** protects all up to retries; never held across a call into a BTL */
     opal_mutex_t lock;

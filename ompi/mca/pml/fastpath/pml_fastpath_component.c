@@ -16,6 +16,7 @@
 #include "pml_fastpath.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_pace.h"
 
 static int component_register(void);
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads);
@@ -115,6 +116,17 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 200,
      .min = 1,
      .max = 1000000},
+    {.name = "progress_interval",
+     .text =
+         "Microseconds that may pass from one call of opal_progress to the next while MPI is called and no "
+         "call has to wait. What other processes need of this one, and other transports, is late by that at "
+         "the most; 0 means that every call lets everything progress",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_pml_fastpath.interval,
+     .value = 50,
+     .min = 0,
+     .max = 1000000000},
     {.name = "unexpected_limit",
      .text =
          "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; beyond "
@@ -194,6 +206,7 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
         return NULL;
     }
     confirm_fastsm();
+    mca_pml_fastpath_pace_start();
     mca_pml_fastpath.window_part =
         0 == mca_pml_fastpath.window ? INT64_MAX : (int64_t) (mca_pml_fastpath.window / 4);
     *priority = mca_pml_fastpath.priority;

@@ -56,6 +56,18 @@ static inline bool mca_pml_fastpath_credit_take(mca_pml_fastpath_peer_t *peer, i
     return true;
 }
 
+/** The same in a job without threads. */
+static inline bool mca_pml_fastpath_credit_take_alone(mca_pml_fastpath_peer_t *peer, int64_t cost)
+{
+    const int64_t left = peer->credit - cost;
+
+    if (OPAL_UNLIKELY(0 > left)) {
+        return false;
+    }
+    peer->credit = left;
+    return true;
+}
+
 /** Sender: put back what was taken for a message that did not leave. */
 static inline void mca_pml_fastpath_credit_untake(mca_pml_fastpath_peer_t *peer, int64_t cost)
 {

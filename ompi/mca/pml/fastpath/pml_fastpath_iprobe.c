@@ -7,6 +7,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "pml_fastpath_comm.h"
+#include "pml_fastpath_pace.h"
 
 /* MPI_ERROR stays as it is: calls that return one status report errors by their result. */
 static void message_status(const mca_pml_fastpath_message_t *message, ompi_status_public_t *status)
@@ -45,8 +46,10 @@ static mca_pml_fastpath_message_t *look(int src, int tag, ompi_communicator_t *c
 static mca_pml_fastpath_message_t *look_progress(int src, int tag, ompi_communicator_t *comm, bool take,
                                                  ompi_status_public_t *status)
 {
-    mca_pml_fastpath_message_t *message = look(src, tag, comm, take, status);
+    mca_pml_fastpath_message_t *message;
 
+    mca_pml_fastpath_pace_wait();
+    message = look(src, tag, comm, take, status);
     if (NULL == message) {
         opal_progress();
         message = look(src, tag, comm, take, status);

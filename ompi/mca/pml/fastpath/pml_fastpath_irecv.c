@@ -99,18 +99,23 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
         return false;
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    --mca_pml_fastpath.recv_countdown; /* who waits sees to it */
     mca_pml_fastpath_recv_request_received(req, comm, &hdr, length);
     mca_pml_fastpath_credit_consumed(member->peer,
                                      mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
     return true;
 }
 
-/* Can take() find anything? Only a look at the slot, where that is possible. If not, that is counted. */
+/* May take() look, and can it find anything? Only a look at the slot, where that is possible. If not, that is
+ * counted. Where Open MPI's own functions wait for requests, they do not call opal_progress for one that is
+ * complete. So from time to time a receive is posted there though its message may be here. */
 static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src, bool threads)
 {
     mca_pml_fastpath_member_t *member;
 
+    if (OPAL_UNLIKELY(!mca_pml_fastpath.waits_installed) && mca_pml_fastpath_pace_is_due()) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_OTHER);
+        return false;
+    }
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)
             ? 0 != pml_comm->matcher.posted
             : mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)) {
@@ -347,7 +352,9 @@ int mca_pml_fastpath_mrecv(void *buf, size_t count, ompi_datatype_t *datatype, o
                            ompi_status_public_t *status)
 {
     mca_pml_fastpath_recv_request_t *req;
-    int rc = mrecv_request(buf, count, datatype, message, &req);
+    int rc;
 
+    mca_pml_fastpath_pace_wait();
+    rc = mrecv_request(buf, count, datatype, message, &req);
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;
 }

@@ -9,6 +9,7 @@
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_pace.h"
 #include "pml_fastpath_sendreq.h"
 
 /* What has become of a message before there is a request that stands for it. */
@@ -48,7 +49,8 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     }
     mca_common_fastpath_lock_if(&member->out->lock, threads);
     leaves = 0 == member->peer->queued && fastsm_fifo_has_slot(member->out)
-             && (threads ? mca_pml_fastpath_credit_take(member->peer, cost) : member->peer->credit >= cost);
+             && (threads ? mca_pml_fastpath_credit_take(member->peer, cost)
+                         : mca_pml_fastpath_credit_take_alone(member->peer, cost));
     if (OPAL_LIKELY(leaves)) {
         *sequence = threads ? mca_pml_fastpath_next_sequence(member) : (uint32_t) member->sent + 1;
         fastsm_fifo_send_slot(
@@ -60,7 +62,6 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
             fastsm_fifo_fetch_ahead(member->out);
         } else { /* counted when it has left already: nobody looks meanwhile */
             member->sent = (int32_t) *sequence;
-            member->peer->credit -= cost;
         }
     }
     mca_common_fastpath_unlock_if(&member->out->lock, threads);
@@ -340,7 +341,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     mca_pml_fastpath_member_ready(member);
     attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);
     if (OPAL_LIKELY(LEFT == attempt)) {
-        return OMPI_SUCCESS;
+        return mca_pml_fastpath_pace_sent();
     }
     req = mca_pml_fastpath_send_request_alloc();
     if (OPAL_UNLIKELY(NULL == req)) {
@@ -357,6 +358,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     ompi_request_wait_completion(&req->req_send.req_base.req_ompi);
     rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
     mca_pml_fastpath_send_request_drop(req);
+    (void) mca_pml_fastpath_pace_sent(); /* it may have been complete at once */
     return rc;
 }
 
@@ -367,7 +369,7 @@ static __opal_attribute_noinline__ int send_threads(const void *buf, size_t coun
     uint32_t sequence;
 
     return OPAL_LIKELY(send_slot(buf, count, datatype, dst, tag, mode, comm, true, &sequence))
-               ? OMPI_SUCCESS
+               ? mca_pml_fastpath_pace_sent()
                : send_rest(buf, count, datatype, dst, tag, mode, comm);
 }
 
@@ -380,6 +382,6 @@ int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *dataty
         return send_threads(buf, count, datatype, dst, tag, mode, comm);
     }
     return OPAL_LIKELY(send_slot(buf, count, datatype, dst, tag, mode, comm, false, &sequence))
-               ? OMPI_SUCCESS
+               ? mca_pml_fastpath_pace_sent()
                : send_rest(buf, count, datatype, dst, tag, mode, comm);
 }

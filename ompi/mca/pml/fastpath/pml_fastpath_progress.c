@@ -14,6 +14,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_pace.h"
 #include "pml_fastpath_peer.h"
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_retry_t, opal_list_item_t, NULL, NULL);
@@ -104,6 +105,7 @@ int mca_pml_fastpath_progress(void)
     static opal_atomic_int32_t busy = 0;
     int accepted = 0;
 
+    mca_pml_fastpath_pace_note();
     if (OPAL_UNLIKELY(mca_pml_fastpath_at_end())) {
         mca_pml_fastpath_links_end();
     }

@@ -138,7 +138,6 @@ static inline void finish(int src, int tag, size_t length, ompi_status_public_t 
         status->_ucount = length;
         status->_cancelled = 0;
     }
-    mca_pml_fastpath_progress_sometimes();
 }
 
 /* OMPI_SUCCESS, OMPI_ERR_UNREACH when its sender is not one of btl/fastsm's, or what wait_for says. Receives
@@ -288,8 +287,10 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
  * the queues, or a receive that was posted earlier, may come first), else OMPI_ERR_NOT_FOUND: it may be
  * somewhere else, or something else, or come later.
  */
-static inline int recv_slot(void *buf, size_t count, const ompi_datatype_t *datatype, int src, int tag,
-                            ompi_communicator_t *comm, ompi_status_public_t *status)
+static inline __opal_attribute_always_inline__ int recv_slot(void *buf, size_t count,
+                                                             const ompi_datatype_t *datatype, int src,
+                                                             int tag, ompi_communicator_t *comm,
+                                                             ompi_status_public_t *status)
 {
     if (OPAL_UNLIKELY(opal_using_threads() || !fastpath_is_plain(datatype, count))) {
         return OMPI_ERR_NOT_FOUND;
@@ -345,8 +346,11 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
     return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
 }
 
-int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
-                          ompi_communicator_t *comm, ompi_status_public_t *status)
+/* MPI_Recv, which has been counted. */
+static inline __opal_attribute_always_inline__ int recv_counted(void *buf, size_t count,
+                                                                ompi_datatype_t *datatype, int src, int tag,
+                                                                ompi_communicator_t *comm,
+                                                                ompi_status_public_t *status)
 {
     const int rc = recv_slot(buf, count, datatype, src, tag, comm, status);
 
@@ -358,4 +362,25 @@ int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, in
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_QUEUED);
     return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
+}
+
+/* The same when it is time to look at the clock. What is due comes after the message: progress would take
+ * that out of its slot, into the queues, and whoever has to wait for it makes progress anyway. */
+static __opal_attribute_noinline__ int recv_paced(void *buf, size_t count, ompi_datatype_t *datatype, int src,
+                                                  int tag, ompi_communicator_t *comm,
+                                                  ompi_status_public_t *status)
+{
+    const bool due = mca_pml_fastpath_pace_begin();
+    const int rc = recv_counted(buf, count, datatype, src, tag, comm, status);
+
+    mca_pml_fastpath_pace_end(due);
+    return rc;
+}
+
+int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                          ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    return OPAL_UNLIKELY(mca_pml_fastpath_pace_count())
+               ? recv_paced(buf, count, datatype, src, tag, comm, status)
+               : recv_counted(buf, count, datatype, src, tag, comm, status);
 }

@@ -13,11 +13,9 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "pml_fastpath_comm.h"
+#include "pml_fastpath_pace.h"
 
 BEGIN_C_DECLS
-
-/** Receives at once after which the rest is progressed, though nothing had to be waited for. */
-#define MCA_PML_FASTPATH_RECVS_PER_PROGRESS 256
 
 /** Waits that look only once, on a node with more processes than cores, after one that has looked in vain. */
 #define MCA_PML_FASTPATH_IMPATIENT 64
@@ -169,27 +167,6 @@ static inline int mca_pml_fastpath_find_sender(const mca_pml_fastpath_comm_t *pm
         return OMPI_ERR_NOT_AVAILABLE;
     }
     return OMPI_SUCCESS;
-}
-
-/** Make up for calls of opal_progress that were not needed. There is something to do, so the core is not
- * given away even where others want it. */
-static __opal_attribute_noinline__ __opal_attribute_unused__ void mca_pml_fastpath_progress_now(void)
-{
-    const bool yield = !opal_using_threads() && opal_progress_set_yield_when_idle(false);
-
-    mca_pml_fastpath.recv_countdown = MCA_PML_FASTPATH_RECVS_PER_PROGRESS;
-    (void) opal_progress();
-    if (yield) {
-        (void) opal_progress_set_yield_when_idle(true);
-    }
-}
-
-/** A receive has come to its end without a call of opal_progress: every so often make up for it. */
-static inline void mca_pml_fastpath_progress_sometimes(void)
-{
-    if (OPAL_UNLIKELY(0 >= --mca_pml_fastpath.recv_countdown)) {
-        mca_pml_fastpath_progress_now();
-    }
 }
 
 END_C_DECLS

@@ -32,9 +32,8 @@
 /* Messages that are taken from one sender before everything gets its turn. */
 #define MOST_AT_A_TIME 64
 
-/* What was in the table before; installed if it is ours now. */
+/* What was in the table before. */
 static ompi_request_fns_t original;
-static bool installed;
 
 /* What can be said of a request. */
 typedef enum {
@@ -218,13 +217,11 @@ static inline __opal_attribute_always_inline__ int deliver_slot(mca_pml_fastpath
 static __opal_attribute_noinline__ void deliver_more(mca_pml_fastpath_comm_t *pml_comm,
                                                      mca_pml_fastpath_member_t *member, int src)
 {
-    int count = 0;
-
-    while (MOST_AT_A_TIME > count
-           && 0 == deliver_slot(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
-        ++count;
+    for (int count = 0; MOST_AT_A_TIME > count; ++count) {
+        if (0 != deliver_slot(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
+            break;
+        }
     }
-    mca_pml_fastpath.recv_countdown -= count;
 }
 
 /* Nothing of what a request waits for is in a slot, or something that matching has to see to: everything gets
@@ -263,7 +260,7 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 break;
             }
-            mca_pml_fastpath_progress_sometimes(); /* it was for another receive */
+            mca_pml_fastpath_pace_wait(); /* it was for another receive */
         } else {
             if (FASTSM_NOTHING == found) {
                 member->ahead = 0;
@@ -392,13 +389,13 @@ static size_t look_any(size_t count, ompi_request_t **requests, kind_t *kind)
 
 static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
 {
+    mca_pml_fastpath_pace_wait();
     if (!REQUEST_COMPLETE(*request) && !await(*request, false)) {
         return original.req_wait(request, status);
     }
     if (OPAL_UNLIKELY(SIMPLE != kind_of(*request))) {
         return original.req_wait(request, status);
     }
-    mca_pml_fastpath_progress_sometimes();
     return finish(request, status);
 }
 
@@ -449,22 +446,23 @@ static inline __opal_attribute_always_inline__ int finish_all(size_t count, ompi
 
 static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses)
 {
+    mca_pml_fastpath_pace_wait();
     if (OPAL_UNLIKELY(!all_simple(count, requests, true))) {
         return original.req_wait_all(count, requests, statuses);
     }
-    mca_pml_fastpath_progress_sometimes();
     return finish_all(count, requests, statuses);
 }
 
 static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_status_public_t *status)
 {
     kind_t kind = EMPTY;
-    const size_t at = await_any(count, requests, &kind);
+    size_t at;
 
+    mca_pml_fastpath_pace_wait();
+    at = await_any(count, requests, &kind);
     if (at == count || SIMPLE != kind) {
         return original.req_wait_any(count, requests, index, status);
     }
-    mca_pml_fastpath_progress_sometimes();
     *index = (int) at;
     return finish(&requests[at], status);
 }
@@ -499,9 +497,9 @@ static int wait_some(size_t count, ompi_request_t **requests, int *outcount, int
     kind_t kind = EMPTY;
     int rc;
 
+    mca_pml_fastpath_pace_wait();
     if (count > await_any(count, requests, &kind)
         && finish_some(count, requests, outcount, indices, statuses, &rc)) {
-        mca_pml_fastpath_progress_sometimes();
         return rc;
     }
     return original.req_wait_some(count, requests, outcount, indices, statuses);
@@ -509,26 +507,27 @@ static int wait_some(size_t count, ompi_request_t **requests, int *outcount, int
 
 static int test_one(ompi_request_t **request, int *completed, ompi_status_public_t *status)
 {
-    kind_t kind = kind_of(*request);
+    kind_t kind;
 
+    mca_pml_fastpath_pace_wait();
+    kind = kind_of(*request);
     if (PENDING == kind && look_once(1, request)) {
         kind = kind_of(*request);
     }
     if (SIMPLE != kind) {
         return original.req_test(request, completed, status);
     }
-    mca_pml_fastpath_progress_sometimes();
     *completed = true;
     return finish(request, status);
 }
 
 static int test_all(size_t count, ompi_request_t **requests, int *completed, ompi_status_public_t *statuses)
 {
+    mca_pml_fastpath_pace_wait();
     if (!all_simple(count, requests, false)
         && (!look_once(count, requests) || !all_simple(count, requests, false))) {
         return original.req_test_all(count, requests, completed, statuses);
     }
-    mca_pml_fastpath_progress_sometimes();
     *completed = true;
     return finish_all(count, requests, statuses);
 }
@@ -537,12 +536,13 @@ static int test_any(size_t count, ompi_request_t **requests, int *index, int *co
                     ompi_status_public_t *status)
 {
     kind_t kind = EMPTY;
-    const size_t at = look_any(count, requests, &kind);
+    size_t at;
 
+    mca_pml_fastpath_pace_wait();
+    at = look_any(count, requests, &kind);
     if (at == count || SIMPLE != kind) {
         return original.req_test_any(count, requests, index, completed, status);
     }
-    mca_pml_fastpath_progress_sometimes();
     *index = (int) at;
     *completed = true;
     return finish(&requests[at], status);
@@ -554,9 +554,9 @@ static int test_some(size_t count, ompi_request_t **requests, int *outcount, int
     kind_t kind = EMPTY;
     int rc;
 
+    mca_pml_fastpath_pace_wait();
     if (count > look_any(count, requests, &kind)
         && finish_some(count, requests, outcount, indices, statuses, &rc)) {
-        mca_pml_fastpath_progress_sometimes();
         return rc;
     }
     return original.req_test_some(count, requests, outcount, indices, statuses);
@@ -576,13 +576,13 @@ void mca_pml_fastpath_waits_install(void)
                                                   .req_wait_any = wait_any,
                                                   .req_wait_all = wait_all,
                                                   .req_wait_some = wait_some};
-    installed = true;
+    mca_pml_fastpath.waits_installed = true;
 }
 
 void mca_pml_fastpath_waits_remove(void)
 {
-    if (installed) {
+    if (mca_pml_fastpath.waits_installed) {
         ompi_request_functions = original;
-        installed = false;
+        mca_pml_fastpath.waits_installed = false;
     }
 }

@@ -1,0 +1,125 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * When to call opal_progress though nothing had to be waited for: pml_fastpath_pace.h.
+ */
+#include "ompi_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "pml_fastpath_pace.h"
+
+/* Counts at most from one look at the clock to the next. */
+#define PERIOD_MAX 32
+
+/* The clock is read so often in the time that may pass without opal_progress, if calls go on as before. */
+#define LOOKS_PER_INTERVAL 4
+
+/* Looks after which opal_progress is called whatever the clock says; it may stand still. */
+#define LOOKS_MAX 4096
+
+/* Calls of opal_progress that are made up for at a time. Open MPI sees to timers, sockets and functions of
+ * low priority in one of eight. */
+#define TURNS_MAX 8
+
+mca_pml_fastpath_pace_t mca_pml_fastpath_pace;
+
+void mca_pml_fastpath_pace_start(void)
+{
+    mca_pml_fastpath_pace = (mca_pml_fastpath_pace_t){.period = 1};
+    mca_common_fastpath_clock_start(&mca_pml_fastpath_pace.clock);
+}
+
+/* Read the clock, and find out when to read it next. Returns whether opal_progress has not been called for
+ * too long. */
+static inline __opal_attribute_always_inline__ bool look(void)
+{
+    mca_pml_fastpath_pace_t *pace = &mca_pml_fastpath_pace;
+    const uint64_t now = mca_common_fastpath_ticks();
+    const uint64_t last = pace->looked;
+
+    if (OPAL_UNLIKELY(now - last > pace->slow)) {
+        pace->period = 1;
+    } else if (PERIOD_MAX > pace->period) {
+        pace->period *= 2;
+    }
+    pace->left = pace->period - 1;
+    pace->looked = now;
+    if (OPAL_UNLIKELY(pace->noted)) {
+        pace->noted = false;
+        pace->noticed = last;
+        pace->looks = LOOKS_MAX;
+    }
+    return OPAL_UNLIKELY(now - pace->noticed >= pace->most || 0 > --pace->looks);
+}
+
+/* How long may it take until opal_progress is called? Nobody knows before the clock's speed is known. */
+static void set_interval(mca_pml_fastpath_pace_t *pace)
+{
+    pace->most = mca_common_fastpath_clock_per_millisecond(&pace->clock) * mca_pml_fastpath.interval / 1000;
+    pace->slow = pace->most / LOOKS_PER_INTERVAL;
+}
+
+/* Call opal_progress for the time without it. */
+static void make_up(const mca_pml_fastpath_pace_t *pace)
+{
+    const bool yield = !opal_using_threads() && opal_progress_set_yield_when_idle(false);
+    uint64_t turns = 0 == pace->most ? 1 : (pace->looked - pace->noticed) / pace->most;
+
+    turns = TURNS_MAX < turns ? TURNS_MAX : turns;
+    do {
+        (void) opal_progress();
+    } while (1 < turns--);
+    if (yield) {
+        (void) opal_progress_set_yield_when_idle(true);
+    }
+}
+
+/* It is time to call opal_progress. What it calls may send and receive, too, and comes here then. */
+static __opal_attribute_noinline__ int let_progress(void)
+{
+    mca_pml_fastpath_pace_t *pace = &mca_pml_fastpath_pace;
+
+    if (0 == pace->most) {
+        set_interval(pace);
+    }
+    if (!pace->making_up) {
+        pace->making_up = true;
+        make_up(pace);
+        pace->making_up = false;
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_pml_fastpath_pace_check(void)
+{
+    return OPAL_LIKELY(!look()) ? OMPI_SUCCESS : let_progress();
+}
+
+bool mca_pml_fastpath_pace_begin(void)
+{
+    return look();
+}
+
+void mca_pml_fastpath_pace_end(bool due)
+{
+    if (OPAL_UNLIKELY(due && !mca_pml_fastpath_pace.noted)) {
+        (void) let_progress();
+    }
+}
+
+bool mca_pml_fastpath_pace_is_due(void)
+{
+    mca_pml_fastpath_pace_t *pace = &mca_pml_fastpath_pace;
+
+    if (!mca_pml_fastpath_pace_count() || !look()) {
+        return false;
+    }
+    if (0 == pace->most) {
+        set_interval(pace);
+    }
+    return true;
+}
