@@ -5,8 +5,8 @@
 
 /*
  * To be preloaded: rank 1 damages the segment of another process just before it attaches to it, as another
- * process of the same user could.  FP_SABOTAGE is what it does: "scribble", "truncate" or "limit", which
- * leaves no descriptor to open it with.
+ * process of the same user could.  FP_SABOTAGE is what it does: "scribble", "truncate", "limit", which
+ * leaves no descriptor to open it with, or "pause", which does nothing for four seconds, once.
  */
 
 #if !defined(_GNU_SOURCE)
@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,13 @@ static void damage(open_function_t *real, const char *path, const char *how)
     char junk[256];
     int fd;
 
+    if (0 == strcmp(how, "pause")) {
+        static bool paused;
+
+        sleep(paused ? 0 : 4);
+        paused = true;
+        return;
+    }
     if (0 == strcmp(how, "limit")) {
         const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
 

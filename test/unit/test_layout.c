@@ -49,9 +49,10 @@ static uint64_t model(const mca_btl_fastsm_layout_params_t *p)
     const uint64_t g = p->grants;
     uint64_t bells = ((n + g) * p->bell_stride + 63) / 64 * 64;
     uint64_t positions = (n * p->position_stride + 63) / 64 * 64;
+    uint64_t pairs = (n * 4 + 63) / 64 * 64;
     uint64_t ring = 192 + 64 * (uint64_t) p->ring_depth;
     uint64_t late = (32 * (uint64_t) p->late_peers + 63) / 64 * 64;
-    uint64_t control = (128 + ring + bells + positions + late + 64 * g + page - 1) / page * page;
+    uint64_t control = (128 + ring + bells + positions + pairs + late + 64 * g + page - 1) / page * page;
     uint64_t fifos = (64 * n * p->fifo_depth + page - 1) / page * page;
     uint64_t eager = (1024 + (uint64_t) p->eager_count * p->eager_size + page - 1) / page * page;
     uint64_t max = (1024 + (uint64_t) p->max_count * p->max_size + page - 1) / page * page;
@@ -104,8 +105,9 @@ static void test_defaults_to_the_byte(void **state)
     assert_int_equal(320, layout.ring);
     assert_int_equal(320 + 32 * 64, layout.bells);
     assert_int_equal(320 + 32 * 64 + 64, layout.read_pos);
-    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64, layout.admissions);
-    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64 + 512 * 32, layout.arena_pos);
+    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64, layout.pairs);
+    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64 + 64, layout.admissions);
+    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64 + 64 + 512 * 32, layout.arena_pos);
     assert_int_equal(20480, layout.fifos);
     assert_int_equal(20480 + 4 * 8192, layout.arena);
     assert_int_equal(20480 + 4 * 8192 + 65536 + 1024, layout.eager_pool);
@@ -169,6 +171,9 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t positio
     assert_int_equal(0, layout.ring % 64);
     for (uint32_t i = 0; i < params.late_peers; ++i) {
         claim(owner, &layout, mca_btl_fastsm_layout_admission(&layout, i), 32, 11);
+    }
+    for (uint32_t i = 0; i < n_local; ++i) {
+        claim(owner, &layout, mca_btl_fastsm_layout_pair(&layout, i), 4, 12);
     }
     assert_int_equal(n_local + grants, mca_btl_fastsm_layout_count(&layout));
     for (uint32_t i = 0; i < n_local + grants; ++i) {
@@ -425,7 +430,7 @@ static void test_parts(void **state)
     (void) state;
     assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
     mca_btl_fastsm_layout_parts(&layout, &parts);
-    assert_int_equal(64 + 4 * 64 + 4 * 128 * 64, parts.fifos);
+    assert_int_equal(64 + 4 * 64 + 64 + 4 * 128 * 64, parts.fifos);
     assert_int_equal(16 * (64 + 64 * 64), parts.arena);
     assert_int_equal(64 * 4096, parts.eager);
     assert_int_equal(16 * 32768, parts.max);

@@ -31,6 +31,7 @@
 #include "btl_fastsm_ext.h"
 #include "btl_fastsm_fifo.h"
 #include "btl_fastsm_layout.h"
+#include "btl_fastsm_pair.h"
 #include "btl_fastsm_ring.h"
 
 BEGIN_C_DECLS
@@ -49,6 +50,8 @@ BEGIN_C_DECLS
     (MCA_BTL_FASTSM_HEAD_DATA + (MCA_BTL_FASTSM_INLINE_SLOTS_MAX - 1) * MCA_BTL_FASTSM_CONT_DATA)
 /** senders whose slots are looked at before the doorbells */
 #define MCA_BTL_FASTSM_RECENT 4u
+/** seconds that a process has for its answer whether it reaches another; all come to that question together */
+#define MCA_BTL_FASTSM_AGREE_TIMEOUT 60u
 /** Open MPI's own value for shared memory is exactly this; we have to be above it */
 #define MCA_BTL_FASTSM_EXCLUSIVITY (MCA_BTL_EXCLUSIVITY_HIGH + 1024)
 
@@ -179,6 +182,10 @@ struct mca_btl_base_endpoint_t {
     opal_proc_t *proc;
 
     struct mca_btl_fastsm_late_t *late; /**< the rest of a late peer; NULL for a local one */
+
+    /* whether both sides reach each other: changed by the thread in add_procs */
+    fastsm_pair_t pair;                     /**< our view of it */
+    mca_btl_fastsm_pair_state_t pair_state; /**< what is known of it; UNKNOWN: never tried */
 };
 
 /**
@@ -197,6 +204,7 @@ typedef struct mca_btl_fastsm_late_t {
     uint32_t admission; /**< the id that we gave it; 0: none any more */
     bool gone;          /**< its process has ended; what it sent before is still there */
     bool died;          /**< then: without leaving MPI */
+    bool refused;       /**< one side cannot reach the other: nothing but our word for that is left here */
     uint32_t gone_pos;  /**< then: what it sent is before this position of our ring */
 
     /* a message that comes in pieces: touched only by the thread that consumes our ring */
@@ -215,7 +223,8 @@ OBJ_CLASS_DECLARATION(mca_btl_fastsm_late_t);
 
 /** an admission as its owner sees it */
 typedef struct {
-    _Atomic(mca_btl_fastsm_late_t *) peer; /**< NULL: free */
+    _Atomic(mca_btl_fastsm_late_t *) peer; /**< NULL: nobody is admitted here */
+    mca_btl_fastsm_late_t *refused;        /**< whom our refusal here is for; NULL: free, if `peer` is NULL */
     uint32_t generation;                   /**< uses so far, 1 to 65535 and then 1 again */
 } mca_btl_fastsm_admitted_t;
 
@@ -263,6 +272,7 @@ typedef struct {
     int grants;
     unsigned grant_depth;
     unsigned grant_after;
+    unsigned agree_timeout;
     unsigned refuse;
     bool single_copy;
     bool smsc; /**< and there is a module, from init on */
@@ -392,12 +402,18 @@ int mca_btl_fastsm_endpoints_init(void);
 /** Disconnects and frees them all. */
 void mca_btl_fastsm_endpoints_fini(void);
 /**
- * Decides whether `proc` is reachable and connects to it if so.
+ * Maps the segment of `proc` and says in ours whether that worked, which is half of the decision whether it is
+ * reachable: mca_btl_fastsm_agree() comes next.
  *
- * @param endpoint  NULL when it is not reachable
- * @return          OPAL_SUCCESS in both cases, else an OPAL error code
+ * @return  the endpoint; NULL when `proc` is not reachable
  */
-int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
+mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc);
+/**
+ * Takes a peer into use with which we have agreed, or gives up what we have of one with which we have not.
+ *
+ * @return  whether it is reachable
+ */
+bool mca_btl_fastsm_endpoint_settle(mca_btl_fastsm_endpoint_t *endpoint);
 void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 
 /** Fetches what a process has published.  Returns OPAL_SUCCESS or OPAL_ERR_UNREACH. */
@@ -407,10 +423,17 @@ int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *
  * find?  Symmetric in its arguments, so both come to the same answer.
  */
 bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b);
+/**
+ * Says, for everybody to read, why another process's segment is of no use; where that has been arranged, by what
+ * the kernel permits, only to who asks for it (btl_base_verbose).
+ *
+ * @param error  errno of opening it, or 0
+ */
+void mca_btl_fastsm_unusable(const mca_btl_fastsm_modex_t *modex, const char *why, int error);
 /** Makes an empty endpoint for the local or late peer with this index in its job. */
 void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint32_t index);
 void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint);
-/** Notes what its announcement says about a peer whose segment has been attached. */
+/** Notes what its announcement says about a peer. */
 void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
                                       const mca_btl_fastsm_modex_t *modex);
 /** A message came from this peer, so its slots may be looked at from now on. */
@@ -428,6 +451,20 @@ extern _Atomic uint32_t mca_btl_fastsm_no_room;
 /** Takes the endpoint off component.active.  Its frags are nobody's then. */
 void mca_btl_fastsm_deactivate(mca_btl_fastsm_endpoint_t *endpoint);
 
+/* ---- btl_fastsm_pair.c ---- */
+
+/** Begins what is to be known about the pair with the peer that published `modex`; our word is at `own`. */
+void mca_btl_fastsm_pair_init(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_modex_t *modex,
+                              _Atomic uint32_t *own);
+/**
+ * Waits until every pair has come to a conclusion, whatever the other sides are doing: those that do not answer
+ * in btl_fastsm_agree_timeout seconds, or have ended, are refused.  Calls opal_progress when there are dynamic
+ * peers among them, and holds no lock then.
+ *
+ * @param endpoints  peers that have been met; NULL where there is none
+ */
+void mca_btl_fastsm_agree(mca_btl_base_endpoint_t **endpoints, size_t count);
+
 /* ---- btl_fastsm_late.c ---- */
 
 /** Starts with no late peer.  Returns an OPAL error code. */
@@ -439,14 +476,20 @@ int mca_btl_fastsm_late_init(void);
  */
 void mca_btl_fastsm_late_fini(void);
 /**
- * Decides whether `proc`, a process of another job, is reachable, and admits it
- * to our ring if so.
+ * The same as mca_btl_fastsm_endpoint_meet() for `proc`, a process of another job, which is admitted to our ring if
+ * its segment can be mapped.
  *
- * @param endpoint  NULL when it is not reachable; the other side then finds so too
- * @return          OPAL_SUCCESS in both cases; OPAL_ERR_OUT_OF_RESOURCE when the peer counts on
- *                  us and we cannot admit it, which has been said then
+ * @param endpoint  NULL when it is not reachable
+ * @return          OPAL_SUCCESS in both cases; OPAL_ERR_OUT_OF_RESOURCE when there is no place to admit it or to
+ *                  refuse it in, which has been said then
  */
-int mca_btl_fastsm_late_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
+int mca_btl_fastsm_late_meet(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
+/** Asks where the pair with a dynamic peer stands.
+ *  @param give_up  wait no longer */
+void mca_btl_fastsm_late_look(mca_btl_fastsm_endpoint_t *endpoint, bool give_up);
+/** mca_btl_fastsm_endpoint_settle() for a dynamic peer.  The caller does not have the endpoint when it returns
+ *  false. */
+bool mca_btl_fastsm_late_settle(mca_btl_fastsm_endpoint_t *endpoint);
 /** Forgets the peer and frees its endpoint, when all who got it have said so. */
 void mca_btl_fastsm_late_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 

@@ -177,6 +177,18 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .value = 32,
      .min = 0,
      .max = 1u << 30},
+    {.name = "agree_timeout",
+     .text =
+         "Seconds that a process waits until another one on the node, or a process of another job there, "
+         "says "
+         "whether it can map its segment.  Another BTL then carries the messages between the two.  0: for "
+         "ever",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_6,
+     .storage = &mca_btl_fastsm_component.agree_timeout,
+     .value = MCA_BTL_FASTSM_AGREE_TIMEOUT,
+     .min = 0,
+     .max = 1u << 20},
     {.name = "debug_refuse",
      .text = "Percentage of the sends and allocations that are refused at random, as if there were no room; "
              "for tests",

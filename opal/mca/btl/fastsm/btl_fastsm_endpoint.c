@@ -30,6 +30,8 @@ _Atomic uint32_t mca_btl_fastsm_no_room = UINT32_C(0x80000000);
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_active_t, opal_list_item_t, NULL, NULL);
 
+static char fastsm_lost[] = "btl/fastsm cannot map the segment of a local process again";
+
 /* Namespaces are told apart by inode; 0 stands for a kernel without them. */
 static uint64_t namespace_id(const char *path)
 {
@@ -257,47 +259,85 @@ void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_
     endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
 }
 
-/* The peer does not see what is wrong with its segment and counts on us, so another transport is no way out.
- * What the kernel does not permit it does not permit the peer either, and a peer that has ended ends the job.
- */
-static void unusable(const mca_btl_fastsm_modex_t *modex, const char *why)
+void mca_btl_fastsm_unusable(const mca_btl_fastsm_modex_t *modex, const char *why, int error)
 {
-    static char info[128];
-
-    mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "local peer", opal_process_info.nodename,
-                                  modex->local_index, (int) modex->pid, why);
-    /* there may be no descriptor to read the help text with */
-    snprintf(info, sizeof(info), "btl/fastsm cannot use the segment of a local process: %s", why);
-    mca_btl_fastsm_fatal(NULL, info);
+    if (EMFILE == error || ENFILE == error) { /* there may be no descriptor to read the help text with */
+        opal_output(0, "btl/fastsm cannot use the segment of a local process: %s", why);
+        return;
+    }
+    /* what the kernel does not permit has been arranged so; ENOENT is /proc with hidepid */
+    if (EACCES != error && EPERM != error && ENOENT != error && ESRCH != error) {
+        mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "segment of another process",
+                                      opal_process_info.nodename, modex->local_index, (int) modex->pid, why);
+    }
 }
 
-int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **result)
+/* The local peer that this process is, by what it says itself; NULL where no segment is to be tried.  What is
+ * asked here has the same answer on the other side. */
+static mca_btl_fastsm_endpoint_t *local_peer(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    mca_btl_fastsm_endpoint_t *endpoint;
+
+    if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(proc, modex)
+        || !mca_btl_fastsm_same_surroundings(&component->me, modex)
+        || modex->local_index >= component->n_local || modex->local_index == component->me.local_index) {
+        return NULL;
+    }
+    return &component->peers[modex->local_index];
+}
+
+mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_fastsm_modex_t modex;
+    mca_btl_fastsm_endpoint_t *endpoint = local_peer(proc, &modex);
     const char *why;
+    bool mapped;
 
-    *result = NULL;
-    if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(proc, &modex)
-        || !mca_btl_fastsm_same_surroundings(&component->me, &modex)
-        || modex.local_index >= component->n_local || modex.local_index == component->me.local_index) {
-        return OPAL_SUCCESS;
+    if (NULL == endpoint || MCA_BTL_FASTSM_PAIR_REFUSED == endpoint->pair_state) {
+        return NULL;
     }
-
-    endpoint = &component->peers[modex.local_index];
     if (endpoint->connected) {
-        *result = endpoint;
-        return OPAL_SUCCESS;
+        return endpoint;
     }
-    if (OPAL_SUCCESS != mca_btl_fastsm_segment_attach(&modex, endpoint, &why)) {
-        if (EACCES != errno && EPERM != errno && ENOENT != errno && ESRCH != errno) {
-            unusable(&modex, why);
+    mapped = OPAL_SUCCESS == mca_btl_fastsm_segment_attach(&modex, endpoint, &why);
+    if (!mapped) {
+        mca_btl_fastsm_unusable(&modex, why, errno);
+    }
+    if (MCA_BTL_FASTSM_PAIR_AGREED == endpoint->pair_state) {
+        if (!mapped) { /* it has been removed and comes back, and the peer counts on what we agreed upon */
+            mca_btl_fastsm_fatal(proc, fastsm_lost);
         }
-        return OPAL_SUCCESS;
+        endpoint->proc = proc;
+        return endpoint;
     }
 
     mca_btl_fastsm_endpoint_describe(endpoint, proc, &modex);
+    mca_btl_fastsm_pair_init(
+        endpoint, &modex,
+        (_Atomic uint32_t *) (component->base
+                              + mca_btl_fastsm_layout_pair(&component->layout, endpoint->index)));
+    if (mapped) {
+        endpoint->pair.other = (_Atomic uint32_t *) mca_btl_fastsm_in_segment(
+            endpoint, mca_btl_fastsm_layout_pair(&endpoint->layout, component->me.local_index));
+    }
+    endpoint->pair_state = fastsm_pair_begin(&endpoint->pair, mapped);
+    return mapped ? endpoint : NULL;
+}
+
+bool mca_btl_fastsm_endpoint_settle(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (endpoint->connected) {
+        return true;
+    }
+    if (MCA_BTL_FASTSM_PAIR_AGREED != endpoint->pair_state) {
+        opal_output_verbose(1, opal_btl_base_framework.framework_output,
+                            "btl:fastsm: local process %u (pid %d) cannot reach us, or does not answer",
+                            endpoint->index, (int) endpoint->pid);
+        endpoint->pair.other = NULL;
+        mca_btl_fastsm_segment_detach(endpoint);
+        return false;
+    }
 
     /* a peer that was removed and comes back goes on where its FIFO stopped; a FIFO that was never used has
      * no room until its pages are there */
@@ -312,8 +352,7 @@ int mca_btl_fastsm_endpoint_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t
     }
     endpoint->sendi_bytes = endpoint->inline_bytes;
     mca_btl_fastsm_list_peer(endpoint);
-    *result = endpoint;
-    return OPAL_SUCCESS;
+    return true;
 }
 
 static void drop_frags(opal_list_t *list)

@@ -18,13 +18,16 @@
 
 #include "opal_config.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
+#include "opal/util/output.h"
 #include "opal/util/proc.h"
 
 #include "btl_fastsm.h"
@@ -91,7 +94,8 @@ static uint32_t free_index(void)
 {
     uint32_t index = 0;
 
-    while (index < mca_btl_fastsm_component.late_peers && NULL != load_peer(index)) {
+    while (index < mca_btl_fastsm_component.late_peers
+           && (NULL != load_peer(index) || NULL != mca_btl_fastsm_component.admitted[index].refused)) {
         ++index;
     }
     return index;
@@ -107,19 +111,40 @@ static void count_late(int32_t by)
     OPAL_THREAD_UNLOCK(&component->lock);
 }
 
-static void admit(mca_btl_fastsm_late_t *late, uint32_t index)
+/* Who looks for the peer's nonce finds its entry from now on. */
+static void announce(mca_btl_fastsm_late_t *late, uint32_t index)
 {
-    mca_btl_fastsm_admitted_t *entry = &mca_btl_fastsm_component.admitted[index];
     mca_btl_fastsm_ring_ctl_t *ctl = our_ctl();
 
-    entry->generation = 65535 == entry->generation ? 1 : entry->generation + 1;
-    late->admission = fastsm_admission_id(index, entry->generation);
-    store_peer(index, late);
     if (index >= atomic_load_explicit(&ctl->admitted, memory_order_relaxed)) {
         atomic_store_explicit(&ctl->admitted, index + 1, memory_order_relaxed);
     }
-    count_late(1);
     fastsm_admission_grant(our_admission(index), late->endpoint.nonce, late->admission);
+}
+
+static void next_id(mca_btl_fastsm_late_t *late, uint32_t index)
+{
+    mca_btl_fastsm_admitted_t *entry = &mca_btl_fastsm_component.admitted[index];
+
+    entry->generation = 65535 == entry->generation ? 1 : entry->generation + 1;
+    late->admission = fastsm_admission_id(index, entry->generation);
+}
+
+static void admit(mca_btl_fastsm_late_t *late, uint32_t index)
+{
+    next_id(late, index);
+    store_peer(index, late);
+    count_late(1);
+    announce(late, index);
+}
+
+/* The peer finds our refusal where it looks for its admission. */
+static void turn_away(mca_btl_fastsm_late_t *late, uint32_t index)
+{
+    late->refused = late->parted = true;
+    mca_btl_fastsm_component.admitted[index].refused = late;
+    next_id(late, index);
+    announce(late, index);
 }
 
 /* ---- the end of a late peer ---- */
@@ -131,7 +156,8 @@ static void without_fifo(mca_btl_fastsm_endpoint_t *endpoint)
     endpoint->sendi_bytes = 0;
 }
 
-/* Gives back all that a late peer occupies, except for what Open MPI points to. */
+/* Gives back all that a late peer occupies, except for what Open MPI points to, and our word where it is
+ * refused. */
 static void part(mca_btl_fastsm_late_t *late, bool call_back)
 {
     mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
@@ -150,9 +176,27 @@ static void part(mca_btl_fastsm_late_t *late, bool call_back)
     mca_btl_fastsm_unlock(endpoint);
     mca_btl_fastsm_deactivate(endpoint);
 
-    fastsm_admission_revoke(our_admission(index));
+    if (!late->refused) {
+        fastsm_admission_revoke(our_admission(index));
+    }
     store_peer(index, NULL);
     count_late(-1);
+}
+
+static void destroy(mca_btl_fastsm_late_t *late)
+{
+    if (!late->parted) {
+        part(late, false);
+    }
+    if (late->refused) {
+        const uint32_t index = fastsm_admission_index(late->admission);
+
+        fastsm_admission_revoke(our_admission(index));
+        mca_btl_fastsm_component.admitted[index].refused = NULL;
+    }
+    opal_list_remove_item(&mca_btl_fastsm_component.late_list, &late->super);
+    mca_btl_fastsm_endpoint_destruct(&late->endpoint);
+    OBJ_RELEASE(late);
 }
 
 static bool has_left(const mca_btl_fastsm_late_t *late)
@@ -199,15 +243,27 @@ static void part_if_read(mca_btl_fastsm_late_t *late)
     mca_btl_fastsm_end_consuming(&endpoint->in);
 }
 
+/* Our refusal is there for as long as the process may read it.  It may be one that we cannot look at. */
+static void end_refusal(mca_btl_fastsm_late_t *late)
+{
+    if (0 == late->users && 0 != kill(late->endpoint.pid, 0) && ESRCH == errno) {
+        destroy(late);
+    }
+}
+
 /* Its last messages may refer to its segment, which therefore stays until our ring has been read
  * beyond them, and the FIFO that it was granted, too. */
 static void sweep(void)
 {
     const uint32_t read_pos = fastsm_load_read_pos(&our_ctl()->read_pos);
-    mca_btl_fastsm_late_t *late;
+    mca_btl_fastsm_late_t *late, *next;
 
-    OPAL_LIST_FOREACH(late, &mca_btl_fastsm_component.late_list, mca_btl_fastsm_late_t)
+    OPAL_LIST_FOREACH_SAFE(late, next, &mca_btl_fastsm_component.late_list, mca_btl_fastsm_late_t)
     {
+        if (late->refused) {
+            end_refusal(late);
+            continue;
+        }
         if (late->parted) {
             continue;
         }
@@ -279,16 +335,6 @@ static void flush(mca_btl_fastsm_late_t *late)
     }
 }
 
-static void destroy(mca_btl_fastsm_late_t *late)
-{
-    if (!late->parted) {
-        part(late, false);
-    }
-    opal_list_remove_item(&mca_btl_fastsm_component.late_list, &late->super);
-    mca_btl_fastsm_endpoint_destruct(&late->endpoint);
-    OBJ_RELEASE(late);
-}
-
 void mca_btl_fastsm_late_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -326,8 +372,8 @@ void mca_btl_fastsm_late_fini(void)
 
 /* ---- the begin of a late peer ---- */
 
-/* The peer does not know that we cannot serve it, and would wait for its admission for ever. */
-static int refuse(const opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, const char *why)
+/* There is no place to say anything to the peer. */
+static int no_place(const opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, const char *why)
 {
     static char info[] = "btl/fastsm cannot serve a process of another job";
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -338,8 +384,8 @@ static int refuse(const opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, 
         mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "too many late peers", opal_process_info.nodename,
                                       component->n_late, (int) modex->pid, component->late_peers);
     } else {
-        mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "late peer", opal_process_info.nodename,
-                                      (int) modex->pid, why);
+        mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "no place for a late peer",
+                                      opal_process_info.nodename, (int) modex->pid, why);
     }
 
     /* the BML would take another BTL without a word; who uses the extension asks us, for all
@@ -350,34 +396,28 @@ static int refuse(const opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, 
     return OPAL_ERR_OUT_OF_RESOURCE;
 }
 
-static mca_btl_fastsm_late_t *make(const mca_btl_fastsm_modex_t *modex, const char **why)
+static mca_btl_fastsm_late_t *make(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, uint32_t index)
 {
     mca_btl_fastsm_late_t *late = OBJ_NEW(mca_btl_fastsm_late_t);
     mca_btl_fastsm_endpoint_t *endpoint;
 
     if (NULL == late) {
-        *why = "out of memory";
         return NULL;
     }
     endpoint = &late->endpoint;
     mca_btl_fastsm_endpoint_construct(endpoint, modex->local_index);
+    mca_btl_fastsm_endpoint_describe(endpoint, proc, modex);
+    mca_btl_fastsm_pair_init(endpoint, modex, &our_admission(index)->pair);
     endpoint->late = late;
-    if (OPAL_SUCCESS != mca_btl_fastsm_segment_attach(modex, endpoint, why)) {
-        mca_btl_fastsm_endpoint_destruct(endpoint);
-        OBJ_RELEASE(late);
-        return NULL;
-    }
-
-    late->users = 1;
+    endpoint->inline_bytes = mca_btl_fastsm_component.inline_bytes;
+    without_fifo(endpoint);
+    late->users = 0;
     late->admission = 0;
-    late->gone = late->parted = false;
+    late->gone = late->died = late->refused = late->parted = false;
     late->our_entry = NULL;
     late->our_admission = late->pieces_admission = 0;
     late->pieces_length = 0;
-    fastsm_ring_sender_init(&late->ring, endpoint->base, &endpoint->layout);
-    without_fifo(endpoint);
-    endpoint->inline_bytes = mca_btl_fastsm_component.inline_bytes;
-    mca_btl_fastsm_grow_init(endpoint);
+    opal_list_append(&mca_btl_fastsm_component.late_list, &late->super);
     return late;
 }
 
@@ -388,45 +428,57 @@ static mca_btl_fastsm_late_t *known(const mca_btl_fastsm_modex_t *modex)
 
     OPAL_LIST_FOREACH(late, &mca_btl_fastsm_component.late_list, mca_btl_fastsm_late_t)
     {
-        if (!late->parted && 0 == memcmp(late->endpoint.nonce, modex->nonce, sizeof(late->endpoint.nonce))) {
-            ++late->users;
+        if ((!late->parted || late->refused)
+            && 0 == memcmp(late->endpoint.nonce, modex->nonce, sizeof(late->endpoint.nonce))) {
             return late;
         }
     }
     return NULL;
 }
 
-static int connect_new(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_late_t **result)
+/* Maps its segment; what our side says is there before the peer finds its entry. */
+static void begin(mca_btl_fastsm_late_t *late, const mca_btl_fastsm_modex_t *modex, uint32_t index)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const char *why = NULL;
-    mca_btl_fastsm_late_t *late;
+    mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
+    const char *why;
+    const bool mapped = OPAL_SUCCESS == mca_btl_fastsm_segment_attach(modex, endpoint, &why);
+    const int error = errno;
+
+    endpoint->pair_state = fastsm_pair_begin(&endpoint->pair, mapped);
+    if (!mapped) {
+        mca_btl_fastsm_unusable(modex, why, error);
+        turn_away(late, index);
+        return;
+    }
+    fastsm_ring_sender_init(&late->ring, endpoint->base, &endpoint->layout);
+    mca_btl_fastsm_grow_init(endpoint);
+    endpoint->connected = true;
+    mca_btl_fastsm_readmit(endpoint);
+    admit(late, index);
+}
+
+static int meet_new(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_late_t **result)
+{
     uint32_t index;
 
     sweep();
     index = free_index();
-    if (index == component->late_peers) {
-        return refuse(proc, modex, NULL);
+    if (index == mca_btl_fastsm_component.late_peers) {
+        return no_place(proc, modex, NULL);
     }
     if (OPAL_ERR_OUT_OF_RESOURCE
         == mca_common_fastpath_reserve(our_admission(index), sizeof(mca_btl_fastsm_admission_t))) {
-        return refuse(proc, modex, "no shared memory for its admission");
+        return no_place(proc, modex, "no shared memory for its admission");
     }
-    late = make(modex, &why);
-    if (NULL == late) {
-        return refuse(proc, modex, why);
+    *result = make(proc, modex, index);
+    if (NULL == *result) {
+        return no_place(proc, modex, "out of memory");
     }
-
-    mca_btl_fastsm_endpoint_describe(&late->endpoint, proc, modex);
-    late->endpoint.connected = true;
-    opal_list_append(&component->late_list, &late->super);
-    mca_btl_fastsm_readmit(&late->endpoint);
-    admit(late, index);
-    *result = late;
+    begin(*result, modex, index);
     return OPAL_SUCCESS;
 }
 
-int mca_btl_fastsm_late_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint)
+int mca_btl_fastsm_late_meet(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_fastsm_late_t *late;
@@ -443,12 +495,58 @@ int mca_btl_fastsm_late_connect(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **e
     OPAL_THREAD_LOCK(&component->late_lock);
     late = known(&modex);
     if (NULL == late) {
-        rc = connect_new(proc, &modex, &late);
+        rc = meet_new(proc, &modex, &late);
+    }
+    if (OPAL_SUCCESS == rc && !late->refused) {
+        ++late->users;
+        *endpoint = &late->endpoint;
     }
     OPAL_THREAD_UNLOCK(&component->late_lock);
-
-    *endpoint = OPAL_SUCCESS == rc ? &late->endpoint : NULL;
     return rc;
+}
+
+void mca_btl_fastsm_late_look(mca_btl_fastsm_endpoint_t *endpoint, bool give_up)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_late_t *late = endpoint->late;
+    uint32_t id;
+
+    OPAL_THREAD_LOCK(&component->late_lock);
+    if (MCA_BTL_FASTSM_PAIR_OFFERED != endpoint->pair_state) {
+        /* another thread, which meets the same peer, was faster */
+    } else if (late->parted) {
+        endpoint->pair_state = MCA_BTL_FASTSM_PAIR_REFUSED; /* it has ended */
+    } else {
+        mca_btl_fastsm_admission_t *entry = fastsm_admission_find(&late->ring, component->me.nonce, &id);
+
+        endpoint->pair.other = NULL == entry ? NULL : &entry->pair;
+        endpoint->pair_state =
+            give_up ? fastsm_pair_give_up(&endpoint->pair) : fastsm_pair_look(&endpoint->pair);
+    }
+    OPAL_THREAD_UNLOCK(&component->late_lock);
+}
+
+bool mca_btl_fastsm_late_settle(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_late_t *late = endpoint->late;
+    bool reachable;
+
+    OPAL_THREAD_LOCK(&component->late_lock);
+    reachable = MCA_BTL_FASTSM_PAIR_AGREED == endpoint->pair_state;
+    if (!reachable && !late->parted) {
+        opal_output_verbose(1, opal_btl_base_framework.framework_output,
+                            "btl:fastsm: process %d of another job cannot reach us, or does not answer",
+                            (int) endpoint->pid);
+        late->refused = true;
+        component->admitted[fastsm_admission_index(late->admission)].refused = late;
+        part(late, false);
+    }
+    if (!reachable && 0 == --late->users && !late->refused) {
+        destroy(late);
+    }
+    OPAL_THREAD_UNLOCK(&component->late_lock);
+    return reachable;
 }
 
 void mca_btl_fastsm_late_reclaim(void)

@@ -23,7 +23,13 @@ static bool admitted(mca_btl_fastsm_late_t *late)
     }
     late->our_entry =
         fastsm_admission_find(&late->ring, mca_btl_fastsm_component.me.nonce, &late->our_admission);
-    return NULL != late->our_entry;
+    if (NULL == late->our_entry) {
+        return false;
+    }
+    if (!late->endpoint.pair.host) { /* one that has met us again waits for our word */
+        (void) fastsm_pair_decide(&late->endpoint.pair, &late->our_entry->pair, MCA_BTL_FASTSM_PAIR_AGREED);
+    }
+    return true;
 }
 
 /* Nobody will ever read what we send there. */

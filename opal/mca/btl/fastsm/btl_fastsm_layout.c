@@ -67,6 +67,9 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
     result.read_pos = offset;
     offset += round_up(n_local * params->position_stride, MCA_BTL_FASTSM_LINE);
 
+    result.pairs = offset;
+    offset += round_up(n_local * sizeof(_Atomic uint32_t), MCA_BTL_FASTSM_LINE);
+
     /* the last of what is small, because most of them are never used */
     result.admissions = offset;
     offset += params->late_peers * sizeof(mca_btl_fastsm_admission_t);

@@ -16,6 +16,7 @@
  *     ring            positions and slots         written by late peers
  *     doorbells       one byte per local process  written by that process
  *     read positions  one entry per local process written by the owner
+ *     pair words      one per local process       written by the owner, and once by that process
  *     admissions      one entry per late peer     written by the owner
  *     more positions  one line per FIFO of the arena  written by the owner
  *     FIFOs           one per local process       written by that process
@@ -61,7 +62,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 5u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 6u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, which
@@ -256,7 +257,8 @@ _Static_assert(offsetof(mca_btl_fastsm_ring_ctl_t, owner) == 2 * MCA_BTL_FASTSM_
 typedef struct {
     _Atomic uint32_t id;    /**< generation << 16 | index of the entry; generation > 0.  0: nobody */
     _Atomic uint32_t grant; /**< as mca_btl_fastsm_read_pos_t's */
-    uint32_t reserved[2];
+    _Atomic uint32_t pair; /**< the owner's word about this pair, as of a local process (btl_fastsm_pair.h) */
+    uint32_t reserved;
     _Atomic uint64_t nonce[MCA_BTL_FASTSM_NONCE_SIZE / 8]; /**< whose it is */
 } mca_btl_fastsm_admission_t;
 
@@ -273,6 +275,7 @@ typedef struct {
     uint64_t ring;
     uint64_t bells;
     uint64_t read_pos;
+    uint64_t pairs; /**< words about the pairs with local processes, 4 bytes each (btl_fastsm_pair.h) */
     uint64_t admissions;
     uint64_t arena_pos; /**< read positions of the arena's FIFOs */
     uint64_t fifos;
@@ -310,7 +313,7 @@ void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params);
 
 /** what a segment is made of, in bytes; together they are its length */
 typedef struct {
-    uint64_t fifos; /**< FIFOs of local processes, their doorbells and read positions */
+    uint64_t fifos; /**< FIFOs of local processes, their doorbells, read positions and pair words */
     uint64_t arena; /**< FIFOs of the arena and their read positions */
     uint64_t eager; /**< eager pool */
     uint64_t max;   /**< max pool */
@@ -319,6 +322,12 @@ typedef struct {
 
 /** Says what the bytes of a segment are for. */
 void mca_btl_fastsm_layout_parts(const mca_btl_fastsm_layout_t *layout, mca_btl_fastsm_layout_parts_t *parts);
+
+/** offset of the owner's word about its pair with local process `i` */
+static inline uint64_t mca_btl_fastsm_layout_pair(const mca_btl_fastsm_layout_t *layout, uint32_t i)
+{
+    return layout->pairs + (uint64_t) i * sizeof(_Atomic uint32_t);
+}
 
 /** offset of the admission with this index */
 static inline uint64_t mca_btl_fastsm_layout_admission(const mca_btl_fastsm_layout_t *layout, uint32_t index)

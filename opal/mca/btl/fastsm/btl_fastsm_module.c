@@ -79,47 +79,60 @@ static uint32_t fastsm_refused(mca_btl_base_module_t *btl)
     return mca_btl_fastsm_component.late_refused;
 }
 
+/* Our half of the decision about one process: NULL where it is not for us. */
+static int meet(opal_proc_t *proc, mca_btl_base_endpoint_t **endpoint)
+{
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const opal_proc_t *me = opal_proc_local_get();
+
+    *endpoint = NULL;
+    if ((!component->named && !component->confirmed) || me == proc) {
+        return OPAL_SUCCESS; /* a process reaches itself by btl/self */
+    }
+    if (proc->proc_name.jobid == me->proc_name.jobid) {
+        if (OPAL_PROC_ON_LOCAL_NODE(proc->proc_flags)) {
+            *endpoint = mca_btl_fastsm_endpoint_meet(proc);
+        }
+        return OPAL_SUCCESS;
+    }
+    if (!FASTPATH_JOBS_ARE_ADDED && !component->confirmed) {
+        /* whoever only receives would not know us; pml/fastpath sees to that, others do not */
+        return OPAL_SUCCESS;
+    }
+    /* Open MPI's word on who is local is wrong between jobs */
+    return mca_btl_fastsm_late_meet(proc, endpoint);
+}
+
 /**
- * Decides for good which of `procs` are reached through shared memory.
+ * Decides for good which of `procs` are reached through shared memory.  Each of them comes to the same
+ * conclusion about us: first we say of all of them what we have to say, then we wait for what they say.
  *
  * @param reachable  NULL when the caller adds a single process on first use
  */
 static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
                             mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
 {
-    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const opal_proc_t *me = opal_proc_local_get();
-    int rc;
+    int rc = OPAL_SUCCESS;
 
     (void) btl;
     for (size_t i = 0; i < nprocs; ++i) {
-        endpoints[i] = NULL;
-        if (!component->named && !component->confirmed) {
+        const int one = meet(procs[i], &endpoints[i]);
+
+        rc = OPAL_SUCCESS == rc ? one : rc;
+    }
+    mca_btl_fastsm_agree(endpoints, nprocs);
+    for (size_t i = 0; i < nprocs; ++i) {
+        if (NULL == endpoints[i]) {
             continue;
         }
-        if (me == procs[i]) {
-            continue; /* btl/self's business */
-        }
-        if (procs[i]->proc_name.jobid != me->proc_name.jobid) {
-            if (!FASTPATH_JOBS_ARE_ADDED && !component->confirmed) {
-                continue; /* whoever only receives would not know us; pml/fastpath sees to that, others do not
-                           */
-            }
-            /* Open MPI's word on who is local is wrong between jobs */
-            rc = mca_btl_fastsm_late_connect(procs[i], &endpoints[i]);
-        } else if (OPAL_PROC_ON_LOCAL_NODE(procs[i]->proc_flags)) {
-            rc = mca_btl_fastsm_endpoint_connect(procs[i], &endpoints[i]);
-        } else {
-            continue;
-        }
-        if (OPAL_SUCCESS == rc && NULL != endpoints[i] && NULL != reachable) {
+        if (!(NULL == endpoints[i]->late ? mca_btl_fastsm_endpoint_settle(endpoints[i])
+                                         : mca_btl_fastsm_late_settle(endpoints[i]))) {
+            endpoints[i] = NULL;
+        } else if (OPAL_SUCCESS == rc && NULL != reachable) {
             rc = opal_bitmap_set_bit(reachable, (int) i);
         }
-        if (OPAL_SUCCESS != rc) {
-            return rc;
-        }
     }
-    return OPAL_SUCCESS;
+    return rc;
 }
 
 static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,

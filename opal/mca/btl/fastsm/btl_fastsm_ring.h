@@ -198,7 +198,7 @@ static inline uint32_t fastsm_admission_index(uint32_t id)
     return id & 0xffffu;
 }
 
-/** The owner admits the peer with this nonce under this id. */
+/** The owner admits the peer with this nonce under this id.  What it says about their pair is there before. */
 static inline void fastsm_admission_grant(mca_btl_fastsm_admission_t *admission, const uint8_t *nonce,
                                           uint32_t id)
 {

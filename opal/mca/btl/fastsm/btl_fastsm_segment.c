@@ -298,7 +298,7 @@ bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint)
     struct stat status;
 
     if (0 == stat(segment_path(path, (int) endpoint->pid, endpoint->fd), &status)) {
-        return status.st_ino == endpoint->inode;
+        return 0 == endpoint->inode || status.st_ino == endpoint->inode;
     }
     /* a process that may not be looked at any more has not ended */
     return ENOENT != errno && ESRCH != errno;
