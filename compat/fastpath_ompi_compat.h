@@ -101,6 +101,16 @@ static inline uint32_t fastpath_comm_cid(const ompi_communicator_t *comm)
 #endif
 }
 
+/** @return how many processes our job began with */
+static inline uint32_t fastpath_num_procs(void)
+{
+#if 5 <= OMPI_MAJOR_VERSION
+    return opal_process_info.num_procs;
+#else
+    return (uint32_t) ompi_comm_size(&ompi_mpi_comm_world.comm);
+#endif
+}
+
 /** The members of a communicator that say which one it is, each as FIELD(type, member). */
 #if 5 <= OMPI_MAJOR_VERSION
 #    define FASTPATH_COMM_ID_FIELDS(FIELD)                                                                   \

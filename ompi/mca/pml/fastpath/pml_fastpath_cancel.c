@@ -13,6 +13,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_former.h"
+#include "pml_fastpath_handle.h"
 #include "pml_fastpath_joint.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_sendreq.h"
@@ -75,7 +76,6 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) request;
     const mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_pml_fastpath_cancel_hdr_t hdr = {.hdr_sequence = req->req_sequence,
-                                         .hdr_src_req = (uint64_t) (uintptr_t) req,
                                          .hdr_name = opal_proc_local_get()->proc_name};
     char packet[sizeof(mca_pml_fastpath_named_hdr_t) + sizeof(hdr)] __attribute__((aligned(8)));
     uint8_t type = MCA_PML_FASTPATH_HDR_CANCEL;
@@ -87,6 +87,8 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
         return OMPI_SUCCESS;
     }
     await_answer(req);
+    req->req_cancel_sent = true;
+    hdr.hdr_src_req = mca_pml_fastpath_send_request_handle(req);
     hdr.hdr_joint = mca_pml_fastpath_joint_number(base->req_comm, req->req_peer->proc->super.proc_name);
     mca_pml_fastpath_send_request_hdr(req, &hdr.hdr_match, type, 0);
     if (!req->req_bare) { /* one that left at once knows */
@@ -98,13 +100,36 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
     return OMPI_SUCCESS;
 }
 
-void mca_pml_fastpath_cancel_answered(const mca_pml_fastpath_done_hdr_t *hdr)
+/* @return whether an answer is due, which is now here */
+static bool answer_is_due(mca_pml_fastpath_send_request_t *req)
 {
-    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_id;
-    int64_t amount = 1;
+    bool due;
 
-    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+    OPAL_THREAD_LOCK(&req->req_lock);
+    due = req->req_cancel_sent;
+    req->req_cancel_sent = false;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return due;
+}
+
+void mca_pml_fastpath_cancel_answered(const mca_btl_base_module_t *btl,
+                                      const mca_pml_fastpath_done_hdr_t *hdr)
+{
+    mca_pml_fastpath_send_request_t *req =
+        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_id);
+    int64_t amount = 2; /* for what waits for the answer, and for us */
+
+    if (OPAL_UNLIKELY(NULL == req)) {
+        mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
         return;
+    }
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+        return;
+    }
+    if (OPAL_UNLIKELY(!answer_is_due(req))) {
+        mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type,
+                                 "a send that is not being cancelled");
     }
     if (0 != (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_flags)
         && mca_pml_fastpath_send_request_answered(req, true)) {
@@ -196,22 +221,29 @@ static mca_pml_fastpath_message_t *take(mca_pml_fastpath_matcher_t *matcher, int
     return message;
 }
 
+/* Messages from one sender that may be on their way: their numbers have to differ in 16 bits. */
+#define MOST_UNDER_WAY 65536
+
 /* Drop a message that no receive has matched, now or when its turn comes.
  * @return whether the answer is known now; it is in dropped */
-static bool drop(ompi_communicator_t *comm, const mca_pml_fastpath_cancel_hdr_t *hdr, bool *dropped)
+static bool drop(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
+                 const mca_pml_fastpath_cancel_hdr_t *hdr, bool *dropped)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_message_t *message = NULL;
     mca_pml_fastpath_member_t *member;
-    bool to_come;
+    int32_t ahead;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
     member = mca_pml_fastpath_member(pml_comm, hdr->hdr_match.hdr_src);
     if (OPAL_UNLIKELY(NULL == member)) {
         mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
     }
-    to_come = 0 <= (int32_t) (hdr->hdr_sequence - member->expected);
-    if (to_come) {
+    ahead = (int32_t) (hdr->hdr_sequence - member->expected);
+    if (OPAL_UNLIKELY(MOST_UNDER_WAY < ahead)) {
+        mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_match.hdr_type, "a message that has not been sent");
+    }
+    if (0 <= ahead) {
         withdraw(member, hdr);
     } else {
         message = take(&pml_comm->matcher, hdr->hdr_match.hdr_src, hdr->hdr_sequence);
@@ -222,7 +254,7 @@ static bool drop(ompi_communicator_t *comm, const mca_pml_fastpath_cancel_hdr_t 
         mca_pml_fastpath_message_return(message);
     }
     *dropped = NULL != message;
-    return !to_come;
+    return 0 > ahead;
 }
 
 /* Is the communicator that has this id here the one that the sender means? Ids are unique within each
@@ -239,14 +271,28 @@ static bool is_meant(ompi_communicator_t *comm, const mca_pml_fastpath_cancel_hd
 }
 
 /* The communicator is not here, but one that was freed had its id. */
-static bool former_dropped(const mca_pml_fastpath_cancel_hdr_t *hdr)
+static bool former_dropped(const mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
-    bool dropped;
+    bool dropped, former;
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    former = mca_pml_fastpath_former_is(hdr->hdr_match.hdr_ctx);
     dropped = mca_pml_fastpath_former_dropped(hdr);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    if (OPAL_UNLIKELY(!former)) {
+        mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_match.hdr_type,
+                                 "a sender who is not in the communicator");
+    }
     return dropped;
+}
+
+/* A CANCEL that contradicts itself, or is about a message that cannot be. */
+static void check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
+{
+    mca_pml_fastpath_name_check(btl, hdr->hdr_match.hdr_type, hdr->hdr_name);
+    if (OPAL_UNLIKELY((uint16_t) hdr->hdr_sequence != hdr->hdr_match.hdr_seq)) {
+        mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_match.hdr_type, "two sequence numbers");
+    }
 }
 
 void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
@@ -255,18 +301,17 @@ void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml
     bool known = true;
     bool dropped;
 
+    check(btl, hdr);
     if (OPAL_UNLIKELY(NULL == comm)) {
-        mca_btl_base_segment_t segment = {.seg_addr.pval = (void *) (uintptr_t) hdr, .seg_len = sizeof(*hdr)};
-
-        comm = mca_pml_fastpath_orphan(btl, &segment, 1);
+        comm = mca_pml_fastpath_orphan(btl, (const mca_pml_fastpath_hdr_t *) hdr, NULL, 0, 0);
         if (NULL == comm) {
             return;
         }
     }
     if (is_meant(comm, hdr)) {
-        known = drop(comm, hdr, &dropped);
+        known = drop(btl, comm, hdr, &dropped);
     } else {
-        dropped = former_dropped(hdr);
+        dropped = former_dropped(btl, hdr);
     }
     if (known && 0 == (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_match.hdr_flags)) {
         mca_pml_fastpath_cancel_answer(hdr->hdr_name, hdr->hdr_src_req, dropped);

@@ -45,8 +45,9 @@ mca_pml_fastpath_withdrawn_t *mca_pml_fastpath_cancel_withdrawn(mca_pml_fastpath
 /** Receiver: the withdrawn message has been dropped, or never will come in its turn. Answers once. */
 void mca_pml_fastpath_cancel_withdrawn_done(mca_pml_fastpath_withdrawn_t *withdrawn);
 
-/** Sender: a CANCELLED has come. */
-void mca_pml_fastpath_cancel_answered(const mca_pml_fastpath_done_hdr_t *hdr);
+/** Sender: a CANCELLED has come by a BTL. */
+void mca_pml_fastpath_cancel_answered(const mca_btl_base_module_t *btl,
+                                      const mca_pml_fastpath_done_hdr_t *hdr);
 
 END_C_DECLS
 

@@ -34,12 +34,22 @@ void mca_pml_fastpath_message_consumed(const mca_pml_fastpath_message_t *message
                               mca_pml_fastpath_message_payload(message));
 }
 
-void mca_pml_fastpath_credit_arrived(const mca_pml_fastpath_credit_hdr_t *hdr)
+void mca_pml_fastpath_credit_arrived(const mca_btl_base_module_t *btl,
+                                     const mca_pml_fastpath_credit_hdr_t *hdr)
 {
+    const int64_t most = mca_pml_fastpath_credit_initial();
     opal_proc_t *proc = ompi_proc_lookup(hdr->hdr_name);
     mca_pml_fastpath_peer_t *peer = NULL == proc ? NULL : mca_pml_fastpath_peer_find((ompi_proc_t *) proc);
 
+    mca_pml_fastpath_name_check(btl, hdr->hdr_type, hdr->hdr_name);
+    if (OPAL_UNLIKELY(0 == hdr->hdr_bytes || hdr->hdr_bytes > (uint64_t) most)) {
+        mca_pml_fastpath_corrupt(btl, (ompi_proc_t *) proc, hdr->hdr_type, "more credit than there is");
+    }
     if (NULL != peer) {
-        (void) OPAL_THREAD_ADD_FETCH64(&peer->credit, (int64_t) hdr->hdr_bytes);
+        const int64_t excess = OPAL_THREAD_ADD_FETCH64(&peer->credit, (int64_t) hdr->hdr_bytes) - most;
+
+        if (OPAL_UNLIKELY(0 < excess)) { /* of an earlier connection with it */
+            (void) OPAL_THREAD_ADD_FETCH64(&peer->credit, -excess);
+        }
     }
 }

@@ -115,8 +115,9 @@ static inline void mca_pml_fastpath_consumed(mca_pml_fastpath_member_t *member, 
 /** The same for a message that was kept. */
 void mca_pml_fastpath_message_consumed(const mca_pml_fastpath_message_t *message, ompi_communicator_t *comm);
 
-/** Sender: a CREDIT has come. */
-void mca_pml_fastpath_credit_arrived(const mca_pml_fastpath_credit_hdr_t *hdr);
+/** Sender: a CREDIT has come by a BTL. */
+void mca_pml_fastpath_credit_arrived(const mca_btl_base_module_t *btl,
+                                     const mca_pml_fastpath_credit_hdr_t *hdr);
 
 END_C_DECLS
 

@@ -15,8 +15,8 @@
  * whether somebody has failed.
  *
  * A request that has failed is complete for its user. For us it is not: what the
- * peer sent before it failed may still arrive, BTLs may call back, and both name
- * the request by its address. So it is kept, and touches the user's memory no
+ * peer sent before it failed may still arrive, and BTLs may call back with its
+ * address. So it is kept, and touches the user's memory no
  * more, until all of that has come, or for good.
  */
 #ifndef MCA_PML_FASTPATH_FAILURE_H

@@ -9,7 +9,8 @@
  *
  * Both ends run the same build of Open MPI on machines of one byte order
  * (checked when a process is first met), so the headers travel as they are.
- * Pointers to the other side's requests travel as opaque 64-bit values.
+ * Requests travel as handles (pml_fastpath_handle.h), which their own side alone understands. What arrives is
+ * checked before it is used (pml_fastpath_check.h).
  */
 #ifndef MCA_PML_FASTPATH_HDR_H
 #define MCA_PML_FASTPATH_HDR_H
@@ -22,7 +23,7 @@
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 3u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 4u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
@@ -142,7 +143,7 @@ static inline int32_t mca_pml_fastpath_match_word1_tag(uint64_t word1)
 typedef struct {
     mca_pml_fastpath_match_hdr_t hdr_match;
     uint64_t hdr_length;  /**< bytes in the whole message */
-    uint64_t hdr_src_req; /**< sender's request, given back in ACK, PUT and GET_DONE */
+    uint64_t hdr_src_req; /**< handle of the sender's request, given back in ACK, PUT and GET_DONE */
 } mca_pml_fastpath_rndv_hdr_t;
 
 /** RGET: followed by the sender's registration handle, and no data. */

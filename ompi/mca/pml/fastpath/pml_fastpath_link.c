@@ -23,6 +23,7 @@
 
 #include "ompi/runtime/mpiruntime.h"
 
+#include "pml_fastpath_check.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
 
@@ -484,11 +485,14 @@ int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs)
     return rc;
 }
 
-void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr)
+void mca_pml_fastpath_link_left(const mca_btl_base_module_t *btl, const mca_pml_fastpath_leave_hdr_t *hdr)
 {
     opal_proc_t *proc = ompi_proc_lookup(hdr->hdr_name);
     mca_pml_fastpath_peer_t *peer = NULL == proc ? NULL : mca_pml_fastpath_peer_find((ompi_proc_t *) proc);
 
+    if (OPAL_UNLIKELY(opal_proc_local_get()->proc_name.jobid == hdr->hdr_name.jobid)) {
+        mca_pml_fastpath_corrupt(btl, (ompi_proc_t *) proc, hdr->hdr_type, "a process of this job");
+    }
     if (NULL != peer) {
         peer->left = true;
     }

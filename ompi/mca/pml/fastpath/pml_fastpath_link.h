@@ -86,7 +86,7 @@ void mca_pml_fastpath_links_end(void);
 void mca_pml_fastpath_links_ended(void);
 
 /** A LEAVE has come. */
-void mca_pml_fastpath_link_left(const mca_pml_fastpath_leave_hdr_t *hdr);
+void mca_pml_fastpath_link_left(const mca_btl_base_module_t *btl, const mca_pml_fastpath_leave_hdr_t *hdr);
 
 /**
  * A BTL reports that something could not be sent, or that a peer is lost, as

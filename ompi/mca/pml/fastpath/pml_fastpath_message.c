@@ -180,26 +180,25 @@ void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message)
 }
 
 mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
-                                                 const mca_btl_base_segment_t *segments, size_t num_segments)
-{
-    return mca_pml_fastpath_park_behind(btl, segments, num_segments, 0);
-}
-
-mca_pml_fastpath_parked_t *mca_pml_fastpath_park_behind(mca_btl_base_module_t *btl,
-                                                        const mca_btl_base_segment_t *segments,
-                                                        size_t num_segments, size_t skip)
+                                                 const mca_pml_fastpath_hdr_t *hdr,
+                                                 const mca_btl_base_segment_t *segments, size_t num_segments,
+                                                 size_t skip)
 {
     mca_pml_fastpath_arrival_t whole = {.segments = segments, .num_segments = num_segments, .skip = skip};
-    size_t size = mca_pml_fastpath_arrival_payload(&whole);
-    mca_pml_fastpath_parked_t *parked = malloc(sizeof(*parked) + size);
+    const size_t hdr_size = NULL == hdr ? 0 : mca_pml_fastpath_rule(hdr->hdr_type).size;
+    const size_t size = mca_pml_fastpath_arrival_payload(&whole);
+    mca_pml_fastpath_parked_t *parked = malloc(sizeof(*parked) + hdr_size + size);
 
     if (OPAL_UNLIKELY(NULL == parked)) {
         mca_pml_fastpath_abort("no memory", "a message that came early", "malloc");
     }
     OBJ_CONSTRUCT(&parked->super, opal_list_item_t);
     parked->btl = btl;
-    parked->size = size;
-    payload_copy((uint8_t *) parked->hdr, &whole);
+    parked->size = hdr_size + size;
+    if (0 < hdr_size) {
+        memcpy(parked->hdr, hdr, hdr_size);
+    }
+    payload_copy((uint8_t *) parked->hdr + hdr_size, &whole);
     return parked;
 }
 

@@ -13,6 +13,7 @@
 
 #include "pml_fastpath.h"
 
+#include "pml_fastpath_check.h"
 #include "pml_fastpath_hdr.h"
 #include "pml_fastpath_match.h"
 
@@ -74,26 +75,6 @@ typedef struct {
     mca_pml_fastpath_hdr_t hdr[];
 } mca_pml_fastpath_parked_t;
 
-/** @return bytes of the header of a MATCH, RNDV or RGET */
-static inline size_t mca_pml_fastpath_hdr_size(uint8_t type)
-{
-    return MCA_PML_FASTPATH_HDR_MATCH == type  ? sizeof(mca_pml_fastpath_match_hdr_t)
-           : MCA_PML_FASTPATH_HDR_RNDV == type ? sizeof(mca_pml_fastpath_rndv_hdr_t)
-                                               : sizeof(mca_pml_fastpath_rget_hdr_t);
-}
-
-/** @return bytes in all segments together */
-static inline size_t mca_pml_fastpath_segments_size(const mca_btl_base_segment_t *segments,
-                                                    size_t num_segments)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < num_segments; ++i) {
-        size += segments[i].seg_len;
-    }
-    return size;
-}
-
 /** @return bytes that follow the header of an arrival */
 static inline size_t mca_pml_fastpath_arrival_payload(const mca_pml_fastpath_arrival_t *arrival)
 {
@@ -136,19 +117,22 @@ void mca_pml_fastpath_message_arrival(mca_pml_fastpath_message_t *message, mca_b
 /** @return bytes that follow the header of a parked MATCH, RNDV or RGET */
 static inline size_t mca_pml_fastpath_parked_payload(const mca_pml_fastpath_parked_t *parked)
 {
-    return parked->size - mca_pml_fastpath_hdr_size(parked->hdr->hdr_type);
+    return parked->size - mca_pml_fastpath_rule(parked->hdr->hdr_type).size;
 }
 
 /** Give a kept message's memory back. */
 void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message);
 
-/** Keep the bytes of what arrived; to be released with mca_pml_fastpath_parked_free(). */
+/**
+ * Keep a message as it arrived; to be released with mca_pml_fastpath_parked_free().
+ *
+ * @param hdr   its header, as it has been read; NULL: skip does not pass over it, and it has not been read
+ * @param skip  bytes of the segments that are not kept: those in front of its data
+ */
 mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
-                                                 const mca_btl_base_segment_t *segments, size_t num_segments);
-/** The same without the first bytes, so many. */
-mca_pml_fastpath_parked_t *mca_pml_fastpath_park_behind(mca_btl_base_module_t *btl,
-                                                        const mca_btl_base_segment_t *segments,
-                                                        size_t num_segments, size_t skip);
+                                                 const mca_pml_fastpath_hdr_t *hdr,
+                                                 const mca_btl_base_segment_t *segments, size_t num_segments,
+                                                 size_t skip);
 void mca_pml_fastpath_parked_free(mca_pml_fastpath_parked_t *parked);
 
 END_C_DECLS

@@ -14,6 +14,7 @@
 
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_former.h"
+#include "pml_fastpath_handle.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_joint.h"
 #include "pml_fastpath_link.h"
@@ -93,7 +94,8 @@ int mca_pml_fastpath_enable(bool enable)
     pml->enabled = true;
     pml->ft = fastpath_ft();
     /* debuggers find the requests on Open MPI's own two lists */
-    if (OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
+    if (OMPI_SUCCESS != mca_pml_fastpath_handles_init()
+        || OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
         || OPAL_SUCCESS != opal_hash_table_init(&pml->formers, 64)
         || OPAL_SUCCESS != opal_hash_table_init(&pml->joints, 64)
         || OPAL_SUCCESS
@@ -133,6 +135,7 @@ void mca_pml_fastpath_close(void)
     while (NULL != (item = opal_list_remove_first(&pml->orphans))) {
         mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
     }
+    mca_pml_fastpath_handles_fini();
     OBJ_DESTRUCT(&pml->packets);
     OBJ_DESTRUCT(&pml->ranges);
     OBJ_DESTRUCT(&pml->rdmas);

@@ -156,19 +156,31 @@ void *mca_pml_fastpath_named_put(const ompi_communicator_t *comm, const mca_pml_
     return front + 1;
 }
 
+/* Can a process have given a communicator this number? */
+static bool is_number(uint32_t ctx)
+{
+    return mca_pml_fastpath_ctx_is_own(ctx) && mca_pml_fastpath_ctx_is_known(ctx);
+}
+
 /* Learn what a member calls the communicator. */
-static mca_pml_fastpath_member_t *learn(ompi_communicator_t *comm, int src, uint32_t ctx)
+static mca_pml_fastpath_member_t *learn(const mca_btl_base_module_t *btl, uint8_t type,
+                                        ompi_communicator_t *comm, int src, uint32_t ctx)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
-    mca_pml_fastpath_member_t *member = NULL;
+    mca_pml_fastpath_member_t *member;
 
-    if (0 <= src && src < pml_comm->size) {
-        member = mca_pml_fastpath_member(pml_comm, src);
-        if (NULL == member) {
-            mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
-        }
-        member->ctx = ctx;
+    if (OPAL_UNLIKELY(0 > src || src >= pml_comm->size || !mca_pml_fastpath_comm_is_named(pml_comm))) {
+        mca_pml_fastpath_corrupt(btl, NULL, type, "sender's rank out of range");
     }
+    member = mca_pml_fastpath_member(pml_comm, src);
+    if (NULL == member) {
+        mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
+    }
+    if (OPAL_UNLIKELY(!is_number(ctx)
+                      || (mca_pml_fastpath_ctx_is_known(member->ctx) && ctx != member->ctx))) {
+        mca_pml_fastpath_corrupt(btl, NULL, type, "the sender's number of the communicator");
+    }
+    member->ctx = ctx;
     return member;
 }
 
@@ -201,11 +213,9 @@ static void deliver(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastp
 
     parked->hdr->hdr_match.hdr_ctx = ctx;
     if (NULL != comm) {
-        mca_pml_fastpath_member_t *member = learn(comm, src, hdr->hdr_ctx);
+        mca_pml_fastpath_member_t *member = learn(parked->btl, hdr->hdr_type, comm, src, hdr->hdr_ctx);
 
-        if (NULL != member) {
-            tell(comm, member, src);
-        }
+        tell(comm, member, src);
     }
     if (MCA_PML_FASTPATH_HDR_CANCEL == parked->hdr->hdr_type) {
         mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
@@ -241,15 +251,39 @@ static bool find_or_wait(const mca_pml_fastpath_named_hdr_t *hdr, mca_pml_fastpa
     return NULL != record;
 }
 
+/* What follows the name has to be a message that goes by it. It is not read yet. */
+static void check(const mca_pml_fastpath_parked_t *parked)
+{
+    const mca_btl_base_segment_t segment = {.seg_addr.pval = (void *) (uintptr_t) parked->hdr,
+                                            .seg_len = parked->size};
+    const uint8_t type = 0 < parked->size ? parked->hdr->hdr_type : 0;
+    mca_pml_fastpath_hdr_t hdr;
+    size_t behind;
+
+    if (MCA_PML_FASTPATH_HDR_MATCH != type && MCA_PML_FASTPATH_HDR_RNDV != type
+        && MCA_PML_FASTPATH_HDR_CANCEL != type) {
+        mca_pml_fastpath_corrupt(parked->btl, NULL, MCA_PML_FASTPATH_HDR_NAMED, "type of its message");
+    }
+    behind = mca_pml_fastpath_hdr_read(type, parked->btl, &segment, 1, &hdr);
+    if (MCA_PML_FASTPATH_HDR_RNDV == type) {
+        mca_pml_fastpath_rndv_check(parked->btl, &hdr, behind);
+    }
+}
+
 void mca_pml_fastpath_named_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                                     size_t num_segments)
 {
-    const mca_pml_fastpath_named_hdr_t hdr = *(mca_pml_fastpath_named_hdr_t *) segments->seg_addr.pval;
-    mca_pml_fastpath_parked_t *parked =
-        mca_pml_fastpath_park_behind(btl, segments, num_segments, sizeof(hdr));
+    mca_pml_fastpath_parked_t *parked;
+    mca_pml_fastpath_named_hdr_t hdr;
     ompi_communicator_t *comm;
     uint32_t ctx;
 
+    (void) mca_pml_fastpath_hdr_read(MCA_PML_FASTPATH_HDR_NAMED, btl, segments, num_segments, &hdr);
+    if (OPAL_UNLIKELY(!is_number(hdr.hdr_ctx))) {
+        mca_pml_fastpath_corrupt(btl, NULL, hdr.hdr_type, "the sender's number of the communicator");
+    }
+    parked = mca_pml_fastpath_park(btl, NULL, segments, num_segments, sizeof(hdr));
+    check(parked);
     if (find_or_wait(&hdr, parked, &ctx, &comm)) {
         deliver(comm, ctx, &hdr, parked);
     }
@@ -280,11 +314,11 @@ void mca_pml_fastpath_named_adopt(ompi_communicator_t *comm)
     OBJ_DESTRUCT(&adopted);
 }
 
-void mca_pml_fastpath_known_arrived(const mca_pml_fastpath_known_hdr_t *hdr)
+void mca_pml_fastpath_known_arrived(const mca_btl_base_module_t *btl, const mca_pml_fastpath_known_hdr_t *hdr)
 {
     ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_their_ctx);
 
     if (NULL != comm) {
-        (void) learn(comm, hdr->hdr_src, hdr->hdr_ctx);
+        (void) learn(btl, hdr->hdr_type, comm, hdr->hdr_src, hdr->hdr_ctx);
     }
 }

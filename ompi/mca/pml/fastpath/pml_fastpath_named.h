@@ -72,8 +72,9 @@ ompi_communicator_t *mca_pml_fastpath_named_comm(uint32_t ctx);
 void mca_pml_fastpath_named_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                                     size_t num_segments);
 
-/** A KNOWN has come. */
-void mca_pml_fastpath_known_arrived(const mca_pml_fastpath_known_hdr_t *hdr);
+/** A KNOWN has come by a BTL. */
+void mca_pml_fastpath_known_arrived(const mca_btl_base_module_t *btl,
+                                    const mca_pml_fastpath_known_hdr_t *hdr);
 
 void mca_pml_fastpath_named_init(void);
 void mca_pml_fastpath_named_fini(void);

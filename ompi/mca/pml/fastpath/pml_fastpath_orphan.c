@@ -163,10 +163,11 @@ static void give_back(const todo_t *todo)
     }
 }
 
-ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl,
-                                             const mca_btl_base_segment_t *segments, size_t num_segments)
+ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
+                                             const mca_btl_base_segment_t *segments, size_t num_segments,
+                                             size_t skip)
 {
-    mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_park(btl, segments, num_segments);
+    mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_park(btl, hdr, segments, num_segments, skip);
     todo_t todo = {.late = false, .lost = NULL, .answer = false};
     ompi_communicator_t *comm;
 

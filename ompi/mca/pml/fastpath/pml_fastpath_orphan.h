@@ -35,11 +35,14 @@ BEGIN_C_DECLS
  * See to a MATCH, RNDV, RGET or CANCEL of a communicator that is not known here.
  * Not to be called with a lock held.
  *
+ * @param hdr   as it has been read
+ * @param skip  bytes of the segments in front of what follows the header
  * @return the communicator when it has become known meanwhile (then nothing has
  *         been done), else NULL
  */
-ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl,
-                                             const mca_btl_base_segment_t *segments, size_t num_segments);
+ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
+                                             const mca_btl_base_segment_t *segments, size_t num_segments,
+                                             size_t skip);
 
 /** A communicator is known from now on, also by its id: deliver what came before. */
 void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm);

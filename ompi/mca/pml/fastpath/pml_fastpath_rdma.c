@@ -6,6 +6,7 @@
 
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_handle.h"
 #include "pml_fastpath_rdma.h"
 
 /* Bytes that a link is given at least when a message is divided among several. */
@@ -123,13 +124,14 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     hdr = descriptor->des_segments->seg_addr.pval;
     mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET, 0);
     hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
-    hdr->hdr_rndv.hdr_src_req = (uint64_t) (uintptr_t) req;
+    hdr->hdr_rndv.hdr_src_req = req->req_handle;
     hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;
     if (0 < handle_size) {
         memcpy(hdr + 1, req->req_get_handle, handle_size);
     }
     descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
     descriptor->des_cbdata = NULL;
+    req->req_offered = true;
     return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_RGET);
 }
 
@@ -264,10 +266,10 @@ static bool get_possible(const mca_pml_fastpath_recv_request_t *req,
                          const mca_pml_fastpath_arrival_t *arrival, size_t handle_size)
 {
     size_t alignment = arrival->btl->btl_get_alignment;
+    size_t expected = NULL == arrival->btl->btl_register_mem ? 0 : arrival->btl->btl_registration_handle_size;
 
-    return NULL != req->req_base && NULL != arrival->btl->btl_get
-           && handle_size <= MCA_BTL_REG_HANDLE_MAX_SIZE && aligned(arrival->address, alignment)
-           && aligned((uint64_t) (uintptr_t) req->req_base, alignment)
+    return NULL != req->req_base && NULL != arrival->btl->btl_get && handle_size == expected
+           && aligned(arrival->address, alignment) && aligned((uint64_t) (uintptr_t) req->req_base, alignment)
            && aligned(req->req_accepted, alignment);
 }
 
@@ -323,8 +325,7 @@ static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bm
     } put = {.hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_PUT,
                      .hdr_flags = flags,
                      .hdr_src_req = req->req_src_req,
-                     .hdr_dst_req = (uint64_t) (uintptr_t) req,
-                     .hdr_rdma = (uint64_t) (uintptr_t) rdma,
+                     .hdr_dst_req = mca_pml_fastpath_recv_request_handle(req),
                      .hdr_address = (uint64_t) (uintptr_t) to,
                      .hdr_offset = offset,
                      .hdr_length = size,
@@ -344,6 +345,7 @@ static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bm
         memcpy(put.handle, rdma->local_handle, put.hdr.hdr_handle_size);
     }
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    put.hdr.hdr_rdma = mca_pml_fastpath_handle_new(MCA_PML_FASTPATH_HANDLE_RDMA, rdma, NULL);
     mca_pml_fastpath_control_send(req->req_peer, bml_btl->btl, &put,
                                   sizeof(put.hdr) + put.hdr.hdr_handle_size);
 }
@@ -402,13 +404,20 @@ void mca_pml_fastpath_put_start(mca_pml_fastpath_recv_request_t *req, size_t off
     put_continue(req);
 }
 
-void mca_pml_fastpath_put_done(const mca_pml_fastpath_done_hdr_t *hdr)
+void mca_pml_fastpath_put_done(const mca_btl_base_module_t *btl, const mca_pml_fastpath_done_hdr_t *hdr)
 {
-    mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) (uintptr_t) hdr->hdr_id;
-    mca_pml_fastpath_recv_request_t *req = rdma->request;
-    size_t size = rdma->end - rdma->next;
+    mca_pml_fastpath_rdma_t *rdma = mca_pml_fastpath_handle_take(MCA_PML_FASTPATH_HANDLE_RDMA, hdr->hdr_id);
+    mca_pml_fastpath_recv_request_t *req;
+    size_t offset, size;
     bool more;
 
+    if (OPAL_UNLIKELY(NULL == rdma)) {
+        mca_pml_fastpath_stray(btl, hdr->hdr_type, "PUT that it names");
+        return;
+    }
+    req = rdma->request;
+    offset = rdma->next;
+    size = rdma->end - offset;
     rdma_return(rdma);
     OPAL_THREAD_LOCK(&req->req_lock);
     --req->req_puts;
@@ -418,6 +427,7 @@ void mca_pml_fastpath_put_done(const mca_pml_fastpath_done_hdr_t *hdr)
         put_continue(req);
     }
     if (0 != (MCA_PML_FASTPATH_HDR_FLAG_FAILED & hdr->hdr_flags)) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_uncovered, mca_pml_fastpath_range_sum(offset, size));
         size = 0;
     }
     mca_pml_fastpath_recv_request_progressed(req, size + 1);
@@ -495,28 +505,57 @@ static int put_retry(mca_pml_fastpath_retry_t *retry)
     return put_try(rdma_of(retry));
 }
 
-void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_pml_fastpath_put_hdr_t *hdr)
+/* Can it be done, what a PUT asks for? Counts it as asked for. */
+static bool put_valid(mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl,
+                      const mca_pml_fastpath_put_hdr_t *hdr, size_t handle_size)
 {
-    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_src_req;
-    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, btl);
-    mca_pml_fastpath_rdma_t *rdma;
+    const size_t expected = NULL == bml_btl || NULL == bml_btl->btl->btl_register_mem
+                                ? 0
+                                : bml_btl->btl->btl_registration_handle_size;
 
-    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
-        return;
-    }
-    if (OPAL_UNLIKELY(NULL == bml_btl || hdr->hdr_handle_size > MCA_BTL_REG_HANDLE_MAX_SIZE)) {
-        mca_pml_fastpath_abort("corrupt message", btl->btl_component->btl_version.mca_component_name,
-                               "a PUT came by a BTL that cannot put");
-    }
-    rdma = rdma_alloc(req, bml_btl, hdr->hdr_offset, hdr->hdr_offset + hdr->hdr_length);
+    return NULL != bml_btl && NULL != req->req_base && 0 < hdr->hdr_length
+           && handle_size == hdr->hdr_handle_size && handle_size == expected
+           && mca_pml_fastpath_send_request_asked(req, hdr->hdr_offset, hdr->hdr_length,
+                                                  0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags),
+                                                  hdr->hdr_wanted);
+}
+
+static void put_begin(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
+                      const mca_pml_fastpath_put_hdr_t *hdr, const void *handle)
+{
+    mca_pml_fastpath_rdma_t *rdma =
+        rdma_alloc(req, bml_btl, hdr->hdr_offset, hdr->hdr_offset + hdr->hdr_length);
+
     rdma->remote_address = hdr->hdr_address;
     rdma->remote_rdma = hdr->hdr_rdma;
     rdma->remote_req = hdr->hdr_dst_req;
-    memcpy(rdma->remote_handle, hdr + 1, hdr->hdr_handle_size);
-    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags)) {
-        mca_pml_fastpath_send_request_wanted(req, hdr->hdr_wanted); /* this PUT's bytes are still to move */
-    }
+    memcpy(rdma->remote_handle, handle, hdr->hdr_handle_size);
     if (OMPI_SUCCESS != put_try(rdma)) {
         mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, put_retry);
     }
+}
+
+void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                    size_t num_segments)
+{
+    mca_pml_fastpath_put_hdr_t hdr;
+    size_t handle_size =
+        mca_pml_fastpath_hdr_read(MCA_PML_FASTPATH_HDR_PUT, btl, segments, num_segments, &hdr);
+    mca_pml_fastpath_send_request_t *req =
+        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr.hdr_src_req);
+    mca_bml_base_btl_t *bml_btl;
+
+    if (OPAL_UNLIKELY(NULL == req)) {
+        mca_pml_fastpath_stray(btl, hdr.hdr_type, "send that it names");
+        return;
+    }
+    if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
+        bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, btl);
+        if (OPAL_UNLIKELY(!put_valid(req, bml_btl, &hdr, handle_size))) {
+            mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr.hdr_type,
+                                     "part of the message, or way there");
+        }
+        put_begin(req, bml_btl, &hdr, (const char *) segments->seg_addr.pval + sizeof(hdr));
+    }
+    mca_pml_fastpath_send_request_progressed(req, 1);
 }

@@ -63,10 +63,11 @@ size_t mca_pml_fastpath_put_share(const mca_pml_fastpath_recv_request_t *req, si
 void mca_pml_fastpath_put_start(mca_pml_fastpath_recv_request_t *req, size_t offset, bool first);
 
 /** Sender: a PUT has come by a BTL. */
-void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_pml_fastpath_put_hdr_t *hdr);
+void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                    size_t num_segments);
 
-/** Receiver: a PUT_DONE has come. */
-void mca_pml_fastpath_put_done(const mca_pml_fastpath_done_hdr_t *hdr);
+/** Receiver: a PUT_DONE has come by a BTL. */
+void mca_pml_fastpath_put_done(const mca_btl_base_module_t *btl, const mca_pml_fastpath_done_hdr_t *hdr);
 
 END_C_DECLS
 

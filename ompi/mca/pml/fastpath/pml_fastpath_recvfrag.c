@@ -5,15 +5,24 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_cancel.h"
+#include "pml_fastpath_check.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_named.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
+
+/* How far ahead of its turn is a message that came early? */
+static inline uint16_t early_ahead(const opal_list_item_t *item, uint16_t expected)
+{
+    return (uint16_t) (((const mca_pml_fastpath_parked_t *) item)->hdr->hdr_match.hdr_seq - expected);
+}
 
 /* Keep a message that came before its turn: another one from the same sender is still on its way. */
 static void early_insert(mca_pml_fastpath_member_t *member, mca_pml_fastpath_parked_t *parked)
@@ -22,9 +31,12 @@ static void early_insert(mca_pml_fastpath_member_t *member, mca_pml_fastpath_par
     uint16_t ahead = (uint16_t) (parked->hdr->hdr_match.hdr_seq - expected);
     opal_list_item_t *item = opal_list_get_last(&member->early);
 
-    while (item != opal_list_get_end(&member->early)
-           && (uint16_t) (((mca_pml_fastpath_parked_t *) item)->hdr->hdr_match.hdr_seq - expected) > ahead) {
+    while (item != opal_list_get_end(&member->early) && early_ahead(item, expected) > ahead) {
         item = opal_list_get_prev(item);
+    }
+    if (OPAL_UNLIKELY(item != opal_list_get_end(&member->early) && ahead == early_ahead(item, expected))) {
+        mca_pml_fastpath_corrupt(parked->btl, NULL == member->peer ? NULL : member->peer->proc,
+                                 parked->hdr->hdr_type, "a sequence number that has come before");
     }
     opal_list_insert_pos(&member->early, opal_list_get_next(item), &parked->super);
 }
@@ -96,7 +108,7 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
  * @return the member if the next one of its messages may be here already (the communicator is retained
  *         then), else NULL */
 static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
-                                                     const mca_pml_fastpath_match_hdr_t *hdr,
+                                                     const mca_pml_fastpath_hdr_t *hdr,
                                                      const mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
@@ -106,18 +118,18 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
     bool more;
     fate_t fate;
 
-    if (OPAL_UNLIKELY(hdr->hdr_src < 0 || hdr->hdr_src >= pml_comm->size)) {
-        mca_pml_fastpath_abort("corrupt message", arrival->btl->btl_component->btl_version.mca_component_name,
-                               "sender's rank out of range");
+    if (OPAL_UNLIKELY(arrival->src < 0 || arrival->src >= pml_comm->size)) {
+        mca_pml_fastpath_corrupt(arrival->btl, NULL, arrival->type, "sender's rank out of range");
     }
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    member = mca_pml_fastpath_member(pml_comm, hdr->hdr_src);
+    member = mca_pml_fastpath_member(pml_comm, arrival->src);
     if (OPAL_UNLIKELY(NULL == member)) {
         mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
     }
-    fate = decide(pml_comm, member, hdr->hdr_seq, arrival, &req, &withdrawn);
+    fate = decide(pml_comm, member, hdr->hdr_match.hdr_seq, arrival, &req, &withdrawn);
     if (OPAL_UNLIKELY(EARLY == fate)) {
-        early_insert(member, mca_pml_fastpath_park(arrival->btl, arrival->segments, arrival->num_segments));
+        early_insert(member, mca_pml_fastpath_park(arrival->btl, hdr, arrival->segments,
+                                                   arrival->num_segments, arrival->skip));
     }
     more = EARLY != fate && !opal_list_is_empty(&member->early);
     if (OPAL_UNLIKELY(more)) {
@@ -136,12 +148,12 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
     return OPAL_UNLIKELY(more) ? member : NULL;
 }
 
-/* What a header and its BTL say of a message. type repeats hdr_type, for the compiler's sake. */
-static inline void arrival_init(mca_pml_fastpath_arrival_t *arrival, uint8_t type, mca_btl_base_module_t *btl,
-                                const mca_btl_base_segment_t *segments, size_t num_segments)
+/* What a header and its BTL say of a message. type repeats hdr_type, for the compiler's sake. skip: bytes of
+ * the segments in front of what follows the header. */
+static inline void arrival_init(mca_pml_fastpath_arrival_t *arrival, uint8_t type,
+                                const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
+                                const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip)
 {
-    const mca_pml_fastpath_hdr_t *hdr = segments->seg_addr.pval;
-
     arrival->type = type;
     arrival->flags = hdr->hdr_match.hdr_flags;
     arrival->src = hdr->hdr_match.hdr_src;
@@ -149,20 +161,14 @@ static inline void arrival_init(mca_pml_fastpath_arrival_t *arrival, uint8_t typ
     arrival->btl = btl;
     arrival->segments = segments;
     arrival->num_segments = num_segments;
+    arrival->skip = skip;
     if (MCA_PML_FASTPATH_HDR_MATCH == type) {
-        arrival->skip = sizeof(hdr->hdr_match);
         arrival->length = mca_pml_fastpath_arrival_payload(arrival);
         return;
     }
     arrival->length = hdr->hdr_rndv.hdr_length;
     arrival->src_req = hdr->hdr_rndv.hdr_src_req;
-    if (MCA_PML_FASTPATH_HDR_RGET == type) {
-        arrival->address = hdr->hdr_rget.hdr_address;
-        arrival->skip = sizeof(hdr->hdr_rget);
-    } else {
-        arrival->address = 0;
-        arrival->skip = sizeof(hdr->hdr_rndv);
-    }
+    arrival->address = MCA_PML_FASTPATH_HDR_RGET == type ? hdr->hdr_rget.hdr_address : 0;
 }
 
 /* Deliver a member's messages that came early, as far as their turn has come now. */
@@ -174,8 +180,9 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
         mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
         mca_pml_fastpath_arrival_t arrival;
 
-        arrival_init(&arrival, parked->hdr->hdr_type, parked->btl, &segment, 1);
-        if (NULL != deliver_one(comm, &parked->hdr->hdr_match, &arrival)) {
+        arrival_init(&arrival, parked->hdr->hdr_type, parked->hdr, parked->btl, &segment, 1,
+                     mca_pml_fastpath_rule(parked->hdr->hdr_type).size);
+        if (NULL != deliver_one(comm, parked->hdr, &arrival)) {
             OBJ_RELEASE(comm); /* the caller holds it, too */
         }
         mca_pml_fastpath_parked_free(parked);
@@ -183,22 +190,20 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
 }
 
 /* A message, perhaps of a communicator that does not exist here yet. */
-static __opal_attribute_noinline__ void recv_message(uint8_t type, mca_btl_base_module_t *btl,
-                                                     const mca_btl_base_segment_t *segments,
-                                                     size_t num_segments)
+static void deliver(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
+                    const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip)
 {
-    const mca_pml_fastpath_match_hdr_t *hdr = segments->seg_addr.pval;
-    ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_ctx);
+    ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_match.hdr_ctx);
     mca_pml_fastpath_arrival_t arrival;
     mca_pml_fastpath_member_t *member;
 
     if (OPAL_UNLIKELY(NULL == comm)) {
-        comm = mca_pml_fastpath_orphan(btl, segments, num_segments);
+        comm = mca_pml_fastpath_orphan(btl, hdr, segments, num_segments, skip);
         if (NULL == comm) {
             return;
         }
     }
-    arrival_init(&arrival, type, btl, segments, num_segments);
+    arrival_init(&arrival, hdr->hdr_type, hdr, btl, segments, num_segments, skip);
     member = deliver_one(comm, hdr, &arrival);
     if (OPAL_UNLIKELY(NULL != member)) {
         deliver_early(comm, member);
@@ -206,51 +211,96 @@ static __opal_attribute_noinline__ void recv_message(uint8_t type, mca_btl_base_
     }
 }
 
+void mca_pml_fastpath_rndv_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
+                                 size_t behind)
+{
+    /* what it counts has to leave room for what is added to it: MCA_PML_FASTPATH_TODO_UNKNOWN */
+    if (hdr->hdr_rndv.hdr_length >= (uint64_t) MCA_PML_FASTPATH_TODO_UNKNOWN
+        || (MCA_PML_FASTPATH_HDR_RNDV == hdr->hdr_type && behind > hdr->hdr_rndv.hdr_length)) {
+        mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_type, "length of the message");
+    }
+}
+
+/* A message as it comes from its BTL. */
+static __opal_attribute_noinline__ void recv_message(uint8_t type, mca_btl_base_module_t *btl,
+                                                     const mca_btl_base_segment_t *segments,
+                                                     size_t num_segments)
+{
+    mca_pml_fastpath_hdr_t hdr;
+    size_t behind = mca_pml_fastpath_hdr_read(type, btl, segments, num_segments, &hdr);
+
+    if (MCA_PML_FASTPATH_HDR_MATCH != type) {
+        mca_pml_fastpath_rndv_check(btl, &hdr, behind);
+    }
+    deliver(&hdr, btl, segments, num_segments, mca_pml_fastpath_rule(type).size);
+}
+
+/* A MATCH of one piece, of whose header all that counts has been read: source and tag. */
+static inline void arrival_init_match(mca_pml_fastpath_arrival_t *arrival, uint64_t word1,
+                                      mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segment)
+{
+    const mca_pml_fastpath_hdr_t hdr = {.hdr_match = {.hdr_type = MCA_PML_FASTPATH_HDR_MATCH,
+                                                      .hdr_src = mca_pml_fastpath_match_word1_src(word1),
+                                                      .hdr_tag = mca_pml_fastpath_match_word1_tag(word1)}};
+
+    arrival_init(arrival, MCA_PML_FASTPATH_HDR_MATCH, &hdr, btl, segment, 1, sizeof(hdr.hdr_match));
+}
+
 /* Keep a message in its turn that no receive waits for. The communicator is locked. */
-static __opal_attribute_noinline__ void keep_match(mca_pml_fastpath_comm_t *pml_comm,
+static __opal_attribute_noinline__ void keep_match(mca_pml_fastpath_comm_t *pml_comm, uint64_t word1,
                                                    mca_btl_base_module_t *btl,
                                                    const mca_btl_base_segment_t *segment, uint32_t sequence)
 {
     mca_pml_fastpath_arrival_t arrival;
 
-    arrival_init(&arrival, MCA_PML_FASTPATH_HDR_MATCH, btl, segment, 1);
+    arrival_init_match(&arrival, word1, btl, segment);
     keep(pml_comm, &arrival, sequence);
 }
 
-static __opal_attribute_noinline__ void matched_match(mca_pml_fastpath_recv_request_t *req,
+static __opal_attribute_noinline__ void matched_match(mca_pml_fastpath_recv_request_t *req, uint64_t word1,
                                                       mca_btl_base_module_t *btl,
                                                       const mca_btl_base_segment_t *segment)
 {
     mca_pml_fastpath_arrival_t arrival;
 
-    arrival_init(&arrival, MCA_PML_FASTPATH_HDR_MATCH, btl, segment, 1);
+    arrival_init_match(&arrival, word1, btl, segment);
     mca_pml_fastpath_recv_request_matched(req, &arrival);
 }
 
-/* What nearly all messages are: whole, in one piece, in their turn, from a process that we know.
- * @return false when it is another one; then nothing has been done */
+/* What nearly all messages are: whole, in one piece, in their turn, from a process that we know. Each field
+ * of the header is read once, as mca_pml_fastpath_hdr_read() does.
+ * @return false when it is another one, or no message at all; then nothing has been done */
 static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segment)
 {
     const mca_pml_fastpath_match_hdr_t *hdr = segment->seg_addr.pval;
     const size_t length = segment->seg_len - sizeof(*hdr);
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm_of(hdr->hdr_ctx);
+    mca_pml_fastpath_comm_t *pml_comm;
     mca_pml_fastpath_recv_request_t *req;
     mca_pml_fastpath_match_post_t *post;
     mca_pml_fastpath_member_t *member;
+    uint64_t word1;
+    int32_t src;
 
-    if (OPAL_UNLIKELY(NULL == pml_comm || (uint32_t) hdr->hdr_src >= (uint32_t) pml_comm->size)) {
+    if (OPAL_UNLIKELY(segment->seg_len < sizeof(*hdr))) {
+        return false;
+    }
+    memcpy(&word1, &hdr->hdr_src, sizeof(word1));
+    __asm__("" : "+r"(word1)); /* the compiler has to keep it */
+    src = mca_pml_fastpath_match_word1_src(word1);
+    pml_comm = mca_pml_fastpath_comm_of(hdr->hdr_ctx);
+    if (OPAL_UNLIKELY(NULL == pml_comm || (uint32_t) src >= (uint32_t) pml_comm->size)) {
         return false;
     }
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    member = pml_comm->members[hdr->hdr_src];
+    member = pml_comm->members[src];
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || hdr->hdr_seq != (uint16_t) member->expected
                       || !mca_pml_fastpath_member_in_order(member))) {
         OPAL_THREAD_UNLOCK(&pml_comm->lock);
         return false;
     }
-    post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, hdr->hdr_src, hdr->hdr_tag);
+    post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(word1));
     if (NULL == post) {
-        keep_match(pml_comm, btl, segment, member->expected++);
+        keep_match(pml_comm, word1, btl, segment, member->expected++);
         OPAL_THREAD_UNLOCK(&pml_comm->lock);
         return true;
     }
@@ -260,10 +310,9 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
                                      mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
     req = mca_pml_fastpath_recv_request_of(post);
     if (OPAL_LIKELY(req->req_plain)) {
-        mca_pml_fastpath_recv_request_deliver(req, mca_pml_fastpath_match_word1(hdr->hdr_src, hdr->hdr_tag),
-                                              hdr + 1, length);
+        mca_pml_fastpath_recv_request_deliver(req, word1, hdr + 1, length);
     } else {
-        matched_match(req, btl, segment);
+        matched_match(req, word1, btl, segment);
     }
     return true;
 }
@@ -280,123 +329,88 @@ static inline void recv_match(mca_btl_base_module_t *btl, const mca_btl_base_seg
 static inline void recv_rndv(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                              size_t num_segments)
 {
-    const mca_pml_fastpath_hdr_t *hdr = segments->seg_addr.pval;
-
-    recv_message(hdr->hdr_type, btl, segments, num_segments);
+    recv_message(MCA_PML_FASTPATH_HDR_RNDV, btl, segments, num_segments);
 }
 
-static inline void recv_cancel(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                               size_t num_segments)
+static inline void recv_rget(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                             size_t num_segments)
 {
-    (void) num_segments;
-    mca_pml_fastpath_cancel_requested(btl, segments->seg_addr.pval);
+    recv_message(MCA_PML_FASTPATH_HDR_RGET, btl, segments, num_segments);
 }
 
 void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked)
 {
     mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
 
-    recv_message(parked->hdr->hdr_type, parked->btl, &segment, 1);
-}
-
-static inline void recv_ack(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                            size_t num_segments)
-{
-    (void) btl;
-    (void) num_segments;
-    mca_pml_fastpath_send_request_acked(segments->seg_addr.pval);
+    deliver(parked->hdr, parked->btl, &segment, 1, mca_pml_fastpath_rule(parked->hdr->hdr_type).size);
 }
 
 static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                              size_t num_segments)
 {
-    const mca_pml_fastpath_frag_hdr_t *hdr = segments->seg_addr.pval;
-    mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) (uintptr_t) hdr->hdr_dst_req;
+    mca_pml_fastpath_frag_hdr_t hdr;
+    size_t length = mca_pml_fastpath_hdr_read(MCA_PML_FASTPATH_HDR_FRAG, btl, segments, num_segments, &hdr);
+    mca_pml_fastpath_recv_request_t *req =
+        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_RECV, hdr.hdr_dst_req);
 
-    (void) btl;
-    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+    if (OPAL_UNLIKELY(NULL == req)) {
+        mca_pml_fastpath_stray(btl, hdr.hdr_type, "receive that it names");
         return;
     }
-    mca_pml_fastpath_recv_request_progressed(
-        req, mca_pml_fastpath_recv_request_unpack(req, segments, num_segments, sizeof(*hdr), hdr->hdr_offset,
-                                                  SIZE_MAX));
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        length = 0; /* nothing of it counts any more */
+    } else if (OPAL_UNLIKELY(!mca_pml_fastpath_is_within(hdr.hdr_offset, length, req->req_accepted))) {
+        mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr.hdr_type, "place within the message");
+    } else {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_uncovered,
+                                       -mca_pml_fastpath_range_sum(hdr.hdr_offset, length));
+        (void) mca_pml_fastpath_recv_request_unpack(req, segments, num_segments, sizeof(hdr), hdr.hdr_offset,
+                                                    SIZE_MAX);
+    }
+    mca_pml_fastpath_recv_request_progressed(req, length + 1);
 }
 
-static inline void recv_put(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                            size_t num_segments)
-{
-    (void) num_segments;
-    mca_pml_fastpath_put_requested(btl, segments->seg_addr.pval);
-}
+/* A header that is all there is of its message, and whose handler has to know no more than its BTL. */
+#define CONTROL(type, hdr_t, function)                                                                       \
+    static inline void recv_##function(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,   \
+                                       size_t num_segments)                                                  \
+    {                                                                                                        \
+        hdr_t hdr;                                                                                           \
+                                                                                                             \
+        (void) mca_pml_fastpath_hdr_read(type, btl, segments, num_segments, &hdr);                           \
+        mca_pml_fastpath_##function(btl, &hdr);                                                              \
+    }
 
-static inline void recv_put_done(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                                 size_t num_segments)
-{
-    (void) btl;
-    (void) num_segments;
-    mca_pml_fastpath_put_done(segments->seg_addr.pval);
-}
-
-static inline void recv_get_done(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                                 size_t num_segments)
-{
-    (void) btl;
-    (void) num_segments;
-    mca_pml_fastpath_send_request_read(segments->seg_addr.pval);
-}
-
-static inline void recv_cancelled(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                                  size_t num_segments)
-{
-    (void) btl;
-    (void) num_segments;
-    mca_pml_fastpath_cancel_answered(segments->seg_addr.pval);
-}
-
-static inline void recv_credit(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                               size_t num_segments)
-{
-    (void) btl;
-    (void) num_segments;
-    mca_pml_fastpath_credit_arrived(segments->seg_addr.pval);
-}
-
-static inline void recv_leave(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                              size_t num_segments)
-{
-    (void) btl;
-    (void) num_segments;
-    mca_pml_fastpath_link_left(segments->seg_addr.pval);
-}
-
-static inline void recv_known(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                              size_t num_segments)
-{
-    (void) btl;
-    (void) num_segments;
-    mca_pml_fastpath_known_arrived(segments->seg_addr.pval);
-}
+CONTROL(MCA_PML_FASTPATH_HDR_ACK, mca_pml_fastpath_ack_hdr_t, send_request_acked)
+CONTROL(MCA_PML_FASTPATH_HDR_PUT_DONE, mca_pml_fastpath_done_hdr_t, put_done)
+CONTROL(MCA_PML_FASTPATH_HDR_GET_DONE, mca_pml_fastpath_done_hdr_t, send_request_read)
+CONTROL(MCA_PML_FASTPATH_HDR_CANCEL, mca_pml_fastpath_cancel_hdr_t, cancel_requested)
+CONTROL(MCA_PML_FASTPATH_HDR_CANCELLED, mca_pml_fastpath_done_hdr_t, cancel_answered)
+CONTROL(MCA_PML_FASTPATH_HDR_CREDIT, mca_pml_fastpath_credit_hdr_t, credit_arrived)
+CONTROL(MCA_PML_FASTPATH_HDR_LEAVE, mca_pml_fastpath_leave_hdr_t, link_left)
+CONTROL(MCA_PML_FASTPATH_HDR_KNOWN, mca_pml_fastpath_known_hdr_t, known_arrived)
 
 FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
 FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
-FASTPATH_BTL_RECV_CALLBACK(callback_ack, recv_ack)
+FASTPATH_BTL_RECV_CALLBACK(callback_rget, recv_rget)
+FASTPATH_BTL_RECV_CALLBACK(callback_ack, recv_send_request_acked)
 FASTPATH_BTL_RECV_CALLBACK(callback_frag, recv_frag)
-FASTPATH_BTL_RECV_CALLBACK(callback_put, recv_put)
+FASTPATH_BTL_RECV_CALLBACK(callback_put, mca_pml_fastpath_put_requested)
 FASTPATH_BTL_RECV_CALLBACK(callback_put_done, recv_put_done)
-FASTPATH_BTL_RECV_CALLBACK(callback_get_done, recv_get_done)
-FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel)
-FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancelled)
-FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit)
-FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_leave)
+FASTPATH_BTL_RECV_CALLBACK(callback_get_done, recv_send_request_read)
+FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel_requested)
+FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancel_answered)
+FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit_arrived)
+FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_link_left)
 FASTPATH_BTL_RECV_CALLBACK(callback_named, mca_pml_fastpath_named_arrived)
-FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known)
+FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known_arrived)
 
 int mca_pml_fastpath_recvfrag_register(void)
 {
     static const mca_btl_base_module_recv_cb_fn_t callbacks[MCA_PML_FASTPATH_HDR_MAX] = {
         [MCA_PML_FASTPATH_HDR_MATCH] = callback_match,
         [MCA_PML_FASTPATH_HDR_RNDV] = callback_rndv,
-        [MCA_PML_FASTPATH_HDR_RGET] = callback_rndv,
+        [MCA_PML_FASTPATH_HDR_RGET] = callback_rget,
         [MCA_PML_FASTPATH_HDR_ACK] = callback_ack,
         [MCA_PML_FASTPATH_HDR_FRAG] = callback_frag,
         [MCA_PML_FASTPATH_HDR_PUT] = callback_put,

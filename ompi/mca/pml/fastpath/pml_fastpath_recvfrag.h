@@ -22,6 +22,13 @@ int mca_pml_fastpath_recvfrag_register(void);
 /** Deliver a MATCH, RNDV or RGET that came before its communicator, which is known now. */
 void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked);
 
+/**
+ * Compare what a RNDV or RGET says of its message, which ends the job when it cannot be.
+ * @param behind  bytes that follow the header
+ */
+void mca_pml_fastpath_rndv_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
+                                 size_t behind);
+
 END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_RECVFRAG_H */

@@ -6,6 +6,7 @@
 
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_handle.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvreq.h"
 
@@ -65,6 +66,7 @@ static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
 {
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
     req->req_light = false;
+    req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath_start;
     req->req_recv.req_base.req_ompi.req_free = mca_pml_fastpath_recv_request_free;
     req->req_recv.req_base.req_ompi.req_cancel = recv_request_cancel;
@@ -118,8 +120,23 @@ int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req)
     return OPAL_LIKELY(0 == rc) ? OMPI_SUCCESS : mca_pml_fastpath_recv_request_unstart(req);
 }
 
-void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req)
+uint64_t mca_pml_fastpath_recv_request_handle(mca_pml_fastpath_recv_request_t *req)
 {
+    if (MCA_PML_FASTPATH_HANDLE_NONE == req->req_handle) {
+        req->req_handle = mca_pml_fastpath_handle_new(MCA_PML_FASTPATH_HANDLE_RECV, req, &req->req_todo);
+    }
+    return req->req_handle;
+}
+
+void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, int64_t todo)
+{
+    if (OPAL_UNLIKELY(0 > todo
+                      || (0 != req->req_uncovered && !mca_pml_fastpath_has_failed(&req->req_watch)))) {
+        mca_pml_fastpath_corrupt(
+            mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0)->btl,
+            req->req_peer->proc, MCA_PML_FASTPATH_HDR_FRAG, "pieces of a message that are not the message");
+    }
+    mca_pml_fastpath_handle_end(&req->req_handle);
     if (OPAL_LIKELY(mca_pml_fastpath_recv_unwatch(req))) {
         mca_pml_fastpath_recv_request_complete(req);
     } else {
@@ -184,11 +201,15 @@ void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uin
     mca_pml_fastpath_ack_hdr_t ack = {.hdr_type = MCA_PML_FASTPATH_HDR_ACK,
                                       .hdr_flags = flags,
                                       .hdr_src_req = req->req_src_req,
-                                      .hdr_dst_req = (uint64_t) (uintptr_t) req,
+                                      .hdr_dst_req = MCA_PML_FASTPATH_HANDLE_NONE,
                                       .hdr_offset = offset,
                                       .hdr_length = length,
                                       .hdr_wanted = wanted};
 
+    if (0 < length) {
+        ack.hdr_dst_req = mca_pml_fastpath_recv_request_handle(req);
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_uncovered, mca_pml_fastpath_range_sum(offset, length));
+    }
     mca_pml_fastpath_control_send(req->req_peer, NULL, &ack, sizeof(ack));
 }
 
@@ -232,6 +253,7 @@ static bool recv_request_answerable(mca_pml_fastpath_recv_request_t *req,
     }
     req->req_peer = member->peer;
     req->req_src_req = arrival->src_req;
+    req->req_uncovered = 0;
     if (OPAL_UNLIKELY(!mca_pml_fastpath_recv_watch(req))) {
         return false;
     }

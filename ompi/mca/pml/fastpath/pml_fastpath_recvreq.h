@@ -33,9 +33,11 @@ typedef struct {
 
     /* from the match on */
     mca_pml_fastpath_peer_t *req_peer; /**< the sender; the communicator holds the reference */
-    uint64_t req_src_req;              /**< the sender's request, opaque */
+    uint64_t req_src_req;              /**< the sender's handle of its request, opaque */
     size_t req_accepted;               /**< bytes of the message that fit into the user's buffer */
     opal_atomic_int64_t req_todo;      /**< bytes still to come, and 1 for each function that is at work */
+    opal_atomic_int64_t req_uncovered; /**< sum of the numbers of the bytes that FRAGs are still to bring */
+    uint64_t req_handle;               /**< that the sender knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
 
     void *req_base; /**< the user's buffer where it is one piece of memory, else NULL: see the convertor */
     opal_mutex_t req_lock; /**< protects the convertor against concurrent FRAGs, and the fields below */
@@ -343,17 +345,22 @@ static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_r
     mca_pml_fastpath_recv_request_complete(req);
 }
 
-/** The same when nothing of it is under way any more. */
-void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req);
+/** The same when nothing of it is under way any more; todo is what is left. */
+void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, int64_t todo);
 
 /** So many bytes have come, or one function is done; whoever brings todo to zero completes the request. */
 static inline void mca_pml_fastpath_recv_request_progressed(mca_pml_fastpath_recv_request_t *req,
                                                             size_t amount)
 {
-    if (0 == OPAL_THREAD_ADD_FETCH64(&req->req_todo, -(int64_t) amount)) {
-        mca_pml_fastpath_recv_request_finish(req);
+    const int64_t todo = OPAL_THREAD_ADD_FETCH64(&req->req_todo, -(int64_t) amount);
+
+    if (0 >= todo) {
+        mca_pml_fastpath_recv_request_finish(req, todo);
     }
 }
+
+/** @return the handle by which a receive is told to its sender */
+uint64_t mca_pml_fastpath_recv_request_handle(mca_pml_fastpath_recv_request_t *req);
 
 /**
  * Ask the sender to stream a range of the message.

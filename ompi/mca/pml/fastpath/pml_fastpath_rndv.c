@@ -12,6 +12,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
 #include "pml_fastpath_rdma.h"
@@ -83,7 +84,7 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_match, MCA_PML_FASTPATH_HDR_RNDV,
                                       flags | (NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0));
     hdr->hdr_length = req->req_send.req_bytes_packed;
-    hdr->hdr_src_req = (uint64_t) (uintptr_t) req;
+    hdr->hdr_src_req = req->req_handle;
     descriptor->des_cbfunc = rndv_completion;
     descriptor->des_cbdata = req;
     return mca_pml_fastpath_bml_send(bml_btl, descriptor, type);
@@ -92,9 +93,12 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
 /* From now on the receiver's answer is awaited, which may come before the send returns. */
 static void unanswered_begin(mca_pml_fastpath_send_request_t *req)
 {
+    (void) mca_pml_fastpath_send_request_handle(req);
     OPAL_THREAD_LOCK(&req->req_lock);
+    req->req_wanted = req->req_send.req_bytes_packed;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN);
     req->req_unanswered = true;
+    req->req_offered = false;
     OPAL_THREAD_UNLOCK(&req->req_lock);
 }
 
@@ -105,6 +109,7 @@ bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req
     OPAL_THREAD_LOCK(&req->req_lock);
     unanswered = req->req_unanswered;
     req->req_unanswered = false;
+    req->req_wanted = 0;
     if (cancelled) {
         req->req_send.req_base.req_ompi.req_status._cancelled = true;
     }
@@ -297,37 +302,63 @@ void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, 
     stream_start(req);
 }
 
-void mca_pml_fastpath_send_request_wanted(mca_pml_fastpath_send_request_t *req, size_t wanted)
+bool mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, uint64_t offset,
+                                         uint64_t length, bool first, uint64_t wanted)
 {
-    (void) mca_pml_fastpath_send_request_answered(req, false);
-    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, (int64_t) wanted - MCA_PML_FASTPATH_TODO_UNKNOWN);
+    bool valid = mca_pml_fastpath_is_within(offset, length, req->req_send.req_bytes_packed);
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    if (first) {
+        valid = valid && req->req_unanswered && wanted <= req->req_wanted;
+        req->req_unanswered = false;
+        req->req_wanted = wanted;
+    }
+    valid = valid && req->req_asked <= req->req_wanted && length <= req->req_wanted - req->req_asked;
+    req->req_asked += length;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (first && valid) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, (int64_t) wanted - MCA_PML_FASTPATH_TODO_UNKNOWN);
+    }
+    return valid;
 }
 
-void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr)
+void mca_pml_fastpath_send_request_acked(const mca_btl_base_module_t *btl,
+                                         const mca_pml_fastpath_ack_hdr_t *hdr)
 {
-    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_src_req;
-    bool first = 0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags);
+    mca_pml_fastpath_send_request_t *req =
+        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_src_req);
 
-    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+    if (OPAL_UNLIKELY(NULL == req)) {
+        mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
         return;
     }
-    req->req_dst_req = hdr->hdr_dst_req;
-    if (first) {
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-        mca_pml_fastpath_send_request_wanted(req, hdr->hdr_wanted);
+    if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
+        if (OPAL_UNLIKELY(!mca_pml_fastpath_send_request_asked(
+                req, hdr->hdr_offset, hdr->hdr_length,
+                0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags), hdr->hdr_wanted))) {
+            mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type, "part of the message");
+        }
+        req->req_dst_req = hdr->hdr_dst_req;
+        if (0 < hdr->hdr_length) {
+            mca_pml_fastpath_send_request_stream(req, hdr->hdr_offset, hdr->hdr_length);
+        }
     }
-    if (0 < hdr->hdr_length) {
-        mca_pml_fastpath_send_request_stream(req, hdr->hdr_offset, hdr->hdr_length);
-    }
-    if (first) {
-        mca_pml_fastpath_send_request_progressed(req, 1);
-    }
+    mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
-void mca_pml_fastpath_send_request_read(const mca_pml_fastpath_done_hdr_t *hdr)
+void mca_pml_fastpath_send_request_read(const mca_btl_base_module_t *btl,
+                                        const mca_pml_fastpath_done_hdr_t *hdr)
 {
-    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) (uintptr_t) hdr->hdr_id;
+    mca_pml_fastpath_send_request_t *req =
+        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_id);
 
-    (void) mca_pml_fastpath_send_request_answered(req, false);
-    mca_pml_fastpath_send_request_progressed(req, MCA_PML_FASTPATH_TODO_UNKNOWN);
+    if (OPAL_UNLIKELY(NULL == req)) {
+        mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
+        return;
+    }
+    if (OPAL_UNLIKELY(!req->req_offered || !mca_pml_fastpath_send_request_answered(req, false))) {
+        mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type,
+                                 "a message that is not there to be read");
+    }
+    mca_pml_fastpath_send_request_progressed(req, MCA_PML_FASTPATH_TODO_UNKNOWN + 1);
 }

@@ -8,6 +8,7 @@
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
 #include "pml_fastpath_sendreq.h"
@@ -32,7 +33,9 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_send.req_base.req_ompi.req_start = mca_pml_fastpath_start;
     req->req_send.req_base.req_ompi.req_free = mca_pml_fastpath_send_request_free;
     req->req_send.req_base.req_ompi.req_cancel = mca_pml_fastpath_send_request_cancel;
+    req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_get_handle = NULL;
+    req->req_cancel_sent = false;
     req->req_bare = false;
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
     OBJ_CONSTRUCT(&req->req_retry, mca_pml_fastpath_retry_t);
@@ -72,14 +75,36 @@ void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t 
     ompi_request_complete(&req->req_send.req_base.req_ompi, true);
 }
 
+uint64_t mca_pml_fastpath_send_request_handle(mca_pml_fastpath_send_request_t *req)
+{
+    OPAL_THREAD_LOCK(&req->req_lock);
+    if (MCA_PML_FASTPATH_HANDLE_NONE == req->req_handle) {
+        req->req_asked = 0;
+        req->req_wanted = 0;
+        req->req_offered = false;
+        req->req_handle = mca_pml_fastpath_handle_new(MCA_PML_FASTPATH_HANDLE_SEND, req, &req->req_todo);
+    }
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return req->req_handle;
+}
+
+/* The receiver knows it no more, and nothing but what it has been told lets it read the message. */
+static void handle_end(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_fastpath_handle_end(&req->req_handle);
+    if (NULL != req->req_get_handle) {
+        mca_bml_base_deregister_mem(req->req_get_btl, req->req_get_handle);
+        req->req_get_handle = NULL;
+    }
+}
+
 void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
     bool wanted = mca_pml_fastpath_send_unwatch(req);
 
-    if (NULL != req->req_get_handle) {
-        mca_bml_base_deregister_mem(req->req_get_btl, req->req_get_handle);
-        req->req_get_handle = NULL;
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle)) {
+        handle_end(req);
     }
     if (!wanted) {
         base->req_pml_complete = true;
@@ -321,7 +346,8 @@ static inline void start_accepted(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
-    if (OPAL_UNLIKELY(1 != req->req_todo || base->req_ompi.req_persistent || mca_pml_fastpath_is_copied(req)
+    if (OPAL_UNLIKELY(1 != req->req_todo || MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle
+                      || base->req_ompi.req_persistent || mca_pml_fastpath_is_copied(req)
                       || mca_pml_fastpath_ft())) {
         mca_pml_fastpath_send_request_progressed(req, 1);
         return;

@@ -44,18 +44,23 @@ typedef struct {
     opal_atomic_int32_t req_holds;      /**< who still needs it: its user, and we while it is active */
     uint32_t req_sequence;              /**< taken once, kept over retries */
     opal_atomic_int64_t req_todo;       /**< bytes still to leave, and 1 for each function at work */
-    bool req_paid;       /**< the cost of an eager message has been taken from the peer's credit */
-    bool req_cancelling; /**< CANCEL has gone out since the start; a bare request holds its communicator */
-    bool req_unanswered; /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
+    bool req_paid;        /**< the cost of an eager message has been taken from the peer's credit */
+    bool req_cancelling;  /**< CANCEL has gone out since the start; a bare request holds its communicator */
+    bool req_unanswered;  /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
+    bool req_offered;     /**< unanswered: to be read by the receiver */
+    bool req_cancel_sent; /**< CANCELLED is due; protected by req_lock */
     mca_pml_fastpath_watch_t req_watch; /**< pml_fastpath_failure.h */
 
     /* rendezvous */
-    uint64_t req_dst_req;            /**< the receiver's request, opaque */
+    uint64_t req_handle;             /**< that the receiver knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
+    uint64_t req_dst_req;            /**< the receiver's handle of its request, opaque */
     void *req_base;                  /**< the message where it is one piece of memory, else NULL */
     mca_bml_base_btl_t *req_get_btl; /**< BTL of req_get_handle */
     mca_btl_base_registration_handle_t *req_get_handle; /**< what lets the receiver read, or NULL */
 
-    opal_mutex_t req_lock;  /**< protects the convertor and the fields below */
+    opal_mutex_t req_lock; /**< protects the convertor and the fields below */
+    uint64_t req_asked;    /**< bytes that the receiver has asked for so far */
+    uint64_t req_wanted;   /**< and will have asked for, once it has answered; until then the whole message */
     opal_list_t req_ranges; /**< to be streamed, in the order they were asked for */
     unsigned req_frags;     /**< FRAGs in flight */
     bool req_streaming;     /**< somebody is sending FRAGs, or waits for room to do so */
@@ -254,6 +259,9 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
 int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req,
                                              mca_bml_base_btl_t *bml_btl);
 
+/** @return the handle by which a send is told to its receiver; its todo is not 0 */
+uint64_t mca_pml_fastpath_send_request_handle(mca_pml_fastpath_send_request_t *req);
+
 /**
  * The receiver has said what becomes of the message. The caller takes
  * MCA_PML_FASTPATH_TODO_UNKNOWN out of req_todo.
@@ -281,14 +289,23 @@ static inline void mca_pml_fastpath_send_request_progressed(mca_pml_fastpath_sen
     }
 }
 
-/** The receiver has said how many bytes it wants. The caller holds the request alive over the call. */
-void mca_pml_fastpath_send_request_wanted(mca_pml_fastpath_send_request_t *req, size_t wanted);
+/**
+ * The receiver asks for a part of the message. The caller holds the request alive over the call.
+ *
+ * @param first   it has also said how many bytes it wants in all
+ * @param wanted  so many, if first
+ * @return false when that cannot be: it is not a part, or more than is wanted, or that has been said before
+ */
+bool mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, uint64_t offset,
+                                         uint64_t length, bool first, uint64_t wanted);
 
-/** An ACK has come: stream what it asks for. */
-void mca_pml_fastpath_send_request_acked(const mca_pml_fastpath_ack_hdr_t *hdr);
+/** An ACK has come by a BTL: stream what it asks for. */
+void mca_pml_fastpath_send_request_acked(const mca_btl_base_module_t *btl,
+                                         const mca_pml_fastpath_ack_hdr_t *hdr);
 
-/** A GET_DONE has come: the receiver has read the whole message. */
-void mca_pml_fastpath_send_request_read(const mca_pml_fastpath_done_hdr_t *hdr);
+/** A GET_DONE has come by a BTL: the receiver has read the whole message. */
+void mca_pml_fastpath_send_request_read(const mca_btl_base_module_t *btl,
+                                        const mca_pml_fastpath_done_hdr_t *hdr);
 
 /**
  * Stream a range of the message, now and from progress. The caller holds the
