@@ -535,9 +535,12 @@ void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint);
 void mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint);
 /** Puts the sending end back to where it was when a local peer was removed. */
 void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint);
-/** Answers a question for a FIFO; `data` is that of its slot.  The caller consumes what comes from the peer.
+/**
+ * Answers a question for a FIFO; `data` is that of its slot.  The caller consumes what comes from the peer.
+ *
+ * @return  false when it is damaged, which has been reported
  */
-void mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data);
+bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data);
 /**
  * Goes on reading in the FIFO that the peer was granted.  The caller holds `consuming`, and has released the
  * slot that said so.
@@ -776,7 +779,7 @@ static inline uint32_t mca_btl_fastsm_rung(uint32_t group)
 static inline char *mca_btl_fastsm_referenced(const mca_btl_base_endpoint_t *endpoint, const void *data,
                                               mca_btl_fastsm_pool_ref_t *reference)
 {
-    memcpy(reference, data, sizeof(*reference));
+    fastsm_read_once(reference, data, sizeof(*reference));
     return mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference->offset, reference->length)
                ? endpoint->base + reference->offset
                : NULL;

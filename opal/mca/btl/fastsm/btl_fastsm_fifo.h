@@ -134,6 +134,60 @@ static inline uint64_t fastsm_load_bells(_Atomic uint64_t *bells)
     return atomic_load_explicit(bells, memory_order_relaxed);
 }
 
+/* ---- what a peer has written ---- */
+
+/** What the header of a slot says, as it was when it was read. */
+typedef struct {
+    uint32_t length; /**< as the slot's */
+    uint8_t tag;     /**< as the slot's */
+    uint8_t flags;   /**< as the slot's */
+} fastsm_head_t;
+
+/**
+ * Reads the header of a slot, of a FIFO or of the ring: once, because its sender can still write there, and
+ * what has been checked has to be what is used.
+ */
+static inline uint32_t fastsm_slot_word(const mca_btl_fastsm_slot_t *slot)
+{
+    uint32_t word;
+
+    memcpy(&word, &slot->u.head, sizeof(word));
+    __asm__("" : "+r"(word)); /* the compiler has to keep it */
+    return word;
+}
+
+/** The same, taken apart. */
+static inline fastsm_head_t fastsm_slot_head(const mca_btl_fastsm_slot_t *slot)
+{
+    const uint32_t word = fastsm_slot_word(slot);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (fastsm_head_t){.length = word >> 16, .tag = (uint8_t) (word >> 8), .flags = (uint8_t) word};
+#else
+    return (fastsm_head_t){
+        .length = (uint16_t) word, .tag = (uint8_t) (word >> 16), .flags = (uint8_t) (word >> 24)};
+#endif
+}
+
+/** The same, for one tag: the length of a message that has it, and no flags; else more than 65535. */
+static inline uint32_t fastsm_slot_length(const mca_btl_fastsm_slot_t *slot, uint8_t tag)
+{
+    const uint32_t word = fastsm_slot_word(slot);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint16_t) word == (uint32_t) tag << 8 ? word >> 16 : UINT32_MAX;
+#else
+    return word ^ (uint32_t) tag << 16;
+#endif
+}
+
+/** Reads what lies in memory that a peer can write to: once, for the same reason. */
+static inline void fastsm_read_once(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+    __asm__ __volatile__("" ::: "memory");
+}
+
 /* ---- sizes ---- */
 
 /** slots that an inline message of `length` bytes needs if it does not share its slot */
@@ -659,9 +713,9 @@ fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_sl
     if (NULL == slot) {
         return FASTSM_NOTHING;
     }
-    length = slot->u.head.length - MCA_BTL_FASTSM_PATTERN_BYTES; /* a shorter one becomes a long one */
-    if (tag != slot->u.head.tag || 0 != slot->u.head.flags || length > MCA_BTL_FASTSM_SLOT_PAYLOAD
-        || 0 != (fifo->read_pos & (fastsm_fifo_slot_halves(length) - 1))
+    length =
+        fastsm_slot_length(slot, tag) - MCA_BTL_FASTSM_PATTERN_BYTES; /* a short one becomes a long one */
+    if (length > MCA_BTL_FASTSM_SLOT_PAYLOAD || 0 != (fifo->read_pos & (fastsm_fifo_slot_halves(length) - 1))
         || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
         return FASTSM_SOMETHING_ELSE;
     }

@@ -426,15 +426,15 @@ static void take_back_all(void)
     mca_btl_fastsm_late_sweep();
 }
 
-void mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data)
+bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data)
 {
     mca_btl_fastsm_want_t want;
     uint32_t number;
 
-    memcpy(&want, data, sizeof(want));
+    fastsm_read_once(&want, data, sizeof(want));
     if (0 == want.serial || 65535 < want.serial) {
         mca_btl_fastsm_corrupt(endpoint, "serial", want.serial);
-        return;
+        return false;
     }
     say(endpoint, 0, "it asks for another one");
     if (0 == endpoint->granted) {
@@ -450,6 +450,7 @@ void mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data
     fastsm_store_grant(question_of(endpoint),
                        want.serial << 16 | (0 == number ? 0 : number - mca_btl_fastsm_component.n_local + 1));
     say(endpoint, number, 0 == number ? "it has to stay" : "it may move there");
+    return true;
 }
 
 bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint)
@@ -498,15 +499,15 @@ void mca_btl_fastsm_arena_discard(void)
 
     for (uint32_t number = component->n_local; number < mca_btl_fastsm_load_n_bells(); ++number) {
         mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(number);
-        const mca_btl_fastsm_slot_t *head;
+        const mca_btl_fastsm_slot_t *slot;
 
         if (NULL == endpoint || NULL == endpoint->late || !endpoint->readable
             || !mca_btl_fastsm_begin_consuming(&endpoint->in)) {
             continue;
         }
-        while (NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
-            const uint32_t halves =
-                mca_btl_fastsm_extent(&endpoint->in, head->u.head.flags, head->u.head.length);
+        while (NULL != (slot = fastsm_fifo_peek(&endpoint->in))) {
+            const fastsm_head_t head = fastsm_slot_head(slot);
+            const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, head.flags, head.length);
 
             if (0 == halves) {
                 break;

@@ -299,7 +299,7 @@ static void discard(void)
     while (NULL != (slot = fastsm_ring_peek(ring))) {
         mca_btl_fastsm_late_t *late = mca_btl_fastsm_late_find(slot->u.ring.admission);
 
-        if (NULL != late && MCA_BTL_FASTSM_SLOT_CONTINUE == slot->u.ring.flags) {
+        if (NULL != late && MCA_BTL_FASTSM_SLOT_CONTINUE == fastsm_slot_head(slot).flags) {
             (void) mca_btl_fastsm_continued(&late->endpoint);
         }
         fastsm_fifo_release(ring, 1);

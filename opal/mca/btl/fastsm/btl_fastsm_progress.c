@@ -17,6 +17,9 @@
 /** with more peers than `recent` holds: calls that find a message there, per look at the bells */
 #define FASTSM_BELLS_EVERY 8u
 
+/** what is said in place of halves where the rest of a FIFO cannot be read, because this is damaged */
+#define NOTHING_MORE UINT32_MAX
+
 /* A message may come before the layer above has registered its callbacks, because add_procs of
  * other BTLs can call progress; it then stays where it is.  The error callback is registered
  * last: once it is there, a tag without callback is damage. */
@@ -39,22 +42,22 @@ static inline void deliver(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_base_tag
 
 /* Messages of several slots are put together first: receivers may expect one piece. */
 static __opal_attribute_noinline__ uint32_t deliver_slots(mca_btl_fastsm_endpoint_t *endpoint,
-                                                          mca_btl_fastsm_slot_t *head)
+                                                          mca_btl_fastsm_slot_t *slot, fastsm_head_t head)
 {
     _Alignas(16) char data[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
-    const size_t length = head->u.head.length;
-    const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, 0, length);
+    const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, 0, head.length);
 
     if (OPAL_UNLIKELY(0 == halves)) {
-        mca_btl_fastsm_corrupt(endpoint, "length", length);
-        return 1;
+        mca_btl_fastsm_corrupt(endpoint, "length", head.length);
+        return NOTHING_MORE;
     }
-    fastsm_fifo_gather(data, head, halves);
-    deliver(endpoint, head->u.head.tag, data, length);
+    fastsm_fifo_gather(data, slot, halves);
+    deliver(endpoint, head.tag, data, head.length);
     return halves;
 }
 
-static __opal_attribute_noinline__ void deliver_reference(mca_btl_fastsm_endpoint_t *endpoint,
+/* false: the reference is damaged */
+static __opal_attribute_noinline__ bool deliver_reference(mca_btl_fastsm_endpoint_t *endpoint,
                                                           mca_btl_base_tag_t tag, const void *data)
 {
     mca_btl_fastsm_pool_ref_t reference;
@@ -62,69 +65,64 @@ static __opal_attribute_noinline__ void deliver_reference(mca_btl_fastsm_endpoin
 
     if (OPAL_UNLIKELY(NULL == message)) {
         mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) reference.offset);
-        return;
+        return false;
     }
     deliver(endpoint, tag, message, reference.length);
+    return true;
 }
 
 static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpoint_t *endpoint,
-                                                            mca_btl_fastsm_slot_t *head)
+                                                            mca_btl_fastsm_slot_t *slot, fastsm_head_t head)
 {
-    const uint8_t flags = head->u.head.flags;
-
-    if (MCA_BTL_FASTSM_SLOT_POOL == flags) {
-        deliver_reference(endpoint, head->u.head.tag, head->u.head.data);
-        return 1;
+    if (MCA_BTL_FASTSM_SLOT_POOL == head.flags) {
+        return deliver_reference(endpoint, head.tag, slot->u.head.data) ? 1 : NOTHING_MORE;
     }
-    if (MCA_BTL_FASTSM_SLOT_PAD == flags) {
-        const size_t length = head->u.head.length;
-        const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, flags, length);
+    if (MCA_BTL_FASTSM_SLOT_PAD == head.flags) {
+        const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, head.flags, head.length);
 
         if (OPAL_LIKELY(0 != halves)) {
             return halves;
         }
-        mca_btl_fastsm_corrupt(endpoint, "pad", length);
-        return 1;
+        mca_btl_fastsm_corrupt(endpoint, "pad", head.length);
+        return NOTHING_MORE;
     }
-    if (MCA_BTL_FASTSM_SLOT_WANT == flags) {
-        mca_btl_fastsm_wanted(endpoint, head->u.head.data);
-        return 1;
+    if (MCA_BTL_FASTSM_SLOT_WANT == head.flags) {
+        return mca_btl_fastsm_wanted(endpoint, slot->u.head.data) ? 1 : NOTHING_MORE;
     }
-    if (MCA_BTL_FASTSM_SLOT_CONTINUE == flags) {
+    if (MCA_BTL_FASTSM_SLOT_CONTINUE == head.flags) {
         fastsm_fifo_release(&endpoint->in, 1);
         if (OPAL_LIKELY(mca_btl_fastsm_continued(endpoint))) {
             return 0;
         }
     }
-    mca_btl_fastsm_corrupt(endpoint, "flags", flags);
-    return 1;
+    mca_btl_fastsm_corrupt(endpoint, "flags", head.flags);
+    return NOTHING_MORE;
 }
 
 /* Takes up to poll_max messages from one sender. */
 static int consume(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const int most = (int) mca_btl_fastsm_component.poll_max;
-    mca_btl_fastsm_slot_t *head;
+    mca_btl_fastsm_slot_t *slot;
     int count = 0;
 
     if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
         return 0;
     }
-    while (count < most && NULL != (head = fastsm_fifo_peek(&endpoint->in))) {
-        uint32_t halves;
+    while (count < most && NULL != (slot = fastsm_fifo_peek(&endpoint->in))) {
+        const fastsm_head_t head = fastsm_slot_head(slot);
+        uint32_t halves = fastsm_fifo_short_halves(&endpoint->in, head.length);
 
-        if (OPAL_UNLIKELY(0 == (head->u.head.flags & MCA_BTL_FASTSM_SLOT_OWN)
-                          && !tag_known(endpoint, head->u.head.tag))) {
+        if (OPAL_UNLIKELY(0 == (head.flags & MCA_BTL_FASTSM_SLOT_OWN) && !tag_known(endpoint, head.tag))) {
             break;
         }
-        if (OPAL_UNLIKELY(0 != head->u.head.flags)) {
-            halves = deliver_special(endpoint, head);
+        if (OPAL_LIKELY(0 == head.flags && 0 != halves)) {
+            deliver(endpoint, head.tag, slot->u.head.data, head.length);
         } else {
-            halves = fastsm_fifo_short_halves(&endpoint->in, head->u.head.length);
-            if (OPAL_LIKELY(0 != halves)) {
-                deliver(endpoint, head->u.head.tag, head->u.head.data, head->u.head.length);
-            } else {
-                halves = deliver_slots(endpoint, head);
+            halves =
+                0 == head.flags ? deliver_slots(endpoint, slot, head) : deliver_special(endpoint, slot, head);
+            if (OPAL_UNLIKELY(NOTHING_MORE == halves)) {
+                break;
             }
         }
         fastsm_fifo_release(&endpoint->in, halves);
@@ -136,49 +134,46 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
 
 /* Puts a message together that comes in pieces; other senders' slots may lie between them. */
 static __opal_attribute_noinline__ void deliver_piece(mca_btl_fastsm_late_t *late,
-                                                      mca_btl_fastsm_slot_t *slot)
+                                                      mca_btl_fastsm_slot_t *slot, fastsm_head_t head)
 {
-    const size_t length = slot->u.ring.length, before = late->pieces_length;
+    const size_t before = late->pieces_length;
 
-    if (OPAL_UNLIKELY(length > sizeof(late->pieces) - before)) {
-        mca_btl_fastsm_corrupt(&late->endpoint, "length", before + length);
+    if (OPAL_UNLIKELY(head.length > sizeof(late->pieces) - before)) {
+        mca_btl_fastsm_corrupt(&late->endpoint, "length", before + head.length);
         return;
     }
-    memcpy(late->pieces + before, slot->u.ring.data, length);
-    late->pieces_length = before + length;
-    if (0 == slot->u.ring.flags) {
+    memcpy(late->pieces + before, slot->u.ring.data, head.length);
+    late->pieces_length = before + head.length;
+    if (0 == head.flags) {
         late->pieces_length = 0;
-        deliver(&late->endpoint, slot->u.ring.tag, late->pieces, before + length);
+        deliver(&late->endpoint, head.tag, late->pieces, before + head.length);
     }
 }
 
-static void deliver_late(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slot)
+static void deliver_late(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slot, fastsm_head_t head)
 {
-    const size_t length = slot->u.ring.length;
-    const uint8_t flags = slot->u.ring.flags;
-
-    if (MCA_BTL_FASTSM_SLOT_POOL == flags) {
-        deliver_reference(&late->endpoint, slot->u.ring.tag, slot->u.ring.data);
-    } else if (OPAL_UNLIKELY(0 != flags && MCA_BTL_FASTSM_SLOT_MORE != flags)) {
-        mca_btl_fastsm_corrupt(&late->endpoint, "flags", flags);
-    } else if (OPAL_UNLIKELY(length > MCA_BTL_FASTSM_RING_DATA)) {
-        mca_btl_fastsm_corrupt(&late->endpoint, "length", length);
-    } else if (0 != flags || 0 != late->pieces_length) {
-        deliver_piece(late, slot);
+    if (MCA_BTL_FASTSM_SLOT_POOL == head.flags) {
+        (void) deliver_reference(&late->endpoint, head.tag, slot->u.ring.data);
+    } else if (OPAL_UNLIKELY(0 != head.flags && MCA_BTL_FASTSM_SLOT_MORE != head.flags)) {
+        mca_btl_fastsm_corrupt(&late->endpoint, "flags", head.flags);
+    } else if (OPAL_UNLIKELY(head.length > MCA_BTL_FASTSM_RING_DATA)) {
+        mca_btl_fastsm_corrupt(&late->endpoint, "length", head.length);
+    } else if (0 != head.flags || 0 != late->pieces_length) {
+        deliver_piece(late, slot, head);
     } else {
-        deliver(&late->endpoint, slot->u.ring.tag, slot->u.ring.data, length);
+        deliver(&late->endpoint, head.tag, slot->u.ring.data, head.length);
     }
 }
 
 /* What is no message; false when it cannot be handled now. */
-static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slot)
+static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slot,
+                                                    uint8_t flags)
 {
     mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
-    const uint8_t flags = slot->u.ring.flags;
     bool known = MCA_BTL_FASTSM_SLOT_WANT == flags;
 
     if (known) {
-        mca_btl_fastsm_wanted(endpoint, slot->u.ring.data);
+        (void) mca_btl_fastsm_wanted(endpoint, slot->u.ring.data);
     } else if (MCA_BTL_FASTSM_SLOT_CONTINUE == flags) {
         if (!mca_btl_fastsm_begin_consuming(&endpoint->in)) {
             return false;
@@ -190,6 +185,18 @@ static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_late_t *late,
         mca_btl_fastsm_corrupt(endpoint, "flags", flags);
     }
     return true;
+}
+
+/* Whose slot is this?  NULL: a peer's that was forgotten while it sent, or one's of which nothing is read any
+ * more because it was damaged; neither is worth a word. */
+static inline mca_btl_fastsm_late_t *sender_of(const mca_btl_fastsm_slot_t *slot)
+{
+    uint32_t admission;
+    mca_btl_fastsm_late_t *late;
+
+    fastsm_read_once(&admission, &slot->u.ring.admission, sizeof(admission));
+    late = mca_btl_fastsm_late_find(admission);
+    return OPAL_LIKELY(NULL != late && late->endpoint.connected) ? late : NULL;
 }
 
 /* Takes up to poll_max slots from the ring. */
@@ -204,18 +211,18 @@ static __opal_attribute_noinline__ int consume_ring(void)
         return 0;
     }
     while (count < most && NULL != (slot = fastsm_ring_peek(&component->ring))) {
-        mca_btl_fastsm_late_t *late = mca_btl_fastsm_late_find(slot->u.ring.admission);
+        const fastsm_head_t head = fastsm_slot_head(slot);
+        mca_btl_fastsm_late_t *late = sender_of(slot);
 
-        /* a peer that was forgotten while it sent is not worth a word */
-        if (OPAL_UNLIKELY(NULL != late && 0 != (slot->u.ring.flags & MCA_BTL_FASTSM_SLOT_OWN))) {
-            if (!deliver_own(late, slot)) {
+        if (OPAL_UNLIKELY(NULL != late && 0 != (head.flags & MCA_BTL_FASTSM_SLOT_OWN))) {
+            if (!deliver_own(late, slot, head.flags)) {
                 break;
             }
         } else if (OPAL_LIKELY(NULL != late)) {
-            if (OPAL_UNLIKELY(!tag_known(&late->endpoint, slot->u.ring.tag))) {
+            if (OPAL_UNLIKELY(!tag_known(&late->endpoint, head.tag))) {
                 break;
             }
-            deliver_late(late, slot);
+            deliver_late(late, slot, head);
         }
         fastsm_fifo_release(&component->ring, 1);
         ++count;

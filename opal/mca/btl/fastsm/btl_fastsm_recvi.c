@@ -22,34 +22,33 @@ typedef struct {
     const char *data; /**< the message, in one piece; or its beginning, where it takes several slots */
     size_t length;    /**< bytes */
     uint32_t halves;  /**< that it takes */
+    uint8_t tag;      /**< the message's */
 } waiting_t;
 
 /* Messages of several slots, or in the sender's pool.  What cannot be is left for progress to report. */
-static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpoint,
-                                                  const mca_btl_fastsm_slot_t *head, waiting_t *waiting)
+static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpoint, fastsm_head_t head,
+                                                  waiting_t *waiting)
 {
     mca_btl_fastsm_pool_ref_t reference;
 
-    if (0 == head->u.head.flags) {
-        waiting->data = (const char *) head->u.head.data;
-        waiting->length = head->u.head.length;
+    if (0 == head.flags) {
         waiting->halves = mca_btl_fastsm_extent(&endpoint->in, 0, waiting->length);
         return 0 != waiting->halves;
     }
-    if (MCA_BTL_FASTSM_SLOT_POOL != head->u.head.flags) {
+    if (MCA_BTL_FASTSM_SLOT_POOL != head.flags) {
         return false;
     }
-    waiting->data = mca_btl_fastsm_referenced(endpoint, head->u.head.data, &reference);
+    waiting->data = mca_btl_fastsm_referenced(endpoint, waiting->data, &reference);
     waiting->length = reference.length;
     waiting->halves = 1;
     return NULL != waiting->data;
 }
 
 /* Pads are the BTL's own affair, so they go at once. */
-static __opal_attribute_noinline__ const mca_btl_fastsm_slot_t *skip_pad(mca_btl_base_endpoint_t *endpoint,
-                                                                         const mca_btl_fastsm_slot_t *pad)
+static __opal_attribute_noinline__ const mca_btl_fastsm_slot_t *
+skip_pad(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *pad, uint32_t length)
 {
-    const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, MCA_BTL_FASTSM_SLOT_PAD, pad->u.head.length);
+    const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, MCA_BTL_FASTSM_SLOT_PAD, length);
 
     if (0 == halves) {
         return pad;
@@ -61,20 +60,26 @@ static __opal_attribute_noinline__ const mca_btl_fastsm_slot_t *skip_pad(mca_btl
 /* What has come from this peer?  OPAL_SUCCESS, or what recvi returns. */
 static inline int find(mca_btl_base_endpoint_t *endpoint, waiting_t *waiting)
 {
-    const mca_btl_fastsm_slot_t *head = fastsm_fifo_peek(&endpoint->in);
+    const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&endpoint->in);
+    fastsm_head_t head;
 
-    if (OPAL_LIKELY(NULL != head) && OPAL_UNLIKELY(MCA_BTL_FASTSM_SLOT_PAD == head->u.head.flags)) {
-        head = skip_pad(endpoint, head);
-    }
-    if (NULL == head) {
+    if (NULL == slot) {
         return OPAL_ERR_NOT_FOUND;
     }
-    waiting->head = head;
-    waiting->data = (const char *) head->u.head.data;
-    waiting->length = head->u.head.length;
+    head = fastsm_slot_head(slot);
+    if (OPAL_UNLIKELY(MCA_BTL_FASTSM_SLOT_PAD == head.flags)) {
+        slot = skip_pad(endpoint, slot, head.length);
+        if (NULL == slot) {
+            return OPAL_ERR_NOT_FOUND;
+        }
+        head = fastsm_slot_head(slot);
+    }
+    waiting->head = slot;
+    waiting->data = (const char *) slot->u.head.data;
+    waiting->length = head.length;
+    waiting->tag = head.tag;
     waiting->halves = fastsm_fifo_short_halves(&endpoint->in, waiting->length);
-    if (OPAL_UNLIKELY(0 != head->u.head.flags || 0 == waiting->halves)
-        && !find_long(endpoint, head, waiting)) {
+    if (OPAL_UNLIKELY(0 != head.flags || 0 == waiting->halves) && !find_long(endpoint, head, waiting)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     return OPAL_LIKELY(HEADER <= waiting->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
@@ -129,8 +134,8 @@ static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl
     if (OPAL_SUCCESS != rc) {
         return rc;
     }
-    memcpy(header, waiting.data, HEADER);
-    if (OPAL_UNLIKELY(waiting.head->u.head.tag != pattern->tag || !fastsm_pattern_fits(pattern, header)
+    fastsm_read_once(header, waiting.data, HEADER);
+    if (OPAL_UNLIKELY(waiting.tag != pattern->tag || !fastsm_pattern_fits(pattern, header)
                       || waiting.length - HEADER > room)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
@@ -167,7 +172,7 @@ static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void
         return NULL;
     }
     if (OPAL_SUCCESS == find(endpoint, &waiting)) {
-        memcpy(header, waiting.data, HEADER);
+        fastsm_read_once(header, waiting.data, HEADER);
         found = endpoint;
     }
     mca_btl_fastsm_end_consuming(&endpoint->in);
