@@ -33,7 +33,7 @@
 
 BEGIN_C_DECLS
 
-/** Communicators that are found without Open MPI's table: a power of two. */
+/** Lists of communicators, the first of which is found without a lock: a power of two. */
 #define MCA_PML_FASTPATH_COMMS 64
 
 /** The module, its parameters and everything process-wide. */
@@ -84,9 +84,10 @@ typedef struct {
     bool enabled;             /**< the lists above exist */
     bool ft;                  /**< the job goes on when processes fail */
 
-    /** by the lower bits of their ids: those communicators that messages are looked up here first, or NULL;
-     * changed with the lock held. pml_fastpath_comm.h */
+    /** all communicators, in lists by the lower bits of their ids: the first one of each is read without the
+     * lock, and changed with it. pml_fastpath_comm.h */
     struct mca_pml_fastpath_comm_t *volatile comms[MCA_PML_FASTPATH_COMMS];
+    struct mca_pml_fastpath_comm_t *spare_comms; /**< memory of those that have been freed */
 } mca_pml_fastpath_t;
 
 /** The one of this process. Hidden, as every access to it would go by the table of global offsets otherwise:

@@ -50,11 +50,14 @@ static bool keep_comm(mca_pml_fastpath_send_request_t *req)
     if (!req->req_bare) {
         return true;
     }
-    comm = mca_pml_fastpath_known_comm(req->req_ctx);
-    if (NULL == comm || mca_pml_fastpath_comm(comm)->incarnation != req->req_incarnation) {
+    comm = mca_pml_fastpath_comm_hold(req->req_ctx);
+    if (NULL == comm) {
         return false;
     }
-    OBJ_RETAIN(comm);
+    if (mca_pml_fastpath_comm(comm)->incarnation != req->req_incarnation) {
+        OBJ_RELEASE(comm);
+        return false;
+    }
     return true;
 }
 
@@ -297,7 +300,7 @@ static void check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_cance
 
 void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
-    ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_match.hdr_ctx);
+    ompi_communicator_t *comm = mca_pml_fastpath_comm_hold(hdr->hdr_match.hdr_ctx);
     bool known = true;
     bool dropped;
 
@@ -316,4 +319,5 @@ void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml
     if (known && 0 == (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_match.hdr_flags)) {
         mca_pml_fastpath_cancel_answer(hdr->hdr_name, hdr->hdr_src_req, dropped);
     }
+    OBJ_RELEASE(comm);
 }

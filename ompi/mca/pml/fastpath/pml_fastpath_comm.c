@@ -8,21 +8,30 @@
 
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_cancel.h"
+#include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_former.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
 
-static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
+/* Nobody's: only the lock is used before mca_pml_fastpath_comm_init(). */
+static void comm_clear(mca_pml_fastpath_comm_t *pml_comm)
 {
-    OBJ_CONSTRUCT(&pml_comm->lock, opal_mutex_t);
+    pml_comm->next = NULL;
     pml_comm->comm = NULL;
-    pml_comm->ctx = MCA_PML_FASTPATH_CTX_UNKNOWN;
     pml_comm->incarnation = 0;
     pml_comm->size = 0;
     pml_comm->any_src = 0;
     pml_comm->any_streak = 0;
     pml_comm->any_hits = 0;
     pml_comm->members = NULL;
+}
+
+static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
+{
+    OBJ_CONSTRUCT(&pml_comm->lock, opal_mutex_t);
+    pml_comm->ctx = MCA_PML_FASTPATH_CTX_UNKNOWN;
+    comm_clear(pml_comm);
 }
 
 /* Messages that nobody received before the communicator was freed go with it. */
@@ -52,7 +61,8 @@ static void member_free(mca_pml_fastpath_member_t *member)
     free(member);
 }
 
-static void comm_destruct(mca_pml_fastpath_comm_t *pml_comm)
+/* Give back all that belongs to it. */
+static void comm_empty(mca_pml_fastpath_comm_t *pml_comm)
 {
     if (NULL != pml_comm->members) {
         messages_release(&pml_comm->matcher, &pml_comm->matcher.all.unexpected);
@@ -65,6 +75,11 @@ static void comm_destruct(mca_pml_fastpath_comm_t *pml_comm)
         free(pml_comm->members);
         mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
     }
+}
+
+static void comm_destruct(mca_pml_fastpath_comm_t *pml_comm)
+{
+    comm_empty(pml_comm);
     OBJ_DESTRUCT(&pml_comm->lock);
 }
 
@@ -116,23 +131,151 @@ void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_commu
     }
 }
 
-void mca_pml_fastpath_comm_enter(mca_pml_fastpath_comm_t *pml_comm)
+mca_pml_fastpath_comm_t *mca_pml_fastpath_comm_new(void)
 {
-    mca_pml_fastpath.comms[pml_comm->ctx % MCA_PML_FASTPATH_COMMS] = pml_comm;
-}
+    mca_pml_fastpath_comm_t *pml_comm;
 
-void mca_pml_fastpath_comm_leave(mca_pml_fastpath_comm_t *pml_comm)
-{
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    if (pml_comm == mca_pml_fastpath.comms[pml_comm->ctx % MCA_PML_FASTPATH_COMMS]) {
-        mca_pml_fastpath.comms[pml_comm->ctx % MCA_PML_FASTPATH_COMMS] = NULL;
+    pml_comm = mca_pml_fastpath.spare_comms;
+    if (NULL != pml_comm) {
+        mca_pml_fastpath.spare_comms = pml_comm->next;
+        pml_comm->next = NULL;
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    return NULL != pml_comm ? pml_comm : OBJ_NEW(mca_pml_fastpath_comm_t);
+}
+
+void mca_pml_fastpath_comm_recycle(mca_pml_fastpath_comm_t *pml_comm)
+{
+    comm_empty(pml_comm);
+    comm_clear(pml_comm);
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    pml_comm->next = mca_pml_fastpath.spare_comms;
+    mca_pml_fastpath.spare_comms = pml_comm;
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+}
+
+void mca_pml_fastpath_comms_fini(void)
+{
+    while (NULL != mca_pml_fastpath.spare_comms) {
+        mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath.spare_comms;
+
+        mca_pml_fastpath.spare_comms = pml_comm->next;
+        OBJ_RELEASE(pml_comm);
+    }
+}
+
+/* Take one out of its list, which it may not be in: the one behind before is it. */
+static void unlink_behind(mca_pml_fastpath_comm_t *before, mca_pml_fastpath_comm_t *pml_comm)
+{
+    if (NULL == before) {
+        mca_pml_fastpath.comms[pml_comm->ctx % MCA_PML_FASTPATH_COMMS] = pml_comm->next;
+    } else {
+        before->next = pml_comm->next;
+    }
+}
+
+/* The one of that number, and the one before it in its list, if it is not the first. The PML is locked. */
+static mca_pml_fastpath_comm_t *search(uint32_t ctx, mca_pml_fastpath_comm_t **before)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath.comms[ctx % MCA_PML_FASTPATH_COMMS];
+
+    *before = NULL;
+    while (NULL != pml_comm && ctx != pml_comm->ctx) {
+        *before = pml_comm;
+        pml_comm = pml_comm->next;
+    }
+    return pml_comm;
+}
+
+/* All of it is there before it can be found without the lock. */
+static void put_first(mca_pml_fastpath_comm_t *pml_comm)
+{
+    struct mca_pml_fastpath_comm_t *volatile *first =
+        &mca_pml_fastpath.comms[pml_comm->ctx % MCA_PML_FASTPATH_COMMS];
+
+    pml_comm->next = *first;
+    opal_atomic_wmb();
+    *first = pml_comm;
+}
+
+void mca_pml_fastpath_comm_enter(mca_pml_fastpath_comm_t *pml_comm)
+{
+    mca_pml_fastpath_comm_t *before;
+    mca_pml_fastpath_comm_t *old = search(pml_comm->ctx, &before);
+
+    if (OPAL_UNLIKELY(NULL != old)) {
+        unlink_behind(before, old); /* Open MPI has announced another one without having freed this one */
+    }
+    put_first(pml_comm);
+}
+
+void mca_pml_fastpath_comm_end(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
+{
+    mca_pml_fastpath_comm_t *before;
+
+    if (MCA_PML_FASTPATH_CTX_UNKNOWN == pml_comm->ctx) {
+        return;
+    }
+    OPAL_THREAD_LOCK(&pml_comm->lock);
+    mca_pml_fastpath_former_remember(pml_comm, comm);
+    if (mca_pml_fastpath_comm_is_named(pml_comm)) {
+        mca_pml_fastpath_named_end(pml_comm->ctx);
+    }
+    if (pml_comm == search(pml_comm->ctx, &before)) {
+        unlink_behind(before, pml_comm);
+    }
+    pml_comm->ctx = MCA_PML_FASTPATH_CTX_UNKNOWN;
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
+}
+
+/* Take a reference, unless the last one has gone. The object is there: who destroys it calls del_comm first,
+ * which waits for the PML's lock. */
+static bool retain(ompi_communicator_t *comm)
+{
+    opal_atomic_int32_t *references = (opal_atomic_int32_t *) &((opal_object_t *) comm)->obj_reference_count;
+    int32_t count = *references;
+
+    while (0 < count && !OPAL_THREAD_COMPARE_EXCHANGE_STRONG_32(references, &count, count + 1)) {
+        continue;
+    }
+    return 0 < count;
+}
+
+ompi_communicator_t *mca_pml_fastpath_comm_hold_locked(uint32_t ctx)
+{
+    mca_pml_fastpath_comm_t *before;
+    mca_pml_fastpath_comm_t *pml_comm = search(ctx, &before);
+
+    if (NULL == pml_comm || pml_comm != mca_pml_fastpath_comm(pml_comm->comm)) {
+        return NULL;
+    }
+    if (NULL != before) { /* the next message to it finds it first */
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_COMMS_SEARCHED);
+        unlink_behind(before, pml_comm);
+        put_first(pml_comm);
+    }
+    if (OPAL_UNLIKELY(!retain(pml_comm->comm))) {
+        mca_pml_fastpath_comm_end(pml_comm, pml_comm->comm); /* as del_comm is about to do */
+        return NULL;
+    }
+    return pml_comm->comm;
+}
+
+ompi_communicator_t *mca_pml_fastpath_comm_hold(uint32_t ctx)
+{
+    ompi_communicator_t *comm;
+
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    comm = mca_pml_fastpath_comm_hold_locked(ctx);
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    return comm;
 }
 
 int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
 {
     int size = comm->c_remote_group->grp_proc_count;
+    uint32_t ctx;
 
     if (0 != mca_pml_fastpath_matcher_init(&pml_comm->matcher)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -142,16 +285,18 @@ int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, ompi_communica
         mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    pml_comm->ctx =
-        fastpath_comm_has_name(comm) ? mca_pml_fastpath_named_begin(comm) : fastpath_comm_cid(comm);
-    if (OPAL_UNLIKELY(!mca_pml_fastpath_ctx_is_known(pml_comm->ctx))) {
-        return OMPI_ERR_OUT_OF_RESOURCE; /* the destructor sees to the rest */
+    ctx = fastpath_comm_has_name(comm) ? mca_pml_fastpath_named_begin(comm) : fastpath_comm_cid(comm);
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_ctx_is_known(ctx))) {
+        return OMPI_ERR_OUT_OF_RESOURCE; /* mca_pml_fastpath_comm_recycle() sees to the rest */
     }
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     pml_comm->incarnation = ++mca_pml_fastpath.incarnations;
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    OPAL_THREAD_LOCK(&pml_comm->lock); /* somebody may still look for the one whose memory this was */
     pml_comm->size = size;
     pml_comm->comm = comm;
+    pml_comm->ctx = ctx;
+    OPAL_THREAD_UNLOCK(&pml_comm->lock);
     return OMPI_SUCCESS;
 }
 

@@ -53,16 +53,18 @@ typedef struct {
 /** Hangs on ompi_communicator_t as c_pml_comm. */
 typedef struct mca_pml_fastpath_comm_t {
     opal_object_t super;
-    ompi_communicator_t *comm; /**< the communicator; holds no reference */
-    opal_mutex_t lock;         /**< protects the matcher and the receiving side of the members */
+    struct mca_pml_fastpath_comm_t *next; /**< in its list of communicators, or of spares */
+    ompi_communicator_t *comm;            /**< the communicator; holds no reference */
+    opal_mutex_t lock; /**< protects the matcher, the receiving side of the members, and changes of ctx */
     mca_pml_fastpath_matcher_t matcher;
-    uint32_t ctx;                        /**< the communicator's number here, as in headers */
-    uint32_t incarnation;                /**< tells it from others that have, or had, the same id */
-    int size;                            /**< members */
-    int any_src;                         /**< whom the last message from MPI_ANY_SOURCE came from: a
-                                          * member that exists, once any_streak is not 0 */
-    unsigned any_streak;                 /**< and so many before it, up to some */
-    unsigned any_hits;                   /**< messages that came from it since all were looked at */
+    volatile uint32_t ctx; /**< the communicator's number here, as in headers; MCA_PML_FASTPATH_CTX_UNKNOWN
+                            * once it is being freed */
+    uint32_t incarnation;  /**< tells it from others that have, or had, the same id */
+    int size;              /**< members */
+    int any_src;           /**< whom the last message from MPI_ANY_SOURCE came from: a
+                            * member that exists, once any_streak is not 0 */
+    unsigned any_streak;   /**< and so many before it, up to some */
+    unsigned any_hits;     /**< messages that came from it since all were looked at */
     mca_pml_fastpath_member_t **members; /**< by rank; NULL until first used */
 } mca_pml_fastpath_comm_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_comm_t);
@@ -73,25 +75,76 @@ static inline mca_pml_fastpath_comm_t *mca_pml_fastpath_comm(const ompi_communic
     return (mca_pml_fastpath_comm_t *) comm->c_pml_comm;
 }
 
+/*
+ * Finding a communicator by its number, and for how long it is there.
+ *
+ * All communicators are in the lists of mca_pml_fastpath.comms from add_comm to del_comm. Whoever finds one
+ * with the PML's lock held takes a reference to it (mca_pml_fastpath_comm_hold) and uses it at leisure.
+ *
+ * A message looks at the first one of its list without any lock. With several threads that one may be freed
+ * at the same time, so our part of it is never given back to the C library before the end: it becomes a
+ * spare, and perhaps another communicator. To read `ctx` is always allowed, therefore; what is read says
+ * whether it is worth to lock it. Under its own lock the answer holds: who frees a communicator takes the
+ * number away under that lock, and touches nothing of it before (mca_pml_fastpath_comm_end).
+ */
+
 /**
- * @return our part of the communicator with this number here, or NULL: then it may be one that has to be
- *         looked for elsewhere, mca_pml_fastpath_known_comm()
+ * @return our part of the communicator with this number, or NULL: then there may still be one,
+ *         mca_pml_fastpath_comm_hold(). Without its lock only mca_pml_fastpath_comm_lock() may be called
  */
 static inline mca_pml_fastpath_comm_t *mca_pml_fastpath_comm_of(uint32_t ctx)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath.comms[ctx % MCA_PML_FASTPATH_COMMS];
 
-    return OPAL_LIKELY(NULL != pml_comm && ctx == pml_comm->ctx
-                       && pml_comm == mca_pml_fastpath_comm(pml_comm->comm))
-               ? pml_comm
-               : NULL;
+    return OPAL_LIKELY(NULL != pml_comm && ctx == pml_comm->ctx) ? pml_comm : NULL;
 }
 
-/** From now on messages find this communicator by mca_pml_fastpath_comm_of(). The PML is locked. */
+/**
+ * Lock a communicator that mca_pml_fastpath_comm_of() has found.
+ * @return false when it is not that one any more, or not known to Open MPI as such; it is not locked then
+ */
+static inline bool mca_pml_fastpath_comm_lock(mca_pml_fastpath_comm_t *pml_comm, uint32_t ctx)
+{
+    if (opal_using_threads()) {
+        opal_mutex_lock(&pml_comm->lock);
+        if (OPAL_UNLIKELY(ctx != pml_comm->ctx)) {
+            opal_mutex_unlock(&pml_comm->lock);
+            return false;
+        }
+    }
+    if (OPAL_UNLIKELY(pml_comm != mca_pml_fastpath_comm(pml_comm->comm))) {
+        OPAL_THREAD_UNLOCK(&pml_comm->lock);
+        return false;
+    }
+    return true;
+}
+
+/**
+ * Find a communicator by its number. Locks the PML.
+ * @return the communicator, with a reference for the caller; NULL when there is none, or it is being freed
+ */
+ompi_communicator_t *mca_pml_fastpath_comm_hold(uint32_t ctx);
+
+/** The same while the PML is locked. */
+ompi_communicator_t *mca_pml_fastpath_comm_hold_locked(uint32_t ctx);
+
+/** @return our part of a new communicator, empty, or NULL when memory is short. Locks the PML. */
+mca_pml_fastpath_comm_t *mca_pml_fastpath_comm_new(void);
+
+/** From now on messages find this communicator. The PML is locked. */
 void mca_pml_fastpath_comm_enter(mca_pml_fastpath_comm_t *pml_comm);
 
-/** And no longer. Locks the PML. */
-void mca_pml_fastpath_comm_leave(mca_pml_fastpath_comm_t *pml_comm);
+/**
+ * And no longer: its last user has let it go. What CANCELs have to know of it is remembered. Does nothing
+ * when that has been done. The PML is locked.
+ */
+void mca_pml_fastpath_comm_end(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
+
+/** Give back all that belongs to our part of a communicator, and itself for the next one. Locks the PML. */
+void mca_pml_fastpath_comm_recycle(mca_pml_fastpath_comm_t *pml_comm);
+
+/** At the end: give back the spare ones. */
+void mca_pml_fastpath_comms_fini(void);
 
 /**
  * Prepare the members' table.

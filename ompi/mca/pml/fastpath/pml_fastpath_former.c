@@ -236,25 +236,18 @@ static former_t *former_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_commun
     return now;
 }
 
-/* What was known before is read without the lock: only the one communicator that has the id changes it.
- * Without memory a cancel of a send on it will be answered as if nobody had received the message. */
+/* Without memory a cancel of a send on it will be answered as if nobody had received the message. */
 void mca_pml_fastpath_former_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
 {
-    former_t *before;
-    former_t *now;
+    former_t *before = former_find(pml_comm->ctx);
+    former_t *now = former_new(pml_comm, comm, NULL == before ? &none : before);
 
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    before = former_find(pml_comm->ctx);
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    now = former_new(pml_comm, comm, NULL == before ? &none : before);
     if (NULL == now) {
         return;
     }
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     if (OPAL_SUCCESS != opal_hash_table_set_value_uint32(&mca_pml_fastpath.formers, pml_comm->ctx, now)) {
         before = now;
     }
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     former_free(before);
 }
 

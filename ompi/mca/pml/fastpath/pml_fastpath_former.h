@@ -23,7 +23,8 @@ BEGIN_C_DECLS
 /** All communicators of one id that were freed here. */
 typedef struct mca_pml_fastpath_former_t mca_pml_fastpath_former_t;
 
-/** A communicator is about to be freed. Its members' early messages have not been released. */
+/** A communicator is about to be freed. Its members' early messages have not been released. It is locked, and
+ * so is the PML. */
 void mca_pml_fastpath_former_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
 
 /** @return whether a communicator of that id was freed here. The PML is locked. */

@@ -91,6 +91,7 @@ int mca_pml_fastpath_enable(bool enable)
     pml->num_retries = 0;
     pml->num_waited_for = 0;
     memset((void *) (uintptr_t) pml->comms, 0, sizeof(pml->comms));
+    pml->spare_comms = NULL;
     pml->enabled = true;
     pml->ft = fastpath_ft();
     /* debuggers find the requests on Open MPI's own two lists */
@@ -139,6 +140,7 @@ void mca_pml_fastpath_close(void)
     OBJ_DESTRUCT(&pml->packets);
     OBJ_DESTRUCT(&pml->ranges);
     OBJ_DESTRUCT(&pml->rdmas);
+    mca_pml_fastpath_comms_fini();
     mca_pml_fastpath_named_fini();
     mca_pml_fastpath_messages_fini();
     OBJ_DESTRUCT(&pml->retries);
@@ -259,13 +261,13 @@ int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    pml_comm = OBJ_NEW(mca_pml_fastpath_comm_t);
+    pml_comm = mca_pml_fastpath_comm_new();
     if (NULL == pml_comm) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = mca_pml_fastpath_comm_init(pml_comm, comm);
     if (OMPI_SUCCESS != rc) {
-        OBJ_RELEASE(pml_comm);
+        mca_pml_fastpath_comm_recycle(pml_comm);
         return rc;
     }
     /* together: whoever looks under the lock finds that it is known, or that it is still to come */
@@ -279,7 +281,8 @@ int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     if (OMPI_SUCCESS != rc) {
-        OBJ_RELEASE(pml_comm);
+        pml_comm->ctx = MCA_PML_FASTPATH_CTX_UNKNOWN;
+        mca_pml_fastpath_comm_recycle(pml_comm);
         return rc;
     }
     if (mca_pml_fastpath_comm_is_named(pml_comm)) {
@@ -295,14 +298,12 @@ int mca_pml_fastpath_del_comm(ompi_communicator_t *comm)
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
 
     if (NULL != pml_comm) {
-        mca_pml_fastpath_former_remember(pml_comm, comm);
-        if (mca_pml_fastpath_comm_is_named(pml_comm)) {
-            mca_pml_fastpath_named_end(pml_comm->ctx);
-        }
-        mca_pml_fastpath_comm_leave(pml_comm);
+        OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+        mca_pml_fastpath_comm_end(pml_comm, comm);
+        OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
         comm->c_pml_comm = NULL;
         mca_pml_fastpath_comm_abandon(pml_comm, comm);
-        OBJ_RELEASE(pml_comm);
+        mca_pml_fastpath_comm_recycle(pml_comm);
     }
     return OMPI_SUCCESS;
 }

@@ -122,21 +122,7 @@ uint32_t mca_pml_fastpath_named_begin(const ompi_communicator_t *comm)
 
 void mca_pml_fastpath_named_end(uint32_t ctx)
 {
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     find_ctx(ctx)->comm = NULL;
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-}
-
-ompi_communicator_t *mca_pml_fastpath_named_comm(uint32_t ctx)
-{
-    record_t *record;
-    ompi_communicator_t *comm;
-
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    record = find_ctx(ctx);
-    comm = NULL == record ? NULL : record->comm;
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    return comm;
 }
 
 void *mca_pml_fastpath_named_put(const ompi_communicator_t *comm, const mca_pml_fastpath_match_hdr_t *hdr,
@@ -225,7 +211,9 @@ static void deliver(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastp
     mca_pml_fastpath_parked_free(parked);
 }
 
-/* @return whether the communicator is, or has been, here; else the message waits for it */
+/* @return whether the communicator is here, with a reference in comm, or has been; else the message waits for
+ * it
+ */
 static bool find_or_wait(const mca_pml_fastpath_named_hdr_t *hdr, mca_pml_fastpath_parked_t *parked,
                          uint32_t *ctx, ompi_communicator_t **comm)
 {
@@ -234,9 +222,9 @@ static bool find_or_wait(const mca_pml_fastpath_named_hdr_t *hdr, mca_pml_fastpa
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     record = find_name(&hdr->hdr_name);
-    if (NULL != record && (NULL != record->comm || mca_pml_fastpath_former_is(record->ctx))) {
+    *comm = NULL == record || NULL == record->comm ? NULL : mca_pml_fastpath_comm_hold_locked(record->ctx);
+    if (NULL != record && (NULL != *comm || mca_pml_fastpath_former_is(record->ctx))) {
         *ctx = record->ctx;
-        *comm = record->comm;
     } else {
         record = NULL;
         waiting = OBJ_NEW(waiting_t);
@@ -286,6 +274,9 @@ void mca_pml_fastpath_named_arrived(mca_btl_base_module_t *btl, const mca_btl_ba
     check(parked);
     if (find_or_wait(&hdr, parked, &ctx, &comm)) {
         deliver(comm, ctx, &hdr, parked);
+        if (NULL != comm) {
+            OBJ_RELEASE(comm);
+        }
     }
 }
 
@@ -316,9 +307,10 @@ void mca_pml_fastpath_named_adopt(ompi_communicator_t *comm)
 
 void mca_pml_fastpath_known_arrived(const mca_btl_base_module_t *btl, const mca_pml_fastpath_known_hdr_t *hdr)
 {
-    ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_their_ctx);
+    ompi_communicator_t *comm = mca_pml_fastpath_comm_hold(hdr->hdr_their_ctx);
 
     if (NULL != comm) {
         (void) learn(btl, hdr->hdr_type, comm, hdr->hdr_src, hdr->hdr_ctx);
+        OBJ_RELEASE(comm);
     }
 }

@@ -62,11 +62,8 @@ uint32_t mca_pml_fastpath_named_begin(const ompi_communicator_t *comm);
 /** It is ready to receive: deliver what came before. */
 void mca_pml_fastpath_named_adopt(ompi_communicator_t *comm);
 
-/** It is about to be freed. */
+/** It is about to be freed. The PML is locked. */
 void mca_pml_fastpath_named_end(uint32_t ctx);
-
-/** @return the communicator of that number if it is here, else NULL */
-ompi_communicator_t *mca_pml_fastpath_named_comm(uint32_t ctx);
 
 /** A NAMED has come. Not to be called with a lock held. */
 void mca_pml_fastpath_named_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,

@@ -174,7 +174,7 @@ ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl, const m
     /* asked again under the lock: orphans_adopt looks through the list after the communicator has become
      * known */
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    comm = mca_pml_fastpath_known_comm(parked->hdr->hdr_match.hdr_ctx);
+    comm = mca_pml_fastpath_comm_hold_locked(parked->hdr->hdr_match.hdr_ctx);
     if (OPAL_LIKELY(NULL == comm)) {
         keep(parked, &todo);
     }

@@ -37,8 +37,8 @@ BEGIN_C_DECLS
  *
  * @param hdr   as it has been read
  * @param skip  bytes of the segments in front of what follows the header
- * @return the communicator when it has become known meanwhile (then nothing has
- *         been done), else NULL
+ * @return the communicator, with a reference for the caller, when it has become
+ *         known meanwhile (then nothing has been done), else NULL
  */
 ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
                                              const mca_btl_base_segment_t *segments, size_t num_segments,
@@ -46,25 +46,6 @@ ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl, const m
 
 /** A communicator is known from now on, also by its id: deliver what came before. */
 void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm);
-
-/**
- * @return the communicator of that id if it is ready to receive, else NULL. While
- *         an id is being agreed upon Open MPI lets it point to another communicator.
- */
-static inline ompi_communicator_t *mca_pml_fastpath_known_comm(uint32_t ctx)
-{
-    const mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm_of(ctx);
-    ompi_communicator_t *comm;
-
-    if (OPAL_LIKELY(NULL != pml_comm)) {
-        return pml_comm->comm;
-    }
-    if (OPAL_UNLIKELY(mca_pml_fastpath_ctx_is_own(ctx))) {
-        return mca_pml_fastpath_named_comm(ctx);
-    }
-    comm = ompi_comm_lookup(ctx);
-    return NULL == comm || NULL == comm->c_pml_comm || mca_pml_fastpath_comm(comm)->ctx != ctx ? NULL : comm;
-}
 
 END_C_DECLS
 

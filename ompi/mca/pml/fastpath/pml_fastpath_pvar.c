@@ -280,6 +280,9 @@ static const struct {
 
     [MCA_PML_FASTPATH_UNEXPECTED] = {"unexpected_messages",
                                      "Messages that came before a receive for them, and were kept"},
+    [MCA_PML_FASTPATH_COMMS_SEARCHED] = {"comms_searched",
+                                         "Messages whose communicator was not the first in its list of those "
+                                         "with the same lower bits of the id"},
 };
 
 void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)

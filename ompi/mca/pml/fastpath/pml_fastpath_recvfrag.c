@@ -104,9 +104,8 @@ static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_
     return KEPT;
 }
 
-/* Deliver one message of a communicator that exists here.
- * @return the member if the next one of its messages may be here already (the communicator is retained
- *         then), else NULL */
+/* Deliver one message of a communicator that exists here, and that the caller holds.
+ * @return the member if the next one of its messages may be here already, else NULL */
 static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
                                                      const mca_pml_fastpath_hdr_t *hdr,
                                                      const mca_pml_fastpath_arrival_t *arrival)
@@ -132,9 +131,6 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
                                                    arrival->num_segments, arrival->skip));
     }
     more = EARLY != fate && !opal_list_is_empty(&member->early);
-    if (OPAL_UNLIKELY(more)) {
-        OBJ_RETAIN(comm); /* the receive may be all that keeps it */
-    }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (MATCHED == fate || DROPPED == fate) {
         mca_pml_fastpath_consumed(member, comm, arrival->src, arrival->type,
@@ -182,9 +178,7 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
 
         arrival_init(&arrival, parked->hdr->hdr_type, parked->hdr, parked->btl, &segment, 1,
                      mca_pml_fastpath_rule(parked->hdr->hdr_type).size);
-        if (NULL != deliver_one(comm, parked->hdr, &arrival)) {
-            OBJ_RELEASE(comm); /* the caller holds it, too */
-        }
+        (void) deliver_one(comm, parked->hdr, &arrival);
         mca_pml_fastpath_parked_free(parked);
     }
 }
@@ -193,7 +187,8 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
 static void deliver(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
                     const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip)
 {
-    ompi_communicator_t *comm = mca_pml_fastpath_known_comm(hdr->hdr_match.hdr_ctx);
+    ompi_communicator_t *comm =
+        mca_pml_fastpath_comm_hold(hdr->hdr_match.hdr_ctx); /* a receive may be all that keeps it */
     mca_pml_fastpath_arrival_t arrival;
     mca_pml_fastpath_member_t *member;
 
@@ -207,8 +202,8 @@ static void deliver(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *bt
     member = deliver_one(comm, hdr, &arrival);
     if (OPAL_UNLIKELY(NULL != member)) {
         deliver_early(comm, member);
-        OBJ_RELEASE(comm);
     }
+    OBJ_RELEASE(comm);
 }
 
 void mca_pml_fastpath_rndv_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
@@ -279,6 +274,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     mca_pml_fastpath_match_post_t *post;
     mca_pml_fastpath_member_t *member;
     uint64_t word1;
+    uint32_t ctx;
     int32_t src;
 
     if (OPAL_UNLIKELY(segment->seg_len < sizeof(*hdr))) {
@@ -287,11 +283,15 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     memcpy(&word1, &hdr->hdr_src, sizeof(word1));
     __asm__("" : "+r"(word1)); /* the compiler has to keep it */
     src = mca_pml_fastpath_match_word1_src(word1);
-    pml_comm = mca_pml_fastpath_comm_of(hdr->hdr_ctx);
-    if (OPAL_UNLIKELY(NULL == pml_comm || (uint32_t) src >= (uint32_t) pml_comm->size)) {
+    ctx = hdr->hdr_ctx;
+    pml_comm = mca_pml_fastpath_comm_of(ctx);
+    if (OPAL_UNLIKELY(NULL == pml_comm || !mca_pml_fastpath_comm_lock(pml_comm, ctx))) {
         return false;
     }
-    OPAL_THREAD_LOCK(&pml_comm->lock);
+    if (OPAL_UNLIKELY((uint32_t) src >= (uint32_t) pml_comm->size)) {
+        OPAL_THREAD_UNLOCK(&pml_comm->lock);
+        return false;
+    }
     member = pml_comm->members[src];
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || hdr->hdr_seq != (uint16_t) member->expected
                       || !mca_pml_fastpath_member_in_order(member))) {
