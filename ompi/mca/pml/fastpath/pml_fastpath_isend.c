@@ -341,7 +341,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     mca_pml_fastpath_member_ready(member);
     attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);
     if (OPAL_LIKELY(LEFT == attempt)) {
-        return mca_pml_fastpath_pace_sent();
+        return mca_pml_fastpath_pace_sent(opal_using_threads());
     }
     req = mca_pml_fastpath_send_request_alloc();
     if (OPAL_UNLIKELY(NULL == req)) {
@@ -358,7 +358,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     ompi_request_wait_completion(&req->req_send.req_base.req_ompi);
     rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
     mca_pml_fastpath_send_request_drop(req);
-    (void) mca_pml_fastpath_pace_sent(); /* it may have been complete at once */
+    (void) mca_pml_fastpath_pace_sent(opal_using_threads()); /* it may have been complete at once */
     return rc;
 }
 
@@ -369,7 +369,7 @@ static __opal_attribute_noinline__ int send_threads(const void *buf, size_t coun
     uint32_t sequence;
 
     return OPAL_LIKELY(send_slot(buf, count, datatype, dst, tag, mode, comm, true, &sequence))
-               ? mca_pml_fastpath_pace_sent()
+               ? mca_pml_fastpath_pace_sent(true)
                : send_rest(buf, count, datatype, dst, tag, mode, comm);
 }
 
@@ -382,6 +382,6 @@ int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *dataty
         return send_threads(buf, count, datatype, dst, tag, mode, comm);
     }
     return OPAL_LIKELY(send_slot(buf, count, datatype, dst, tag, mode, comm, false, &sequence))
-               ? mca_pml_fastpath_pace_sent()
+               ? mca_pml_fastpath_pace_sent(false)
                : send_rest(buf, count, datatype, dst, tag, mode, comm);
 }

@@ -46,7 +46,7 @@ static inline __opal_attribute_always_inline__ bool look(void)
     } else if (PERIOD_MAX > pace->period) {
         pace->period *= 2;
     }
-    pace->left = pace->period - 1;
+    pace->left = pace->sends_left = pace->period - 1;
     pace->looked = now;
     if (OPAL_UNLIKELY(pace->noted)) {
         pace->noted = false;

@@ -26,7 +26,10 @@
 
 BEGIN_C_DECLS
 
-/** What is known of opal_progress. With several threads some calls may be missed: plain numbers are changed.
+/**
+ * What is known of opal_progress. With several threads some calls may be missed: plain numbers are changed.
+ * Sends count on a cache line of their own then, as threads that send and threads that receive do not share
+ * one (mca_pml_fastpath_counters).
  */
 typedef struct {
     int left;         /**< counts until the clock is read */
@@ -39,6 +42,7 @@ typedef struct {
     uint64_t most;    /**< ticks that may pass without it */
     uint64_t slow;    /**< ticks from one look to the next that are so many that the next call looks, too */
     mca_common_fastpath_clock_t clock;
+    _Alignas(64) int sends_left; /**< left, for the sends of a job with threads */
 } mca_pml_fastpath_pace_t;
 
 extern mca_pml_fastpath_pace_t mca_pml_fastpath_pace __opal_attribute_visibility__("hidden");
@@ -64,7 +68,9 @@ bool mca_pml_fastpath_pace_is_due(void);
 /** Somebody has called opal_progress. */
 static inline void mca_pml_fastpath_pace_note(void)
 {
-    mca_pml_fastpath_pace.noted = true;
+    if (!mca_pml_fastpath_pace.noted) { /* who waits need not take the line from who does not */
+        mca_pml_fastpath_pace.noted = true;
+    }
 }
 
 /**
@@ -107,9 +113,11 @@ void mca_pml_fastpath_pace_end(bool due);
  *
  * @return OMPI_SUCCESS
  */
-static inline int mca_pml_fastpath_pace_sent(void)
+static inline int mca_pml_fastpath_pace_sent(bool threads)
 {
-    return OPAL_LIKELY(0 <= --mca_pml_fastpath_pace.left) ? OMPI_SUCCESS : mca_pml_fastpath_pace_check();
+    int *left = threads ? &mca_pml_fastpath_pace.sends_left : &mca_pml_fastpath_pace.left;
+
+    return OPAL_LIKELY(0 <= --*left) ? OMPI_SUCCESS : mca_pml_fastpath_pace_check();
 }
 
 END_C_DECLS
