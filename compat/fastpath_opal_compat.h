@@ -8,8 +8,8 @@
  *
  * Differences between Open MPI series at the OPAL level.
  *
- * This header and fastpath_ompi_compat.h are the only places that ask which series they are compiled
- * against.  Everything else calls what is declared here.
+ * Only the headers of this directory ask which series they are compiled against.  Everything else calls what
+ * they declare.
  */
 #ifndef FASTPATH_OPAL_COMPAT_H
 #define FASTPATH_OPAL_COMPAT_H
@@ -118,24 +118,6 @@ static inline int fastpath_modex_recv_key(const char *key, const opal_process_na
         rc = OPAL_ERR_NOT_FOUND;
     }
     return rc;
-}
-
-/**
- * Ask the local daemon to remove `path` when this process is gone, however it ends.
- *
- * A process without a daemon (started without mpirun) gets OPAL_ERR_NOT_SUPPORTED and has to remove
- * the file itself.
- */
-static inline int fastpath_register_cleanup(const char *path)
-{
-#if 5 <= OPAL_MAJOR_VERSION
-    return opal_pmix_register_cleanup((char *) path, false, false, false);
-#else
-    if (NULL == opal_pmix.register_cleanup) {
-        return OPAL_ERR_NOT_SUPPORTED;
-    }
-    return opal_pmix.register_cleanup((char *) path, false, false, false);
-#endif
 }
 
 /**

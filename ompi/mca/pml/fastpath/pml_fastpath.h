@@ -64,7 +64,7 @@ typedef struct {
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
     volatile unsigned impatient;            /**< waits to come that look once only, if cores are shared */
 
-    /** protects all up to retries; never held across a call into a BTL */
+    /** protects all up to num_waited_for; never held across a call into a BTL */
     opal_mutex_t lock;
     opal_hash_table_t peers;   /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
     opal_list_t orphans;       /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */

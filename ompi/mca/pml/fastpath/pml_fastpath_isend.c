@@ -32,7 +32,8 @@ static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
  * nobody is called. Returns whether it has left; else there is no trace of the attempt.
  *
  * threads   others may send to the same process. The FIFO's lock is held from the question whether there is
- * room to the message that uses it, so that a number that is taken is always sent sequence  of the message
+ *           room to the message that uses it, so that a number that is taken is always sent
+ * sequence  receives that of the message, if it has left
  */
 static inline __opal_attribute_always_inline__ bool
 send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int dst, int tag,

@@ -6,11 +6,11 @@
  * @file
  * MPI_Wait*, MPI_Test* and whoever else waits for requests: our part of Open MPI's table of such functions.
  *
- * They do two things that Open MPI's own do not. Before they let everything progress they look where the
- * message of a pending receive will be; what they find there is delivered as always, by matching. And
- * they hand out complete requests of the simplest kind themselves. Everything else is left as it was to the
- * functions that were in the table before: requests that are not point-to-point, persistent or in error, and
- * whatever is still pending when patience has ended.
+ * They do three things that Open MPI's own do not. They count calls (pml_fastpath_pace.h). Before they let
+ * everything progress they look where the message of a pending receive will be; what they find there is
+ * delivered as always, by matching. And they hand out complete requests of the simplest kind themselves.
+ * Everything else is left as it was to the functions that were in the table before: requests that are not
+ * point-to-point, persistent or in error, and whatever is still pending when patience has ended.
  */
 #include "ompi_config.h"
 

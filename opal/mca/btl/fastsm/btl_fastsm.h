@@ -598,10 +598,6 @@ int mca_btl_fastsm_frags_init(void);
 /** The longest inline message where FIFOs have so many slots. */
 size_t mca_btl_fastsm_inline_bytes(uint32_t depth);
 void mca_btl_fastsm_frags_fini(void);
-/** Makes a frag that was never used before, or returns NULL.  The list's lock is held. */
-mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_make(mca_btl_fastsm_frag_list_t *list);
-/** Collects buffers that peers are through with, from all of them. */
-void mca_btl_fastsm_reclaim_all(void);
 
 mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                                                 uint8_t order, size_t size, uint32_t flags);
@@ -660,8 +656,6 @@ int mca_btl_fastsm_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0
 /** The extension's sender (btl_fastsm_ext.h). */
 fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint);
 
-/** Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
-bool mca_btl_fastsm_get_possible(void);
 /** Sets up what of the module has to do with reading: its flags, and registration where that is needed. */
 void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl);
 /** The peer goes: forgets how its memory is read. */
@@ -786,8 +780,9 @@ static inline char *mca_btl_fastsm_referenced(const mca_btl_base_endpoint_t *end
 }
 
 /**
- * Halves of slots of the message or pad that begins at the consumer's position, by what its header says.  The
- * one place that knows what may stand there.
+ * Halves of slots of the message or pad that begins at the consumer's position, by what its header says.
+ * Messages of up to one slot need not come here: fastsm_fifo_short_halves() and fastsm_fifo_see_slot() check
+ * those.
  *
  * @param flags   0 or MCA_BTL_FASTSM_SLOT_PAD; everything else is one half
  * @param length  the header's
@@ -845,22 +840,6 @@ static inline void mca_btl_fastsm_frag_return(mca_btl_fastsm_frag_t *frag)
     frag->base.super.super.opal_list_next = (opal_list_item_t *) list->free;
     list->free = frag;
     OPAL_THREAD_UNLOCK(&list->lock);
-}
-
-/** Takes a frag from a free list, or makes one; NULL when there is none. */
-static inline mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_get(mca_btl_fastsm_frag_list_t *list)
-{
-    mca_btl_fastsm_frag_t *frag;
-
-    OPAL_THREAD_LOCK(&list->lock);
-    frag = list->free;
-    if (OPAL_LIKELY(NULL != frag)) {
-        list->free = (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
-    } else {
-        frag = mca_btl_fastsm_frag_make(list);
-    }
-    OPAL_THREAD_UNLOCK(&list->lock);
-    return frag;
 }
 
 END_C_DECLS

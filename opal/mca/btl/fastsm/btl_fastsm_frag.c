@@ -137,7 +137,8 @@ static mca_btl_fastsm_frag_t *make_small(mca_btl_fastsm_frag_list_t *list)
     return (mca_btl_fastsm_frag_t *) chunk;
 }
 
-mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_make(mca_btl_fastsm_frag_list_t *list)
+/* Makes a frag that was never used before, or returns NULL.  The list's lock is held. */
+static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_fastsm_frag_t *frag;
@@ -170,7 +171,24 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_make(mca_btl_fastsm_frag_list_t *list
     return frag;
 }
 
-void mca_btl_fastsm_reclaim_all(void)
+/* Takes a frag from a free list, or makes one; NULL when there is none. */
+static inline mca_btl_fastsm_frag_t *frag_get(mca_btl_fastsm_frag_list_t *list)
+{
+    mca_btl_fastsm_frag_t *frag;
+
+    OPAL_THREAD_LOCK(&list->lock);
+    frag = list->free;
+    if (OPAL_LIKELY(NULL != frag)) {
+        list->free = (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
+    } else {
+        frag = frag_make(list);
+    }
+    OPAL_THREAD_UNLOCK(&list->lock);
+    return frag;
+}
+
+/* Collects buffers that peers are through with, from all of them. */
+static void reclaim_all(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
@@ -197,10 +215,10 @@ static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,
         mca_btl_fastsm_reclaim(endpoint);
         mca_btl_fastsm_unlock(endpoint);
     }
-    frag = mca_btl_fastsm_frag_get(list);
+    frag = frag_get(list);
     if (OPAL_UNLIKELY(NULL == frag)) {
-        mca_btl_fastsm_reclaim_all();
-        frag = mca_btl_fastsm_frag_get(list);
+        reclaim_all();
+        frag = frag_get(list);
     }
     return frag;
 }
@@ -214,7 +232,7 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_
     (void) btl;
     if (size <= (OPAL_LIKELY(NULL != endpoint) ? endpoint->inline_bytes
                                                : fastsm_fifo_capacity(MCA_BTL_FASTSM_INLINE_SLOTS_MIN))) {
-        frag = mca_btl_fastsm_frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL]);
+        frag = frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL]);
     } else if (size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size) {
         frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_EAGER], endpoint);
     } else if (size <= lists[MCA_BTL_FASTSM_FRAG_MAX].size) {

@@ -49,7 +49,8 @@ static bool read_all(pid_t pid, void *local, uint64_t remote, size_t size)
     return true;
 }
 
-bool mca_btl_fastsm_get_possible(void)
+/* Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
+static bool get_possible(void)
 {
     const mca_btl_fastsm_modex_t *me = &mca_btl_fastsm_component.me;
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
@@ -84,7 +85,7 @@ static int deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_
 void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const bool possible = mca_btl_fastsm_get_possible();
+    const bool possible = get_possible();
 
     component->smsc = component->smsc && component->single_copy && fastpath_smsc();
     if (!component->single_copy || (!possible && !component->smsc)) {
