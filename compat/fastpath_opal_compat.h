@@ -130,6 +130,16 @@ static inline int fastpath_modex_recv_key(const char *key, const opal_process_na
 #    define FASTPATH_JOBS_ARE_ADDED 1
 #endif
 
+/**
+ * 1 if btl/tcp tells the PML when it has lost a connection, or cannot make one; it then also tells the other
+ * end, as the last thing over a connection, that it closes it in MPI_Finalize.
+ */
+#if 5 <= OPAL_MAJOR_VERSION
+#    define FASTPATH_TCP_REPORTS_LOSS 1
+#else
+#    define FASTPATH_TCP_REPORTS_LOSS 0
+#endif
+
 /** 1 if opal_show_help() finds texts that are not Open MPI's own; 6.0 has them compiled in. */
 #if 6 <= OPAL_MAJOR_VERSION
 #    define FASTPATH_SHOWS_PRIVATE_HELP 0

@@ -26,6 +26,10 @@ static inline bool mca_pml_fastpath_refuse(void)
     return OPAL_UNLIKELY(0 != mca_pml_fastpath.refuse) && mca_common_fastpath_dice(mca_pml_fastpath.refuse);
 }
 
+/** A BTL other than fastsm keeps what it was given to send until it can: pml_fastpath_link.c takes note that
+ * btl/tcp has, or needs, a connection there. */
+void mca_pml_fastpath_link_kept(const struct mca_btl_base_endpoint_t *endpoint);
+
 /** btl_alloc. @return NULL when the BTL has no room */
 static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_alloc(mca_bml_base_btl_t *bml_btl, size_t size,
                                                                     uint32_t flags)
@@ -68,6 +72,9 @@ static inline int mca_pml_fastpath_bml_send_or_later(mca_bml_base_btl_t *bml_btl
         rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + type);
         if (OPAL_LIKELY(0 <= rc)) {
             *later = 1 != rc;
+            if (OPAL_UNLIKELY(1 != rc && mca_pml_fastpath.fastsm != bml_btl->btl)) {
+                mca_pml_fastpath_link_kept(bml_btl->btl_endpoint);
+            }
             return OMPI_SUCCESS;
         }
     }

@@ -20,10 +20,12 @@
 #include "fastpath_ompi_compat.h"
 #include "opal/util/proc.h"
 
+#include "pml_fastpath_socket.h"
+
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 4u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 5u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
@@ -44,6 +46,7 @@ enum {
     MCA_PML_FASTPATH_HDR_NAMED =
         13, /**< a message whose communicator may have another number at its receiver */
     MCA_PML_FASTPATH_HDR_KNOWN = 14, /**< receiver to sender: that number */
+    MCA_PML_FASTPATH_HDR_HELLO = 15, /**< who is at the other end of a TCP connection that you have accepted */
     MCA_PML_FASTPATH_HDR_MAX
 };
 
@@ -218,6 +221,16 @@ typedef struct {
     opal_process_name_t hdr_name; /**< who leaves */
 } mca_pml_fastpath_leave_hdr_t;
 
+/** HELLO. With port 0 it says nothing, and is sent for the sake of being sent. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[4];
+    mca_pml_fastpath_end_t hdr_end; /**< the sender's end of the connection: the remote one at the receiver */
+    opal_process_name_t hdr_name;   /**< the sender */
+} mca_pml_fastpath_hello_hdr_t;
+_Static_assert(32 == sizeof(mca_pml_fastpath_hello_hdr_t), "no padding that nobody has set");
+
 /** NAMED: followed by a MATCH, RNDV or CANCEL, whose hdr_ctx says nothing. */
 typedef struct {
     uint8_t hdr_type;
@@ -259,6 +272,7 @@ typedef union {
     mca_pml_fastpath_cancel_hdr_t hdr_cancel;
     mca_pml_fastpath_credit_hdr_t hdr_credit;
     mca_pml_fastpath_leave_hdr_t hdr_leave;
+    mca_pml_fastpath_hello_hdr_t hdr_hello;
     mca_pml_fastpath_named_hdr_t hdr_named;
     mca_pml_fastpath_known_hdr_t hdr_known;
 } mca_pml_fastpath_hdr_t;

@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +25,20 @@ static const mca_base_component_t *our_key(void)
     return &mca_pml_fastpath_component.pmlm_version;
 }
 
+/* What every process publishes: the version, and behind it the ends where it listens. */
+typedef struct {
+    uint32_t version;
+    uint8_t ends[MCA_PML_FASTPATH_ENDS * sizeof(mca_pml_fastpath_end_t)];
+} published_t;
+
 int mca_pml_fastpath_jobs_publish(void)
 {
-    const uint32_t version = MCA_PML_FASTPATH_WIRE_VERSION;
+    published_t published = {.version = MCA_PML_FASTPATH_WIRE_VERSION};
+    const mca_pml_fastpath_end_t *ends;
+    const size_t size = mca_pml_fastpath_ends_find(&ends) * sizeof(*ends);
 
-    return fastpath_modex_send(our_key(), &version, sizeof(version));
+    memcpy(published.ends, ends, size);
+    return fastpath_modex_send(our_key(), &published, offsetof(published_t, ends) + size);
 }
 
 /* 0 when the process has no pml/fastpath */
@@ -39,12 +49,32 @@ static uint32_t wire_version(const opal_process_name_t *name)
     void *data;
 
     if (OPAL_SUCCESS == fastpath_modex_recv(our_key(), name, &data, &size)) {
-        if (sizeof(version) == size) {
+        if (sizeof(version) <= size) {
             memcpy(&version, data, sizeof(version));
         }
         free(data);
     }
     return version;
+}
+
+size_t mca_pml_fastpath_jobs_ends(const opal_process_name_t *name, mca_pml_fastpath_end_t **ends)
+{
+    size_t size, count;
+    char *data;
+
+    *ends = NULL;
+    if (OPAL_SUCCESS != fastpath_modex_recv(our_key(), name, (void **) &data, &size)) {
+        return 0;
+    }
+    count = offsetof(published_t, ends) > size ? 0 : (size - offsetof(published_t, ends)) / sizeof(**ends);
+    if (0 < count) {
+        *ends = malloc(count * sizeof(**ends));
+    }
+    if (NULL != *ends) {
+        memcpy(*ends, data + offsetof(published_t, ends), count * sizeof(**ends));
+    }
+    free(data);
+    return NULL == *ends ? 0 : count;
 }
 
 static void pml_name(const opal_process_name_t *name, char *text, size_t room)

@@ -12,10 +12,21 @@
 
 #include "pml_fastpath.h"
 
+#include "pml_fastpath_end.h"
+
 BEGIN_C_DECLS
 
-/** Tell whoever will meet us which wire headers we use. To be called before the modex. */
+/** Tell whoever will meet us which wire headers we use, and where we listen. To be called before the modex.
+ */
 int mca_pml_fastpath_jobs_publish(void);
+
+/**
+ * Where a process listens, as it has published. May wait for the answer of one that we have not met.
+ *
+ * @param ends  set to them, malloc'ed, or NULL
+ * @return      how many there are
+ */
+size_t mca_pml_fastpath_jobs_ends(const opal_process_name_t *name, mca_pml_fastpath_end_t **ends);
 
 /**
  * Check processes that are to be added. Those of our own job pass.
@@ -26,8 +37,8 @@ int mca_pml_fastpath_jobs_publish(void);
 int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs);
 
 /**
- * Add the processes of other jobs that a new communicator connects us with. Open MPI 4.1 does so itself; 5.0 and
- * 6.0 hand an empty list to add_procs, and somebody who only receives would never know who sends.
+ * Add the processes of other jobs that a new communicator connects us with. Open MPI 4.1 does so itself; 5.0
+ * and 6.0 hand an empty list to add_procs, and somebody who only receives would never know who sends.
  * @return as add_procs
  */
 int mca_pml_fastpath_jobs_meet(ompi_communicator_t *comm);

@@ -4,7 +4,6 @@
  */
 #include "ompi_config.h"
 
-#include <arpa/inet.h>
 #include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -13,17 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "fastpath_tcp_endpoint.h"
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
 #include "ompi/runtime/mpiruntime.h"
 
+#include "pml_fastpath_bml.h"
 #include "pml_fastpath_check.h"
+#include "pml_fastpath_end.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
 
@@ -39,11 +37,14 @@
  * one of lower rank at the other end of a troubled link, wait so long (ms) before they speak. */
 #define AFTER_YOU 2000
 
-/* What btl/tcp itself sends at the beginning of a connection, in either direction; bytes. */
-#define HANDSHAKE 24
+/* State of the kernel's tcpi_state, from include/net/tcp_states.h. */
+enum { ESTABLISHED = 1 };
 
-/* States of the kernel's tcpi_state, from include/net/tcp_states.h. */
-enum { ESTABLISHED = 1, SYN_SENT = 2, SYN_RECV = 3 };
+/* The peers in the order of their names, while the looking thread looks. */
+static struct {
+    mca_pml_fastpath_peer_t **peers;
+    size_t count;
+} all;
 
 static int64_t now_ms(void)
 {
@@ -85,31 +86,6 @@ static bool get_info(int sd, struct tcp_info *info)
     return 0 <= sd && 0 == getsockopt(sd, IPPROTO_TCP, TCP_INFO, info, &size);
 }
 
-static uint64_t inode_of(int sd)
-{
-    struct stat status;
-
-    return 0 == fstat(sd, &status) ? (uint64_t) status.st_ino : 0;
-}
-
-static void get_address(int sd, char *text, size_t size)
-{
-    struct sockaddr_storage name;
-    socklen_t length = sizeof(name);
-    char host[INET6_ADDRSTRLEN] = "";
-
-    *text = '\0';
-    if (0 != getpeername(sd, (struct sockaddr *) &name, &length)) {
-        return;
-    }
-    if (AF_INET == name.ss_family) {
-        (void) inet_ntop(AF_INET, &((struct sockaddr_in *) &name)->sin_addr, host, sizeof(host));
-    } else if (AF_INET6 == name.ss_family) {
-        (void) inet_ntop(AF_INET6, &((struct sockaddr_in6 *) &name)->sin6_addr, host, sizeof(host));
-    }
-    snprintf(text, size, "%s", host);
-}
-
 /* Let the kernel ask the other end's kernel now and then when nothing else is sent, so that its silence
  * means something. The kernel shall not give up by itself before we do. */
 static void keepalive(int sd)
@@ -123,128 +99,12 @@ static void keepalive(int sd)
     (void) setsockopt(sd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-/* That there is no connection, or no answer to an attempt to make one, is the same trouble as far as its
- * beginning is concerned: attempts fail and are repeated. */
 static void trouble_set(mca_pml_fastpath_link_t *link, mca_pml_fastpath_link_trouble_t trouble, int64_t now)
 {
-    bool goes_on =
-        trouble == link->trouble || (MCA_PML_FASTPATH_LINK_SOUND != link->trouble && !link->carried);
-
-    link->trouble = trouble;
-    if (!goes_on) {
+    if (trouble != link->trouble) {
+        link->trouble = trouble;
         link->since = now;
     }
-}
-
-/* There is a connection, or an attempt to make one. The kernel counts what it has repeated without an
- * answer: data (retransmits), or questions after an idle or full receiver (probes). The silence began when
- * we first saw that, or with the last sign of life since. */
-static void look_at_connection(mca_pml_fastpath_link_t *link, const struct tcp_info *info, int64_t now)
-{
-    bool connecting = SYN_SENT == info->tcpi_state || SYN_RECV == info->tcpi_state;
-
-    link->carried =
-        link->carried || HANDSHAKE + 1 < info->tcpi_bytes_acked || HANDSHAKE < info->tcpi_bytes_received;
-    if (!connecting && 0 == info->tcpi_retransmits && 0 == info->tcpi_probes) {
-        trouble_set(link, MCA_PML_FASTPATH_LINK_SOUND, now);
-        return;
-    }
-    trouble_set(link, MCA_PML_FASTPATH_LINK_SILENT, now);
-    if (!connecting && link->since < now - (int64_t) info->tcpi_last_ack_recv) {
-        link->since = now;
-    }
-}
-
-/* Compare a link with what it was at the last look. */
-static void look_at_link(mca_pml_fastpath_link_t *link, const volatile fastpath_tcp_endpoint_t *tcp,
-                         int64_t now)
-{
-    int sd = tcp->endpoint_sd;
-    struct tcp_info info;
-    uint64_t inode = get_info(sd, &info) ? inode_of(sd) : 0;
-
-    if (inode != link->inode && link->carried) {
-        trouble_set(link, MCA_PML_FASTPATH_LINK_LOST, now);
-        return; /* for good, also if there is another connection now */
-    }
-    if (0 == inode) {
-        bool wanted = NULL != tcp->endpoint_send_frag || 0 != tcp->endpoint_frags.opal_list_length;
-
-        trouble_set(link, wanted ? MCA_PML_FASTPATH_LINK_REFUSED : MCA_PML_FASTPATH_LINK_SOUND, now);
-    } else {
-        if (inode != link->inode) {
-            *link->address = '\0';
-            keepalive(sd);
-        }
-        if ('\0' == *link->address) { /* the kernel tells no address before the connection is made */
-            get_address(sd, link->address, sizeof(link->address));
-        }
-        look_at_connection(link, &info, now);
-    }
-    link->inode = inode;
-}
-
-/* End the job if a link's trouble has lasted long enough. */
-static void judge(const mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_link_t *link, int64_t now,
-                  bool after_you)
-{
-    bool lost = MCA_PML_FASTPATH_LINK_LOST == link->trouble;
-    int64_t patience = !lost || timeout_ms() < GRACE ? timeout_ms() : GRACE;
-    char cause[256];
-
-    if (MCA_PML_FASTPATH_LINK_SOUND == link->trouble) {
-        return;
-    }
-    if (lost && OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state) {
-        return; /* all have arrived at the end, and go one after the other */
-    }
-    if (now - link->since < patience + (after_you ? AFTER_YOU : 0)
-        || mca_pml_fastpath_failure_report(peer->proc)) {
-        return;
-    }
-    if (link->memory) {
-        mca_pml_fastpath_abort("peer died", describe(&peer->proc->super, link->address),
-                               "it has ended without leaving MPI");
-    }
-    if (lost) {
-        snprintf(cause, sizeof(cause), "the kernel has closed the TCP connection");
-    } else {
-        snprintf(cause, sizeof(cause), "%s for %u s (pml_fastpath_link_timeout)",
-                 MCA_PML_FASTPATH_LINK_SILENT == link->trouble ? "no answer from that host"
-                                                               : "no TCP connection could be made",
-                 mca_pml_fastpath.link_timeout);
-    }
-    mca_pml_fastpath_abort("link lost", describe(&peer->proc->super, link->address), cause);
-}
-
-/* After a failed attempt to connect, btl/tcp keeps what waits for the connection, and tries again when there
- * is something else to be sent: a CREDIT of nothing. */
-static void connect_again(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl)
-{
-    const mca_pml_fastpath_credit_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_CREDIT,
-                                               .hdr_name = opal_proc_local_get()->proc_name};
-
-    mca_pml_fastpath_control_send(peer, btl, &hdr, sizeof(hdr));
-}
-
-static mca_pml_fastpath_link_t *link_find(mca_pml_fastpath_peer_t *peer, const void *endpoint)
-{
-    mca_pml_fastpath_link_t *links;
-
-    for (size_t i = 0; i < peer->num_links; ++i) {
-        if (endpoint == peer->links[i].endpoint) {
-            return &peer->links[i];
-        }
-    }
-    links = realloc(peer->links, (peer->num_links + 1) * sizeof(links[0]));
-    if (NULL == links) {
-        return NULL; /* the next look tries again */
-    }
-    peer->links = links;
-    links += peer->num_links++;
-    memset(links, 0, sizeof(*links));
-    links->endpoint = endpoint;
-    return links;
 }
 
 static bool is_of_our_job(const mca_pml_fastpath_peer_t *peer)
@@ -259,72 +119,468 @@ static bool is_connected(const mca_pml_fastpath_peer_t *peer)
     return is_of_our_job(peer) || 2 < peer->super.obj_reference_count;
 }
 
-/* Memory that we share with a process of another job tells nothing of its end. */
+/* Is what becomes of the links to it any concern of ours? */
+static bool is_watched(const mca_pml_fastpath_peer_t *peer)
+{
+    return is_connected(peer) && !peer->left && !peer->failed;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const mca_pml_fastpath_peer_t *const *one = a, *const *other = b;
+
+    return opal_compare_proc((*one)->proc->super.proc_name, (*other)->proc->super.proc_name);
+}
+
+static mca_pml_fastpath_peer_t *peer_of(const mca_pml_fastpath_link_t *link)
+{
+    size_t low = 0, high = all.count;
+
+    while (link->known && low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = opal_compare_proc(link->name, all.peers[middle]->proc->super.proc_name);
+
+        if (0 == order) {
+            return all.peers[middle];
+        }
+        if (0 < order) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+static mca_pml_fastpath_link_t *link_find(const struct mca_btl_base_endpoint_t *endpoint)
+{
+    mca_pml_fastpath_link_t *link;
+
+    OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
+    {
+        if (endpoint == link->endpoint) {
+            return link;
+        }
+    }
+    return NULL;
+}
+
+/* A link of a kind that has no socket, found again or new. */
+static mca_pml_fastpath_link_t *link_get(mca_pml_fastpath_link_kind_t kind,
+                                         const mca_pml_fastpath_peer_t *peer,
+                                         const struct mca_btl_base_endpoint_t *endpoint)
+{
+    mca_pml_fastpath_link_t *link = link_find(endpoint);
+
+    if (NULL != link && 0 != opal_compare_proc(link->name, peer->proc->super.proc_name)) {
+        mca_pml_fastpath_link_remove(link); /* the endpoint has got the memory of another one */
+        link = NULL;
+    }
+    if (NULL == link && NULL != (link = mca_pml_fastpath_link_add(kind))) {
+        link->endpoint = endpoint;
+        link->known = true;
+        link->name = peer->proc->super.proc_name;
+    }
+    return link;
+}
+
+/* Memory that we share with a process of another job tells nothing of its end. One that has only sent to us
+ * so far has a link nevertheless. */
 static void look_at_memory(mca_pml_fastpath_peer_t *peer, int64_t now)
 {
     mca_pml_fastpath_link_t *link;
 
-    if (NULL == peer->ext || is_of_our_job(peer) || !peer->ext->died(peer->btl_endpoint)) {
+    if (is_of_our_job(peer) || !is_watched(peer) || !mca_pml_fastpath_peer_reach(peer) || NULL == peer->ext
+        || !peer->ext->died(peer->btl_endpoint)) {
         return;
     }
-    link = link_find(peer, peer->btl_endpoint);
+    link = link_get(MCA_PML_FASTPATH_LINK_MEMORY, peer, peer->btl_endpoint);
     if (NULL != link) {
-        link->memory = true;
         trouble_set(link, MCA_PML_FASTPATH_LINK_LOST, now);
     }
 }
 
-/* @return whether there is trouble with a peer of lower rank than ours */
-static bool look_at_peer(mca_pml_fastpath_peer_t *peer, int64_t now)
+/* ---- connections ---- */
+
+/* btl/tcp uses a connection when either side has told the other one its name: something has gone both ways.
+ * Of two that both sides have begun at the same time, one gets no answer and is closed. */
+static bool is_in_use(const struct tcp_info *info)
 {
-    bool trouble = false;
+    return 1 < info->tcpi_bytes_acked /* one is the kernel's own */ && 0 < info->tcpi_bytes_received;
+}
 
-    if (!is_connected(peer)) {
-        peer->num_links = 0; /* what becomes of them is no concern of ours, also if we meet again */
-        return false;
+/* The kernel counts what it has repeated without an answer: data (retransmits), or questions after an idle or
+ * full receiver (probes). The silence began when we first saw that, or with the last sign of life since. */
+static void look_at_connection(mca_pml_fastpath_link_t *link, int64_t now)
+{
+    struct tcp_info info;
+
+    if (!get_info(link->fd, &info) || link->inode != mca_pml_fastpath_socket_inode(link->fd)) {
+        return; /* closed since we have looked */
     }
-    /* one that has only sent to us so far has a link nevertheless */
-    if (peer->left || peer->failed || !mca_pml_fastpath_peer_reach(peer)) {
-        return false;
+    if (!link->watched) {
+        keepalive(link->fd);
+        link->watched = true;
     }
-    look_at_memory(peer, now);
-    for (size_t i = 0; i < mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send); ++i) {
+    link->carried = link->carried || is_in_use(&info);
+    if (0 == info.tcpi_retransmits && 0 == info.tcpi_probes) {
+        trouble_set(link, MCA_PML_FASTPATH_LINK_SOUND, now);
+        return;
+    }
+    trouble_set(link, MCA_PML_FASTPATH_LINK_SILENT, now);
+    if (link->since < now - (int64_t) info.tcpi_last_ack_recv) {
+        link->since = now;
+    }
+}
+
+/* Of a connection that was of no use, or that leads to a process which may end as it likes, nothing remains.
+ * Where btl/tcp reports what it loses, it has closed the others because the peer has said goodbye.
+ * @return whether the link remains */
+static bool look_at_end(mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *peer, int64_t now)
+{
+    bool matters = link->carried && (link->known ? NULL != peer && is_watched(peer) : true);
+
+    if (matters && !FASTPATH_TCP_REPORTS_LOSS) {
+        trouble_set(link, MCA_PML_FASTPATH_LINK_LOST, now);
+        return true;
+    }
+    if (matters && NULL != peer) {
+        peer->left = true;
+    }
+    mca_pml_fastpath_link_remove(link);
+    return false;
+}
+
+/* Whoever may be at the other end of a connection has one connection more. */
+static void count_connection(const mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *peer)
+{
+    if (NULL != peer) {
+        ++peer->connections;
+    }
+    for (size_t i = 0; !link->known && i < all.count; ++i) {
+        if (NULL != all.peers[i]->endpoint
+            && mca_pml_fastpath_peer_has_address(all.peers[i], &link->remote)) {
+            ++all.peers[i]->connections;
+        }
+    }
+}
+
+static void look_at_connections(int64_t now)
+{
+    mca_pml_fastpath_link_t *link, *next;
+
+    OPAL_LIST_FOREACH_SAFE(link, next, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
+    {
+        mca_pml_fastpath_peer_t *peer = peer_of(link);
+
+        if (MCA_PML_FASTPATH_LINK_CONNECTION != link->kind || (link->gone && !look_at_end(link, peer, now))
+            || link->gone) {
+            continue;
+        }
+        count_connection(link, peer);
+        if (link->known && (NULL == peer || !is_watched(peer))) {
+            trouble_set(link, MCA_PML_FASTPATH_LINK_SOUND, now);
+        } else {
+            look_at_connection(link, now);
+        }
+    }
+}
+
+/* ---- connections that are missing ---- */
+
+/* What we sent over a connection that we do not see has left. */
+static void probe_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                             mca_btl_base_descriptor_t *descriptor, int status)
+{
+    mca_pml_fastpath_link_t *link = descriptor->des_cbdata;
+
+    link->proved = link->proved || OPAL_SUCCESS == status;
+    OBJ_RELEASE(link);
+    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
+}
+
+/* After a failed attempt to connect, btl/tcp of Open MPI 4.1 keeps what waits for the connection, and tries
+ * again when there is something else to be sent: a HELLO of no connection. When that has left, all before it
+ * has. */
+static void probe(mca_pml_fastpath_link_t *link, const mca_pml_fastpath_peer_t *peer,
+                  mca_bml_base_btl_t *bml_btl)
+{
+    const mca_pml_fastpath_hello_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_HELLO,
+                                              .hdr_name = opal_proc_local_get()->proc_name};
+    mca_btl_base_descriptor_t *descriptor = mca_pml_fastpath_bml_alloc(
+        bml_btl, sizeof(hdr),
+        MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+    int rc;
+
+    if (NULL == descriptor) {
+        return; /* the next look tries again */
+    }
+    memcpy(descriptor->des_segments->seg_addr.pval, &hdr, sizeof(hdr));
+    descriptor->des_cbfunc = probe_completion;
+    descriptor->des_cbdata = link;
+    OBJ_RETAIN(link);
+    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, hdr.hdr_type);
+    if (OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc) {
+        mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &peer->proc->super, opal_strerror(rc));
+    }
+}
+
+/* btl/tcp needs a connection, and none is there that could be it. For a moment that is so whenever a
+ * connection begins; and it may be one that we do not see. */
+static void look_at_missing(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl, int64_t now)
+{
+    mca_pml_fastpath_link_t *link = link_get(MCA_PML_FASTPATH_LINK_MISSING, peer, bml_btl->btl_endpoint);
+
+    if (NULL == link) {
+        return;
+    }
+    trouble_set(link, link->proved ? MCA_PML_FASTPATH_LINK_SOUND : MCA_PML_FASTPATH_LINK_REFUSED, now);
+    if (!link->proved && link->since < now && !mca_pml_fastpath_at_end()) {
+        probe(link, peer, bml_btl);
+    }
+}
+
+static void look_for_missing(mca_pml_fastpath_peer_t *peer, int64_t now)
+{
+    const size_t count =
+        NULL == peer->endpoint ? 0 : mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send);
+    unsigned needed = 0;
+
+    for (size_t i = 0; i < count; ++i) {
         mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&peer->endpoint->btl_send, i);
-        const volatile fastpath_tcp_endpoint_t *tcp =
-            fastpath_tcp_endpoint(bml_btl->btl, bml_btl->btl_endpoint, &peer->proc->super);
-        mca_pml_fastpath_link_t *link = NULL == tcp ? NULL : link_find(peer, bml_btl->btl_endpoint);
 
-        if (NULL != link && link->carried && fastpath_tcp_has_parted(tcp)) {
-            peer->left = true;
-            return false;
+        needed +=
+            mca_pml_fastpath_is_tcp(bml_btl->btl) && mca_pml_fastpath_link_is_needed(bml_btl->btl_endpoint);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&peer->endpoint->btl_send, i);
+        mca_pml_fastpath_link_t *link;
+
+        if (!mca_pml_fastpath_is_tcp(bml_btl->btl)
+            || !mca_pml_fastpath_link_is_needed(bml_btl->btl_endpoint)) {
+            continue;
         }
-        if (NULL != link) {
-            look_at_link(link, tcp, now);
-            if (MCA_PML_FASTPATH_LINK_REFUSED == link->trouble) {
-                connect_again(peer, bml_btl->btl);
-            }
-            trouble = trouble || MCA_PML_FASTPATH_LINK_SOUND != link->trouble;
+        if (peer->connections < needed && 0 < peer->num_ends && is_watched(peer)) {
+            look_at_missing(peer, bml_btl, now);
+        } else if (NULL != (link = link_find(bml_btl->btl_endpoint))) {
+            mca_pml_fastpath_link_remove(link);
         }
     }
-    return trouble && 0 < opal_compare_proc(opal_proc_local_get()->proc_name, peer->proc->super.proc_name);
+}
+
+/* ---- who we are ---- */
+
+/* Whoever has accepted a connection does not know whose it is. It is told over any. */
+static void introduce(mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *peer)
+{
+    mca_pml_fastpath_hello_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_HELLO,
+                                        .hdr_name = opal_proc_local_get()->proc_name};
+    mca_pml_fastpath_socket_t socket;
+
+    mca_pml_fastpath_socket_look(link->fd, &socket);
+    if (MCA_PML_FASTPATH_SOCKET_CONNECTED != socket.kind) {
+        return; /* not any more */
+    }
+    hdr.hdr_end = socket.local;
+    link->introduced = true;
+    for (size_t i = 0; i < mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send); ++i) {
+        const mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&peer->endpoint->btl_send, i);
+
+        if (mca_pml_fastpath_is_tcp(bml_btl->btl) && mca_pml_fastpath_link_is_needed(bml_btl->btl_endpoint)) {
+            mca_pml_fastpath_control_send(peer, bml_btl->btl, &hdr, sizeof(hdr));
+            return;
+        }
+    }
+}
+
+static void introduce_all(void)
+{
+    mca_pml_fastpath_link_t *link;
+
+    OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
+    {
+        mca_pml_fastpath_peer_t *peer = peer_of(link);
+
+        if (link->outgoing && link->carried && !link->introduced && !link->gone && NULL != peer
+            && NULL != peer->endpoint && is_watched(peer)) {
+            introduce(link, peer);
+        }
+    }
+}
+
+/* ---- the end ---- */
+
+/* The peers that may be at the other end of a connection. @return how many; the first one is set */
+static size_t suspects(const mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t **first)
+{
+    size_t count = 0;
+
+    *first = peer_of(link);
+    if (link->known) {
+        return NULL == *first ? 0 : 1;
+    }
+    for (size_t i = 0; i < all.count; ++i) {
+        mca_pml_fastpath_peer_t *peer = all.peers[i];
+
+        if (mca_pml_fastpath_peer_has_address(peer, &link->remote)) {
+            if (!is_watched(peer)) {
+                return 0; /* it may be that one, whose end is no concern of ours */
+            }
+            *first = 0 == count++ ? peer : *first;
+        }
+    }
+    return count;
+}
+
+/* "rank 3 on host h2 (10.0.0.2)", or "rank 1, 3 or 5 on host h2 (10.0.0.2)" */
+static const char *describe_suspects(const mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *first)
+{
+    static char text[512];
+    char address[MCA_PML_FASTPATH_END_TEXT] = "";
+    size_t length = 0;
+
+    if (MCA_PML_FASTPATH_LINK_CONNECTION == link->kind) {
+        mca_pml_fastpath_end_text(&link->remote, address);
+    } else if (0 < first->num_ends) {
+        mca_pml_fastpath_end_text(&first->ends[0], address);
+    }
+    for (size_t i = 0; !link->known && i < all.count && length < sizeof(text) / 2; ++i) {
+        mca_pml_fastpath_peer_t *peer = all.peers[i];
+
+        if (peer != first && mca_pml_fastpath_peer_has_address(peer, &link->remote)) {
+            length += (size_t) snprintf(text + length, sizeof(text) - length, "rank %lu or ",
+                                        (unsigned long) peer->proc->super.proc_name.vpid);
+        }
+    }
+    snprintf(text + length, sizeof(text) - length, "%s", describe(&first->proc->super, address));
+    return text;
+}
+
+static void say(const mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *peer)
+{
+    char cause[256];
+
+    if (MCA_PML_FASTPATH_LINK_MEMORY == link->kind) {
+        mca_pml_fastpath_abort("peer died", describe_suspects(link, peer),
+                               "it has ended without leaving MPI");
+    }
+    if (MCA_PML_FASTPATH_LINK_LOST == link->trouble) {
+        snprintf(cause, sizeof(cause), "the kernel has closed the TCP connection");
+    } else {
+        snprintf(cause, sizeof(cause), "%s for %u s (pml_fastpath_link_timeout)",
+                 MCA_PML_FASTPATH_LINK_SILENT == link->trouble ? "no answer from that host"
+                                                               : "no TCP connection could be made",
+                 mca_pml_fastpath.link_timeout);
+    }
+    mca_pml_fastpath_abort("link lost", describe_suspects(link, peer), cause);
+}
+
+/* End the job if a link's trouble has lasted long enough. */
+static void judge(const mca_pml_fastpath_link_t *link, int64_t now, bool after_you)
+{
+    bool lost = MCA_PML_FASTPATH_LINK_LOST == link->trouble;
+    int64_t patience = !lost || timeout_ms() < GRACE ? timeout_ms() : GRACE;
+    mca_pml_fastpath_peer_t *peer;
+    size_t count;
+
+    if (lost && OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state) {
+        return; /* all have arrived at the end, and go one after the other */
+    }
+    if (now - link->since < patience + (after_you ? AFTER_YOU : 0)) {
+        return;
+    }
+    count = suspects(link, &peer);
+    if (0 == count || !is_watched(peer)) {
+        return;
+    }
+    if (mca_pml_fastpath_ft() && 1 < count) {
+        return; /* nobody can say which one has failed */
+    }
+    if (!mca_pml_fastpath_failure_report(peer->proc)) {
+        say(link, peer);
+    }
+}
+
+/* @return whether there is trouble with a peer of lower rank than ours */
+static bool is_elders(const mca_pml_fastpath_link_t *link)
+{
+    mca_pml_fastpath_peer_t *peer;
+
+    return MCA_PML_FASTPATH_LINK_SOUND != link->trouble && 0 < suspects(link, &peer)
+           && is_elder(&peer->proc->super);
+}
+
+static void judge_all(int64_t now)
+{
+    bool after_you = !mca_common_fastpath_speaker();
+    mca_pml_fastpath_link_t *link, *next;
+
+    OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
+    {
+        after_you = after_you || is_elders(link);
+    }
+    OPAL_LIST_FOREACH_SAFE(link, next, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
+    {
+        if (MCA_PML_FASTPATH_LINK_SOUND != link->trouble) {
+            judge(link, now, after_you);
+        }
+    }
+}
+
+/* ---- looking ---- */
+
+static void peers_take(void)
+{
+    all.count = mca_pml_fastpath_peers_get(&all.peers);
+    qsort(all.peers, all.count, sizeof(all.peers[0]), by_name);
+    for (size_t i = 0; i < all.count; ++i) {
+        all.peers[i]->connections = 0;
+    }
+}
+
+static void peers_release(void)
+{
+    for (size_t i = 0; i < all.count; ++i) {
+        OBJ_RELEASE(all.peers[i]);
+    }
+    free(all.peers);
+    all.peers = NULL;
+    all.count = 0;
+}
+
+/* May btl/tcp have connections? A peer that only sends to us has no endpoint here. */
+static bool may_have_connections(void)
+{
+    if (!mca_pml_fastpath_ends_any()) {
+        return false;
+    }
+    for (size_t i = 0; i < all.count; ++i) {
+        if (NULL == all.peers[i]->endpoint ? !OPAL_PROC_ON_LOCAL_NODE(all.peers[i]->proc->super.proc_flags)
+                                           : mca_pml_fastpath_peer_has_tcp(all.peers[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void look_at_all(int64_t now)
 {
-    mca_pml_fastpath_peer_t **peers;
-    size_t count = mca_pml_fastpath_peers_get(&peers);
-    bool after_you = !mca_common_fastpath_speaker();
-
-    for (size_t i = 0; i < count; ++i) {
-        after_you = look_at_peer(peers[i], now) || after_you;
+    peers_take();
+    for (size_t i = 0; i < all.count; ++i) {
+        look_at_memory(all.peers[i], now);
     }
-    for (size_t i = 0; i < count; ++i) {
-        for (size_t j = 0; j < peers[i]->num_links && !peers[i]->left && !peers[i]->failed; ++j) {
-            judge(peers[i], &peers[i]->links[j], now, after_you);
+    if (may_have_connections()) {
+        mca_pml_fastpath_links_find(all.peers, all.count);
+        look_at_connections(now);
+        for (size_t i = 0; i < all.count; ++i) {
+            look_for_missing(all.peers[i], now);
         }
-        OBJ_RELEASE(peers[i]);
+        if (!mca_pml_fastpath_at_end()) {
+            introduce_all();
+        }
     }
-    free(peers);
+    judge_all(now);
+    peers_release();
 }
 
 void mca_pml_fastpath_links_look(void)
@@ -335,7 +591,7 @@ void mca_pml_fastpath_links_look(void)
 
     mca_pml_fastpath.link_countdown =
         0 == mca_pml_fastpath.link_timeout && !mca_pml_fastpath_ft() ? INT_MAX : CALLS_PER_LOOK;
-    if (0 == mca_pml_fastpath.link_timeout) {
+    if (0 == mca_pml_fastpath.link_timeout || !mca_pml_fastpath.enabled) {
         return;
     }
     now = now_ms();
@@ -350,51 +606,69 @@ void mca_pml_fastpath_links_look(void)
     (void) OPAL_THREAD_ADD_FETCH32(&busy, -1);
 }
 
+/* Never make a connection for this: the peer may have gone already. Where there is one, the peer is there,
+ * and only its BTLs know which of them it belongs to. */
 static void leave(mca_pml_fastpath_peer_t *peer)
 {
     const mca_pml_fastpath_leave_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_LEAVE,
                                               .hdr_name = opal_proc_local_get()->proc_name};
 
-    if (NULL == peer->endpoint || peer->left || is_of_our_job(peer)) {
+    if (NULL == peer->endpoint || peer->left || is_of_our_job(peer) || 0 == peer->connections) {
         return; /* the processes of our own job end when we do */
     }
     for (size_t i = 0; i < mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send); ++i) {
         mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&peer->endpoint->btl_send, i);
-        const volatile fastpath_tcp_endpoint_t *tcp =
-            fastpath_tcp_endpoint(bml_btl->btl, bml_btl->btl_endpoint, &peer->proc->super);
-        struct tcp_info info;
 
-        /* never make a connection for this: the peer may have gone already */
-        if (NULL != tcp && get_info(tcp->endpoint_sd, &info) && ESTABLISHED == info.tcpi_state) {
+        if (mca_pml_fastpath_is_tcp(bml_btl->btl)) {
             mca_pml_fastpath_control_send(peer, bml_btl->btl, &hdr, sizeof(hdr));
+        }
+    }
+}
+
+/* Count the connections that are up, and tell those of other jobs whose they are. */
+static void find_connections(void)
+{
+    mca_pml_fastpath_link_t *link;
+    struct tcp_info info;
+
+    mca_pml_fastpath_links_find(all.peers, all.count);
+    OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
+    {
+        mca_pml_fastpath_peer_t *peer = peer_of(link);
+
+        if (MCA_PML_FASTPATH_LINK_CONNECTION != link->kind || link->gone || !get_info(link->fd, &info)
+            || ESTABLISHED != info.tcpi_state) {
+            continue;
+        }
+        count_connection(link, peer);
+        if (NULL != peer && NULL != peer->endpoint && link->outgoing && !link->introduced
+            && !is_of_our_job(peer)) {
+            introduce(link, peer);
         }
     }
 }
 
 void mca_pml_fastpath_links_leave(void)
 {
-    mca_pml_fastpath_peer_t **peers;
-    size_t count;
-
-    if (FASTPATH_TCP_SAYS_GOODBYE || OMPI_MPI_STATE_FINALIZE_STARTED > ompi_mpi_state) {
+    if (FASTPATH_TCP_REPORTS_LOSS || OMPI_MPI_STATE_FINALIZE_STARTED > ompi_mpi_state) {
         return;
     }
-    count = mca_pml_fastpath_peers_get(&peers);
-    for (size_t i = 0; i < count; ++i) {
-        leave(peers[i]);
-        OBJ_RELEASE(peers[i]);
+    peers_take();
+    if (may_have_connections()) {
+        find_connections();
+        for (size_t i = 0; i < all.count; ++i) {
+            leave(all.peers[i]);
+        }
     }
-    free(peers);
+    peers_release();
 }
 
-static bool has_link(const ompi_proc_t *proc)
+static bool has_tcp(const ompi_proc_t *proc)
 {
     const mca_bml_base_endpoint_t *endpoint = proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_BML];
 
     for (size_t i = 0; NULL != endpoint && i < endpoint->btl_send.arr_size; ++i) {
-        const mca_bml_base_btl_t *bml_btl = &endpoint->btl_send.bml_btls[i];
-
-        if (NULL != fastpath_tcp_endpoint(bml_btl->btl, bml_btl->btl_endpoint, &proc->super)) {
+        if (mca_pml_fastpath_is_tcp(endpoint->btl_send.bml_btls[i].btl)) {
             return true;
         }
     }
@@ -411,7 +685,7 @@ static void close_others(void)
         mca_pml_fastpath_peer_t *peer = peers[i];
         ompi_proc_t *proc = peer->proc;
 
-        if (!is_of_our_job(peer) && has_link(proc)) {
+        if (!is_of_our_job(peer) && has_tcp(proc)) {
             mca_pml_fastpath_peer_forget(proc);
             (void) mca_bml.bml_del_procs(1, &proc);
         }
@@ -478,7 +752,7 @@ int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs)
 
     hold_broken_pipe(&held);
     rc = mca_bml.bml_del_procs(nprocs, procs);
-    if (FASTPATH_TCP_SAYS_GOODBYE && OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state) {
+    if (FASTPATH_TCP_REPORTS_LOSS && OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state) {
         close_others();
     }
     release_broken_pipe(&held);
@@ -498,9 +772,25 @@ void mca_pml_fastpath_link_left(const mca_btl_base_module_t *btl, const mca_pml_
     }
 }
 
-/* Is it a process that MPI_Comm_disconnect has parted us from, so that its end is no concern of ours? If not,
- * the address is that of its last link. */
-static bool is_parted(const opal_proc_t *proc, char *address, size_t size)
+/* The address that a process was last seen at, or "" */
+static void find_address(const opal_proc_t *proc, char address[MCA_PML_FASTPATH_END_TEXT])
+{
+    mca_pml_fastpath_link_t *link;
+
+    *address = '\0';
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
+    {
+        if (MCA_PML_FASTPATH_LINK_CONNECTION == link->kind && link->known
+            && 0 == opal_compare_proc(link->name, proc->proc_name)) {
+            mca_pml_fastpath_end_text(&link->remote, address);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+}
+
+/* Is it a process that MPI_Comm_disconnect has parted us from, so that its end is no concern of ours? */
+static bool is_parted(const opal_proc_t *proc)
 {
     mca_pml_fastpath_peer_t **peers;
     size_t count = mca_pml_fastpath_peers_get(&peers);
@@ -509,9 +799,6 @@ static bool is_parted(const opal_proc_t *proc, char *address, size_t size)
     for (size_t i = 0; i < count; ++i) {
         if (proc == &peers[i]->proc->super) {
             parted = !is_connected(peers[i]);
-            for (size_t j = 0; j < peers[i]->num_links; ++j) {
-                snprintf(address, size, "%s", peers[i]->links[j].address);
-            }
         }
         OBJ_RELEASE(peers[i]);
     }
@@ -523,8 +810,7 @@ void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
                                   const struct mca_btl_base_endpoint_t *endpoint, const opal_proc_t *proc,
                                   const char *cause)
 {
-    char address[sizeof(((mca_pml_fastpath_link_t *) NULL)->address)] = "";
-    char text[256];
+    char address[MCA_PML_FASTPATH_END_TEXT] = "", text[256];
 
     if (mca_pml_fastpath_at_end()) {
         return;
@@ -535,8 +821,11 @@ void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
     if (mca_pml_fastpath_failure_report((ompi_proc_t *) proc)) {
         return;
     }
-    if (is_parted(proc, address, sizeof(address))) {
+    if (is_parted(proc)) {
         return;
+    }
+    if (NULL != proc) {
+        find_address(proc, address);
     }
     sleep(NULL != proc && is_elder(proc) ? (GRACE + AFTER_YOU) / 1000 : GRACE / 1000);
     snprintf(text, sizeof(text), "%s (BTL %s)", cause,

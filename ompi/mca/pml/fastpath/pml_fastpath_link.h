@@ -7,6 +7,9 @@
  * Links: the TCP connections that btl/tcp has to peers on other hosts, and the memory that btl/fastsm shares
  * with processes of other jobs.
  *
+ * btl/tcp tells nobody about its connections. They are found among the sockets of this process
+ * (pml_fastpath_link_find.c), by calls of the operating system that change nothing.
+ *
  * When the kernel gives up a connection, btl/tcp drops it and tells nobody: what
  * was on its way is lost, and all would wait for ever. So once a second, as long
  * as somebody here is in MPI, progress looks at these connections from the side.
@@ -19,7 +22,7 @@
  *   - when a process of another job that we share memory with has ended without
  *     leaving MPI. That of a process of our own job is seen by the runtime.
  * With fault tolerance the peer is declared to have failed instead.
- * An attempt to connect that failed, which btl/tcp would leave at that, is repeated.
+ * An attempt to connect that failed, which btl/tcp of Open MPI 4.1 would leave at that, is repeated.
  *
  * It is the peer's kernel that answers, not the peer: a process may compute, or be
  * stopped, for as long as it likes.
@@ -40,24 +43,83 @@ static inline bool mca_pml_fastpath_at_end(void)
     return OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT <= ompi_mpi_state;
 }
 
+/** What a link is. */
+typedef enum {
+    MCA_PML_FASTPATH_LINK_CONNECTION, /**< a TCP connection of btl/tcp */
+    MCA_PML_FASTPATH_LINK_MISSING,    /**< a connection that btl/tcp needs and that is not there */
+    MCA_PML_FASTPATH_LINK_MEMORY,     /**< memory that we share with a process of another job that has died */
+} mca_pml_fastpath_link_kind_t;
+
 /** What is wrong with a link. */
 typedef enum {
     MCA_PML_FASTPATH_LINK_SOUND,   /**< nothing */
     MCA_PML_FASTPATH_LINK_SILENT,  /**< its other end owes an answer */
-    MCA_PML_FASTPATH_LINK_REFUSED, /**< an attempt to connect has failed, and messages wait for it */
+    MCA_PML_FASTPATH_LINK_REFUSED, /**< attempts to connect fail, and messages wait for it */
     MCA_PML_FASTPATH_LINK_LOST,    /**< the connection that carried messages is gone */
 } mca_pml_fastpath_link_trouble_t;
 
-/** One connection to a peer. Read and written by the looking thread only. */
-typedef struct mca_pml_fastpath_link_t {
-    const void *endpoint; /**< the BTL's, by which the link is known again */
-    uint64_t inode;       /**< of the socket, 0 when none has been seen */
-    bool carried;         /**< messages have gone over this connection */
-    bool memory;          /**< no connection, but memory that we share with the peer */
+/** One link. Read and written by the looking thread only, but for the lock where it enters or leaves the list
+ * of all links. Reference-counted: one for the list, one for each message that will call back. */
+typedef struct {
+    opal_list_item_t super;
+    mca_pml_fastpath_link_kind_t kind;
+    opal_process_name_t name; /**< whom it leads to, if known */
+    bool known;
     mca_pml_fastpath_link_trouble_t trouble;
-    int64_t since;    /**< when the trouble began, ms of the monotonic clock */
-    char address[64]; /**< of the other end, for the user */
+    int64_t since; /**< when the trouble began, ms of the monotonic clock */
+
+    /* connections */
+    int fd;
+    uint64_t inode;                /**< of the socket, by which it is known again */
+    mca_pml_fastpath_end_t remote; /**< its other end */
+    bool outgoing;                 /**< we have connected; otherwise the peer has */
+    bool watched;                  /**< the kernel probes it when it is idle */
+    bool introduced;               /**< and have told the peer that it is us */
+    bool carried;                  /**< btl/tcp has begun to use it */
+    bool gone;                     /**< the socket does not exist any more */
+
+    /* other kinds */
+    const struct mca_btl_base_endpoint_t *endpoint; /**< the BTL's */
+    volatile bool proved; /**< MISSING: a message has left there, over a connection that we do not see */
 } mca_pml_fastpath_link_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_link_t);
+
+/* ---- pml_fastpath_link_find.c: for pml_fastpath_link.c ---- */
+
+/** All links. The lock of mca_pml_fastpath protects what is not the looking thread's. */
+extern opal_list_t mca_pml_fastpath_links __opal_attribute_visibility__("hidden");
+
+/**
+ * Bring the connections among the links up to date: which have gone, which are new, and who is at the other
+ * end.
+ * @param peers  all of them
+ */
+void mca_pml_fastpath_links_find(mca_pml_fastpath_peer_t *const *peers, size_t count);
+
+/** Add a link. @return the link, which is the list's, or NULL when memory is short: the next look tries again
+ */
+mca_pml_fastpath_link_t *mca_pml_fastpath_link_add(mca_pml_fastpath_link_kind_t kind);
+
+/** Remove a link. */
+void mca_pml_fastpath_link_remove(mca_pml_fastpath_link_t *link);
+
+/** @return whether one of a peer's BTLs is btl/tcp */
+bool mca_pml_fastpath_peer_has_tcp(const mca_pml_fastpath_peer_t *peer);
+
+/** @return whether a connection that the peer has not told us of may be its: it has that address */
+bool mca_pml_fastpath_peer_has_address(mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_end_t *end);
+
+/** @return whether btl/tcp has ever kept something that was to be sent there, and so needs a connection */
+bool mca_pml_fastpath_link_is_needed(const struct mca_btl_base_endpoint_t *endpoint);
+
+/* ---- for the others ---- */
+
+/** pml_fastpath_enable and _close. */
+void mca_pml_fastpath_links_init(void);
+void mca_pml_fastpath_links_fini(void);
+
+/** A HELLO has come. */
+void mca_pml_fastpath_link_hello(const mca_btl_base_module_t *btl, const mca_pml_fastpath_hello_hdr_t *hdr);
 
 /** Called from progress every now and then: look at all links if it is time to. */
 void mca_pml_fastpath_links_look(void);

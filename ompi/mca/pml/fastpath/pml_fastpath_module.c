@@ -82,6 +82,7 @@ int mca_pml_fastpath_enable(bool enable)
     OBJ_CONSTRUCT(&pml->retries, opal_list_t);
     mca_pml_fastpath_messages_init();
     mca_pml_fastpath_named_init();
+    mca_pml_fastpath_links_init();
     OBJ_CONSTRUCT(&pml->rdmas, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->ranges, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->packets, opal_free_list_t);
@@ -141,6 +142,7 @@ void mca_pml_fastpath_close(void)
     OBJ_DESTRUCT(&pml->ranges);
     OBJ_DESTRUCT(&pml->rdmas);
     mca_pml_fastpath_comms_fini();
+    mca_pml_fastpath_links_fini();
     mca_pml_fastpath_named_fini();
     mca_pml_fastpath_messages_fini();
     OBJ_DESTRUCT(&pml->retries);

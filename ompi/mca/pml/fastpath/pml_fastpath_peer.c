@@ -22,8 +22,10 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     peer->blocked_pass = 0;
     peer->credit = mca_pml_fastpath_credit_initial();
     peer->consumed = 0;
-    peer->links = NULL;
-    peer->num_links = 0;
+    peer->ends = NULL;
+    peer->num_ends = 0;
+    peer->ends_known = false;
+    peer->connections = 0;
     peer->left = false;
     peer->failed = false;
     OBJ_CONSTRUCT(&peer->watched, opal_list_t);
@@ -32,7 +34,7 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
 static void peer_destruct(mca_pml_fastpath_peer_t *peer)
 {
     OBJ_DESTRUCT(&peer->watched);
-    free(peer->links);
+    free(peer->ends);
 }
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_peer_t, opal_object_t, peer_construct, peer_destruct);

@@ -36,9 +36,11 @@ typedef struct {
     uint64_t blocked_pass;        /**< last pass over the retries in which it had no room */
 
     /* pml_fastpath_link.h */
-    struct mca_pml_fastpath_link_t *links; /**< its TCP connections that have been looked at */
-    size_t num_links;
-    bool left; /**< of another job, and has said that it leaves */
+    mca_pml_fastpath_end_t *ends; /**< where btl/tcp reaches it, once asked for; the looking thread's */
+    size_t num_ends;
+    bool ends_known;      /**< they have been asked for */
+    unsigned connections; /**< to it, or maybe to it, at the last look */
+    bool left;            /**< of another job, and has said that it leaves */
 
     /* pml_fastpath_failure.h; protected by mca_pml_fastpath.lock */
     volatile bool failed; /**< its process has failed, and nothing is sent to it any more */

@@ -389,6 +389,7 @@ CONTROL(MCA_PML_FASTPATH_HDR_CANCELLED, mca_pml_fastpath_done_hdr_t, cancel_answ
 CONTROL(MCA_PML_FASTPATH_HDR_CREDIT, mca_pml_fastpath_credit_hdr_t, credit_arrived)
 CONTROL(MCA_PML_FASTPATH_HDR_LEAVE, mca_pml_fastpath_leave_hdr_t, link_left)
 CONTROL(MCA_PML_FASTPATH_HDR_KNOWN, mca_pml_fastpath_known_hdr_t, known_arrived)
+CONTROL(MCA_PML_FASTPATH_HDR_HELLO, mca_pml_fastpath_hello_hdr_t, link_hello)
 
 FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
 FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
@@ -404,6 +405,7 @@ FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_link_left)
 FASTPATH_BTL_RECV_CALLBACK(callback_named, mca_pml_fastpath_named_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known_arrived)
+FASTPATH_BTL_RECV_CALLBACK(callback_hello, recv_link_hello)
 
 int mca_pml_fastpath_recvfrag_register(void)
 {
@@ -422,6 +424,7 @@ int mca_pml_fastpath_recvfrag_register(void)
         [MCA_PML_FASTPATH_HDR_LEAVE] = callback_leave,
         [MCA_PML_FASTPATH_HDR_NAMED] = callback_named,
         [MCA_PML_FASTPATH_HDR_KNOWN] = callback_known,
+        [MCA_PML_FASTPATH_HDR_HELLO] = callback_hello,
     };
 
     for (int type = MCA_PML_FASTPATH_HDR_MATCH; type < MCA_PML_FASTPATH_HDR_MAX; ++type) {
