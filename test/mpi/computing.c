@@ -52,7 +52,7 @@ enum {
 
 /* What ranks 0 to 2 tell each other. */
 typedef struct {
-    _Atomic long wanted; /* messages that rank 1 may send */
+    _Atomic long wanted; /* messages that rank 0 has asked for; rank 1 may send some more */
     _Atomic long sent;   /* that it has sent */
     _Atomic long given;  /* messages that rank 0 has sent to it */
     _Atomic long taken;  /* that it has received */
@@ -117,7 +117,7 @@ static void share_page(void)
 /* Makes sure that the next message is there, without MPI. */
 static void expect_message(void)
 {
-    const long number = atomic_fetch_add(&page->wanted, 1) + 1 - AHEAD;
+    const long number = atomic_fetch_add(&page->wanted, 1) + 1;
 
     fp_at(__FILE__, __LINE__, "a message, outside MPI");
     while (number > atomic_load(&page->sent)) {

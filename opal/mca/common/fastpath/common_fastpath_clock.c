@@ -10,6 +10,9 @@
 
 #define NANOSECONDS_PER_MILLISECOND 1000000u
 
+/* What a measurement may be wrong by: one such part. */
+#define ERROR_PART 50
+
 uint64_t mca_common_fastpath_nanoseconds(void)
 {
     struct timespec now;
@@ -18,23 +21,33 @@ uint64_t mca_common_fastpath_nanoseconds(void)
     return (uint64_t) now.tv_sec * 1000 * NANOSECONDS_PER_MILLISECOND + (uint64_t) now.tv_nsec;
 }
 
+/* Both clocks. Returns ticks by which they may be apart: another process may run between two reads. */
+static uint64_t read_both(uint64_t *ticks, uint64_t *nanoseconds)
+{
+    const uint64_t before = mca_common_fastpath_ticks();
+
+    *nanoseconds = mca_common_fastpath_nanoseconds();
+    *ticks = mca_common_fastpath_ticks();
+    return *ticks - before;
+}
+
 void mca_common_fastpath_clock_start(mca_common_fastpath_clock_t *clock)
 {
-    clock->first_nanoseconds = mca_common_fastpath_nanoseconds();
-    clock->first_ticks = mca_common_fastpath_ticks();
+    clock->first_error = read_both(&clock->first_ticks, &clock->first_nanoseconds);
     clock->per_millisecond = 0;
 }
 
 uint64_t mca_common_fastpath_clock_per_millisecond(mca_common_fastpath_clock_t *clock)
 {
-    uint64_t nanoseconds, ticks, rate;
+    uint64_t nanoseconds, ticks, error, rate;
 
     if (0 != clock->per_millisecond) {
         return clock->per_millisecond;
     }
-    nanoseconds = mca_common_fastpath_nanoseconds() - clock->first_nanoseconds;
-    ticks = mca_common_fastpath_ticks() - clock->first_ticks;
-    if (NANOSECONDS_PER_MILLISECOND > nanoseconds) {
+    error = clock->first_error + read_both(&ticks, &nanoseconds);
+    nanoseconds -= clock->first_nanoseconds;
+    ticks -= clock->first_ticks;
+    if (NANOSECONDS_PER_MILLISECOND > nanoseconds || error > ticks / ERROR_PART) {
         return 0;
     }
     /* in floating point: the product of both may have more than 64 bits where nobody has asked for hours */

@@ -46,6 +46,7 @@ static inline uint64_t mca_common_fastpath_ticks(void)
 typedef struct {
     uint64_t first_ticks;       /**< the counter when the measurement began */
     uint64_t first_nanoseconds; /**< the system's clock at that moment */
+    uint64_t first_error;       /**< ticks: how far the two may be apart */
     uint64_t per_millisecond;   /**< what it counts in a millisecond; 0: not known yet */
 } mca_common_fastpath_clock_t;
 
@@ -56,7 +57,9 @@ void mca_common_fastpath_clock_start(mca_common_fastpath_clock_t *clock);
  * How much does the counter count in a millisecond?  The first answer that is not 0 is kept.  Several threads
  * may ask at the same time.
  *
- * @return that, or 0 as long as less than a millisecond has passed since mca_common_fastpath_clock_start()
+ * @return that, to 2 %; or 0 as long as less than a millisecond has passed since
+ * mca_common_fastpath_clock_start(), or somebody else had the processor between two reads and so little has
+ * passed that it matters
  */
 uint64_t mca_common_fastpath_clock_per_millisecond(mca_common_fastpath_clock_t *clock);
 
