@@ -10,6 +10,8 @@
  * HOW   named   rank 0 receives from rank 1
  *       any     from whoever sends
  *       probe   it probes
+ *       send    it sends more than there is room for, with several threads: to receive an answer that is
+ * wrong
  *
  * FIFOs have 8 slots, so that messages may be too long for what is left of one. */
 
@@ -24,7 +26,7 @@
 #include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
 #include "opal/mca/btl/fastsm/btl_fastsm_layout.h"
 
-enum { TAG = 5 };
+enum { TAG = 5, MANY = 100 };
 
 /** the head of a slot, and the first words of its data */
 typedef struct {
@@ -49,6 +51,7 @@ static const damage_t kinds[] = {
     {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, 0, UINT32_MAX},
     {"no_question", MCA_BTL_FASTSM_SLOT_WANT, 0, 8, 0, 0},
     {"not_granted", MCA_BTL_FASTSM_SLOT_CONTINUE, 0, 8, 0, 0},
+    {"grant_outside", 0, 0, 0, 0, 0}, /* no slot, but an answer to a question that comes later */
 };
 
 /* The descriptor of our own segment. */
@@ -119,6 +122,16 @@ static void damage(const damage_t *kind, int pid, int fd)
                       (uint8_t) (pos + 1));
 }
 
+/* The answer to the first question of rank 0 for a FIFO of ours: one of those that there are not. */
+static void damage_answer(int pid, int fd)
+{
+    mca_btl_fastsm_layout_t layout;
+    char *base = map_segment(pid, fd, &layout);
+
+    atomic_store(&((mca_btl_fastsm_read_pos_t *) (base + mca_btl_fastsm_layout_read_pos(&layout, 0)))->grant,
+                 UINT32_C(1) << 16 | 0xffff);
+}
+
 static const damage_t *find(const char *name)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -131,10 +144,29 @@ static const damage_t *find(const char *name)
     return NULL;
 }
 
+/* More than there is room for, so that we ask for more of it. In a job with fault tolerance rank 1 counts as
+ * failed then, and the job ends here. */
+static void send_many(void)
+{
+    MPI_Request requests[MANY];
+    int number = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        FP(MPI_Isend(&number, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &requests[i]));
+    }
+    (void) MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    (void) MPI_Recv(&number, 1, MPI_INT, 1, TAG + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
 static void look(const char *how)
 {
     int byte, flag = 0;
 
+    if (0 == strcmp(how, "send")) {
+        send_many();
+        return;
+    }
     if (0 == strcmp(how, "probe")) {
         while (0 == flag) {
             FP(MPI_Iprobe(1, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
@@ -149,7 +181,8 @@ int main(int argc, char **argv)
     const damage_t *kind;
     int where[2] = {0}, ready = 0;
 
-    fp_init(&argc, &argv, 2);
+    (void) fp_init_thread(
+        &argc, &argv, 2, 3 == argc && 0 == strcmp(argv[2], "send") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     if (3 != argc) {
         fprintf(stderr, "usage: damage KIND HOW\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
@@ -165,11 +198,20 @@ int main(int argc, char **argv)
         look(argv[2]);
     } else if (1 == fp_rank) {
         FP(MPI_Recv(where, 2, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        if (0 == strcmp(argv[2], "send")) {
+            damage_answer((int) getpid(), own_segment());
+        }
         FP(MPI_Send(&ready, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD));
         FP(MPI_Recv(&ready, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); /* all has been read */
-        damage(kind, where[0], where[1]);
+        if (0 != strcmp(argv[2], "send")) {
+            damage(kind, where[0], where[1]);
+        }
+        fp_sleep_ms(0 == strcmp(argv[2], "send") ? 200 : 0); /* until there is no room */
+        for (int i = 0; i < MANY && 0 == strcmp(argv[2], "send"); i++) {
+            FP(MPI_Recv(&ready, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        }
         for (;;) {
-            pause();
+            pause(); /* whoever is told that it has failed would end with a signal */
         }
     }
     return fp_finish();

@@ -137,6 +137,7 @@ typedef struct {
     uint32_t serial;   /**< of the last question, 1 to 65535 */
     uint32_t admission;       /**< a late peer's id when it asked */
     uint32_t number;          /**< of the FIFO that it was granted */
+    uint32_t nonsense;        /**< an answer that is none; 0: there was no such one */
     _Atomic uint32_t stopped; /**< MOVING: a read position that leaves no room */
 } mca_btl_fastsm_grow_t;
 
@@ -386,9 +387,11 @@ static inline void *mca_btl_fastsm_in_segment(const mca_btl_fastsm_endpoint_t *e
     return endpoint->base + offset;
 }
 
-/** Says that there is no memory for `what`, which needs so many bytes, and ends the job.
+/** Says that there is no memory for `what`, which needs so many bytes, and ends the job.  Not to be called with a
+ *  lock held.
  *  @param endpoint  in whose segment; NULL: in ours */
-void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const char *what, size_t bytes);
+void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const char *what,
+                             size_t bytes) __opal_attribute_noreturn__;
 
 /** Unmaps a peer's segment; does nothing when it is not mapped. */
 void mca_btl_fastsm_segment_detach(mca_btl_fastsm_endpoint_t *endpoint);
@@ -531,8 +534,13 @@ void mca_btl_fastsm_grow_init(mca_btl_fastsm_endpoint_t *endpoint);
 /** Counts that the FIFO was full, or that one more slot of the ring was needed.  The endpoint's lock is held.
  */
 void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint);
-/** Goes on towards a FIFO of the peer's arena, as far as possible now.  The endpoint's lock is held. */
-void mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint);
+/**
+ * Goes on towards a FIFO of the peer's arena, as far as possible now.  The endpoint's lock is held.
+ *
+ * @return  false, once, when the peer has given an answer that makes no sense.  Then, without the lock:
+ *          mca_btl_fastsm_corrupt(endpoint, "grant", endpoint->grow.nonsense)
+ */
+bool mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint);
 /** Puts the sending end back to where it was when a local peer was removed. */
 void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint);
 /**
@@ -586,11 +594,12 @@ void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module);
  * The peer's FIFO holds what no fastsm writes.  Says so once and tells the
  * registered error callback, or ends the process when there is none.  Returns
  * where the job goes on without that peer; its FIFO is not looked at any more.
+ * Not to be called with a lock held: the callback may come back to us.
  */
 void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *what, unsigned long value);
 
-/** Tells the registered error callback that all is lost, or ends the process when there is none. */
-void mca_btl_fastsm_fatal(opal_proc_t *proc, char *info);
+/** Tells the registered error callback that all is lost, and ends the process.  Not to be called with a lock held. */
+void mca_btl_fastsm_fatal(opal_proc_t *proc, char *info) __opal_attribute_noreturn__;
 
 /* ---- btl_fastsm_frag.c ---- */
 

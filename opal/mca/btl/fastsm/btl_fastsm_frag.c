@@ -156,6 +156,7 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
                  : mca_btl_fastsm_layout_max(&component->layout, list->used);
     if (OPAL_ERR_OUT_OF_RESOURCE == mca_common_fastpath_reserve(component->base + offset, list->size)) {
         if (0 == list->used) {
+            OPAL_THREAD_UNLOCK(&list->lock); /* which the job's end may want */
             mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
         }
         list->count = list->used; /* that is all there will ever be */

@@ -155,7 +155,9 @@ static bool hear(mca_btl_fastsm_endpoint_t *endpoint)
         return false;
     }
     if (number > endpoint->layout.params.grants) {
-        mca_btl_fastsm_corrupt(endpoint, "grant", answer);
+        grow->state = MCA_BTL_FASTSM_GROW_IDLE;
+        grow->limit = 0;
+        grow->nonsense = answer;
         return false;
     }
     grow->number = endpoint->layout.params.n_local + number - 1;
@@ -231,7 +233,7 @@ static void arrive(mca_btl_fastsm_endpoint_t *endpoint)
     say(endpoint, grow->number, "we send there from now on");
 }
 
-void mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint)
+bool mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_grow_t *grow = &endpoint->grow;
 
@@ -239,20 +241,21 @@ void mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint)
         && MCA_BTL_FASTSM_GROW_MOVING > grow->state
         && !mca_btl_fastsm_late_known(endpoint->late, grow->admission)) {
         stay(endpoint); /* whoever forgets us takes back what it has granted */
-        return;
+        return true;
     }
     if (MCA_BTL_FASTSM_GROW_WANT == grow->state && !ask(endpoint)) {
-        return;
+        return true;
     }
     if (MCA_BTL_FASTSM_GROW_ASKED == grow->state && !hear(endpoint)) {
-        return;
+        return 0 == grow->nonsense;
     }
     if (MCA_BTL_FASTSM_GROW_LEAVE == grow->state && !leave(endpoint)) {
-        return;
+        return true;
     }
     if (MCA_BTL_FASTSM_GROW_MOVING == grow->state) {
         arrive(endpoint);
     }
+    return true;
 }
 
 void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint)

@@ -317,11 +317,15 @@ static void flush(mca_btl_fastsm_late_t *late)
 
     while (0 != endpoint->out.n_pending && NULL != late->our_entry) {
         const uint32_t before = endpoint->out.n_pending;
+        bool sound;
 
         mca_btl_fastsm_lock(endpoint);
         mca_btl_fastsm_send_pending(endpoint);
-        mca_btl_fastsm_grow(endpoint);
+        sound = mca_btl_fastsm_grow(endpoint);
         mca_btl_fastsm_unlock(endpoint);
+        if (!sound) {
+            mca_btl_fastsm_corrupt(endpoint, "grant", endpoint->grow.nonsense);
+        }
         discard(); /* the peer may be doing the same */
         if (before != endpoint->out.n_pending) {
             idle = 0;
@@ -373,11 +377,9 @@ void mca_btl_fastsm_late_fini(void)
 /* ---- the begin of a late peer ---- */
 
 /* There is no place to say anything to the peer. */
-static int no_place(const opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, const char *why)
+static int no_place(const mca_btl_fastsm_modex_t *modex, const char *why)
 {
-    static char info[] = "btl/fastsm cannot serve a process of another job";
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
 
     ++component->late_refused;
     if (NULL == why) {
@@ -387,13 +389,19 @@ static int no_place(const opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex
         mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "no place for a late peer",
                                       opal_process_info.nodename, (int) modex->pid, why);
     }
-
-    /* the BML would take another BTL without a word; who uses the extension asks us, for all
-     * others the only way is to end the job */
-    if (!component->confirmed && NULL != module->error_cb) {
-        module->error_cb(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, (opal_proc_t *) proc, info);
-    }
     return OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+/* The BML would take another BTL without a word; who uses the extension asks us, for all others the only way
+ * is to end the job.  Not to be called with a lock held. */
+static void end_job(opal_proc_t *proc)
+{
+    static char info[] = "btl/fastsm cannot serve a process of another job";
+    mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
+
+    if (!mca_btl_fastsm_component.confirmed && NULL != module->error_cb) {
+        module->error_cb(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, proc, info);
+    }
 }
 
 static mca_btl_fastsm_late_t *make(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, uint32_t index)
@@ -464,15 +472,15 @@ static int meet_new(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, mca_
     sweep();
     index = free_index();
     if (index == mca_btl_fastsm_component.late_peers) {
-        return no_place(proc, modex, NULL);
+        return no_place(modex, NULL);
     }
     if (OPAL_ERR_OUT_OF_RESOURCE
         == mca_common_fastpath_reserve(our_admission(index), sizeof(mca_btl_fastsm_admission_t))) {
-        return no_place(proc, modex, "no shared memory for its admission");
+        return no_place(modex, "no shared memory for its admission");
     }
     *result = make(proc, modex, index);
     if (NULL == *result) {
-        return no_place(proc, modex, "out of memory");
+        return no_place(modex, "out of memory");
     }
     begin(*result, modex, index);
     return OPAL_SUCCESS;
@@ -502,6 +510,9 @@ int mca_btl_fastsm_late_meet(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endp
         *endpoint = &late->endpoint;
     }
     OPAL_THREAD_UNLOCK(&component->late_lock);
+    if (OPAL_SUCCESS != rc) {
+        end_job(proc);
+    }
     return rc;
 }
 

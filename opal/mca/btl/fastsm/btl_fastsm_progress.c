@@ -344,6 +344,7 @@ static __opal_attribute_noinline__ int progress_deferred(void)
     }
     while (0 < rounds--) {
         mca_btl_fastsm_active_t *item;
+        bool sound;
 
         OPAL_THREAD_LOCK(&component->lock);
         item = (mca_btl_fastsm_active_t *) opal_list_remove_first(&component->active);
@@ -359,12 +360,15 @@ static __opal_attribute_noinline__ int progress_deferred(void)
         mca_btl_fastsm_lock(item->endpoint);
         mca_btl_fastsm_reclaim(item->endpoint);
         mca_btl_fastsm_send_pending(item->endpoint);
-        mca_btl_fastsm_grow(item->endpoint);
+        sound = mca_btl_fastsm_grow(item->endpoint);
         if (0 != item->endpoint->out.n_pending || 0 != item->endpoint->n_waiting
             || mca_btl_fastsm_growing(item->endpoint)) {
             mca_btl_fastsm_activate(item->endpoint);
         }
         mca_btl_fastsm_unlock(item->endpoint);
+        if (OPAL_UNLIKELY(!sound)) {
+            mca_btl_fastsm_corrupt(item->endpoint, "grant", item->endpoint->grow.nonsense);
+        }
     }
     return count + run_callbacks();
 }

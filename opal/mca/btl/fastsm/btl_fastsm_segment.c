@@ -280,8 +280,8 @@ bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
         return false;
     }
     if (OPAL_ERR_OUT_OF_RESOURCE == mca_common_fastpath_reserve(endpoint->out.slots, bytes)) {
+        mca_btl_fastsm_unlock(endpoint); /* which the job's end may want */
         mca_btl_fastsm_shortage(endpoint, "the FIFO to another process", bytes);
-        return false;
     }
     endpoint->opened = true;
     endpoint->out.shared_read_pos =
