@@ -13,6 +13,9 @@
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
+#include "ompi/mca/pml/base/pml_base_recvreq.h"
+#include "ompi/mca/pml/base/pml_base_sendreq.h"
+
 #include "pml_fastpath.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"
@@ -168,11 +171,25 @@ static const mca_common_fastpath_param_t params[] = {
      .max = 65536},
 };
 
+/* What we reach into, or have our own structures begin with. */
+static const mca_common_fastpath_layout_t layouts[] = {
+    MCA_COMMON_FASTPATH_LAYOUT(mca_bml_base_endpoint_t),
+    MCA_COMMON_FASTPATH_LAYOUT(mca_pml_base_recv_request_t),
+    MCA_COMMON_FASTPATH_LAYOUT(mca_pml_base_send_request_t),
+    MCA_COMMON_FASTPATH_LAYOUT(ompi_communicator_t),
+    MCA_COMMON_FASTPATH_LAYOUT(ompi_datatype_t),
+    MCA_COMMON_FASTPATH_LAYOUT(ompi_group_t),
+    MCA_COMMON_FASTPATH_LAYOUT(ompi_message_t),
+    MCA_COMMON_FASTPATH_LAYOUT(ompi_proc_t),
+    MCA_COMMON_FASTPATH_LAYOUT(ompi_request_t),
+};
+
 static int component_register(void)
 {
     const mca_base_component_t *component = &mca_pml_fastpath_component.pmlm_version;
 
-    if (!mca_common_fastpath_host_ok(component)) {
+    if (!mca_common_fastpath_host_ok(component)
+        || !mca_common_fastpath_layouts_ok(component, layouts, sizeof(layouts) / sizeof(layouts[0]))) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     mca_common_fastpath_help_dir();

@@ -17,6 +17,10 @@
 #include <string.h>
 
 #include "compat/fastpath_opal_compat.h"
+#include "opal/class/opal_free_list.h"
+#include "opal/class/opal_hash_table.h"
+#include "opal/class/opal_list.h"
+#include "opal/datatype/opal_convertor.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/runtime/opal.h"
 #include "opal/util/output.h"
@@ -39,6 +43,37 @@ static size_t series_of(const char *version, const char **start)
     return (size_t) (end - version);
 }
 
+/* Bytes of a mutex as we know it, which the headers of Open MPI 5.0 and 6.0 do not say. A test build
+ * overrides it. */
+#if !defined(FASTPATH_MUTEX_SIZE)
+#    define FASTPATH_MUTEX_SIZE sizeof(opal_mutex_t)
+#endif
+
+static const mca_common_fastpath_layout_t layouts[] = {
+    {.type = OBJ_CLASS(opal_mutex_t), .size = FASTPATH_MUTEX_SIZE},
+    MCA_COMMON_FASTPATH_LAYOUT(opal_list_t),
+    MCA_COMMON_FASTPATH_LAYOUT(opal_free_list_t),
+    MCA_COMMON_FASTPATH_LAYOUT(opal_hash_table_t),
+    MCA_COMMON_FASTPATH_LAYOUT(opal_convertor_t),
+    MCA_COMMON_FASTPATH_LAYOUT(opal_proc_t),
+};
+
+bool mca_common_fastpath_layouts_ok(const mca_base_component_t *component,
+                                    const mca_common_fastpath_layout_t *table, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        if (table[i].size != table[i].type->cls_sizeof) {
+            opal_output(0,
+                        "fastpath: component %s/%s was built for an Open MPI whose %s has %zu bytes and not "
+                        "%zu: not used",
+                        component->mca_type_name, component->mca_component_name, table[i].type->cls_name,
+                        table[i].size, table[i].type->cls_sizeof);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool mca_common_fastpath_host_ok(const mca_base_component_t *component)
 {
     static const char built_for[] = FASTPATH_BUILT_FOR_SERIES;
@@ -46,7 +81,7 @@ bool mca_common_fastpath_host_ok(const mca_base_component_t *component)
     size_t length = series_of(opal_version_string, &running);
 
     if (sizeof(built_for) - 1 == length && 0 == memcmp(built_for, running, length)) {
-        return true;
+        return mca_common_fastpath_layouts_ok(component, layouts, sizeof(layouts) / sizeof(layouts[0]));
     }
     opal_output(0, "fastpath: component %s/%s was built for Open MPI %s but this is %.*s: not used",
                 component->mca_type_name, component->mca_component_name, built_for, (int) length, running);

@@ -14,19 +14,46 @@
 #include "opal_config.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "opal/class/opal_object.h"
 #include "opal/mca/mca.h"
 
 /**
- * Check that the running Open MPI is of the series (major.minor) the component was built for.
+ * Check that the running Open MPI is of the series (major.minor) the component was built for, and that its
+ * structures have the same sizes.
  *
  * Open MPI's loader does not check this, and its structures differ between series.  Call it first in
  * register(), before anything else of Open MPI's is touched.
  *
- * @return true when the series agree; otherwise false, after one line that names the component and
- *         both series.  The caller then returns OPAL_ERR_NOT_AVAILABLE, which drops the component.
+ * @return true when they agree; otherwise false, after one line that names the component and what differs.
+ * The caller then returns OPAL_ERR_NOT_AVAILABLE, which drops the component.
  */
 bool mca_common_fastpath_host_ok(const mca_base_component_t *component);
+
+/** What a structure of Open MPI's is taken to be. */
+typedef struct {
+    const opal_class_t *type; /**< whose cls_sizeof is that of the running Open MPI */
+    size_t size;              /**< of the type that we are compiled with, bytes */
+} mca_common_fastpath_layout_t;
+
+/** The layout that we are compiled with, for a table of them. */
+#define MCA_COMMON_FASTPATH_LAYOUT(type_)                                                                    \
+    {                                                                                                        \
+        .type = OBJ_CLASS(type_), .size = sizeof(type_)                                                      \
+    }
+
+/**
+ * Check that structures have the size here that they had where the component was compiled.
+ *
+ * Open MPI of one series may be built with other options, and some headers that its own headers need are not
+ * installed (compat/shims).  mca_common_fastpath_host_ok() checks those of OPAL's already.
+ *
+ * @return true when they have; otherwise false, after one line that names component and structure.  The
+ * caller then returns OPAL_ERR_NOT_AVAILABLE.
+ */
+bool mca_common_fastpath_layouts_ok(const mca_base_component_t *component,
+                                    const mca_common_fastpath_layout_t *layouts, size_t count);
 
 /**
  * Let opal_show_help() find our help texts: in the directory named by the environment variable
