@@ -9,8 +9,15 @@
  * For each case the highest rank that is left is killed by rank 0, which chooses the moment; then those that
  * are left shrink their communicator and go on with the next.  So it takes three ranks more than there are
  * cases.  Each survivor prints a line after MPI_Finalize.  THREADS is yes for MPI_THREAD_MULTIPLE. */
+#include "ompi_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "ompi/communicator/communicator.h"
+
 #include "support/fp_test.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -562,6 +569,52 @@ static void revoked(void)
     fp_free(buffer);
 }
 
+/* Once this process knows that comm has been revoked, a file says so. */
+static char revoked_path[256];
+static bool revoked_said;
+
+static int say_revoked(void)
+{
+    if (!revoked_said && ompi_comm_is_revoked(comm)) {
+        revoked_said = true;
+        close(open(revoked_path, O_CREAT | O_WRONLY, 0600));
+    }
+    return 0;
+}
+
+/* A message comes to a receive that waits, but when its process knows that the communicator has been revoked:
+ * its sender, who is outside MPI until then, does not. */
+static void revoked_meanwhile(void)
+{
+    int got = -1;
+
+    if (am_victim()) {
+        wait_for_death();
+    }
+    snprintf(revoked_path, sizeof(revoked_path), "%s/revoked.%d", getenv("TMPDIR"), pids[0]);
+    if (0 == rank) {
+        send_token(2, 7);
+        opal_progress_register(say_revoked);
+        FP_ERROR(MPIX_ERR_REVOKED, MPI_Recv(&got, 1, MPI_INT, 1, 5, comm, MPI_STATUS_IGNORE));
+        opal_progress_unregister(say_revoked);
+        CHECK_INT(got, -1);
+    } else if (1 == rank) {
+        send_token(2, 7);
+        fp_at(__FILE__, __LINE__, "waiting outside MPI until rank 0 knows");
+        while (0 != access(revoked_path, F_OK)) {
+            usleep(100);
+        }
+        FP(MPI_Send(&rank, 1, MPI_INT, 0, 5, comm));
+    } else if (2 == rank) {
+        recv_token(0, 7);
+        recv_token(1, 7);
+        fp_sleep_ms(100); /* until rank 0 waits */
+        FP(MPIX_Comm_revoke(comm));
+    }
+    kill_victim();
+    wait_until_known();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -581,6 +634,7 @@ static const struct {
     {"buffered", buffered},
     {"collectives", collectives},
     {"revoked", revoked},
+    {"revoked_meanwhile", revoked_meanwhile},
 };
 
 /* Those that are left go on without the victim: all of them agree on who they are, and everything works. */

@@ -126,6 +126,9 @@ int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, i
                            ompi_communicator_t *comm, ompi_request_t **request);
 int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                           ompi_communicator_t *comm, ompi_status_public_t *status);
+/** pml_recv of jobs that go on when processes fail: nothing is received on a communicator that is revoked. */
+int mca_pml_fastpath_recv_ft(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                             ompi_communicator_t *comm, ompi_status_public_t *status);
 int mca_pml_fastpath_imrecv(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **message,
                             ompi_request_t **request);
 int mca_pml_fastpath_mrecv(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **message,

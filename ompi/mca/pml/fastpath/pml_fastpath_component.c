@@ -227,6 +227,9 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
     mca_pml_fastpath.window_part =
         0 == mca_pml_fastpath.window ? INT64_MAX : (int64_t) (mca_pml_fastpath.window / 4);
     *priority = mca_pml_fastpath.priority;
+    if (fastpath_ft()) {
+        mca_pml_fastpath.super.pml_recv = mca_pml_fastpath_recv_ft;
+    }
     return &mca_pml_fastpath.super;
 }
 

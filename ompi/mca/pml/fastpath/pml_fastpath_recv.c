@@ -103,7 +103,7 @@ static inline unsigned looks_for(int src)
 }
 
 /* Look for the message until it is there, something else is (OMPI_ERR_NOT_AVAILABLE), matching has to decide
- * (OMPI_ERR_RESOURCE_BUSY), or patience ends (OMPI_ERR_NOT_FOUND). */
+ * (OMPI_ERR_RESOURCE_BUSY), patience ends (OMPI_ERR_NOT_FOUND), or it need not come any more (OMPI_ERROR). */
 static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **member,
                            mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
@@ -124,6 +124,9 @@ static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **membe
         }
         mca_pml_fastpath_looked_in_vain();
         (void) opal_progress();
+        if (mca_pml_fastpath_ft() && MPI_SUCCESS != fastpath_source_error(wish->comm, wish->src, wish->tag)) {
+            return OMPI_ERROR; /* the ordinary path says which, or takes what has come in spite of that */
+        }
     }
     return OMPI_ERR_NOT_FOUND;
 }
@@ -383,4 +386,14 @@ int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, in
     return OPAL_UNLIKELY(mca_pml_fastpath_pace_count())
                ? recv_paced(buf, count, datatype, src, tag, comm, status)
                : recv_counted(buf, count, datatype, src, tag, comm, status);
+}
+
+int mca_pml_fastpath_recv_ft(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
+                             ompi_communicator_t *comm, ompi_status_public_t *status)
+{
+    if (OPAL_UNLIKELY(MPI_SUCCESS != fastpath_comm_error(comm, tag))) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_OTHER);
+        return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
+    }
+    return mca_pml_fastpath_recv(buf, count, datatype, src, tag, comm, status);
 }
