@@ -36,11 +36,9 @@ typedef struct {
 } fixture_t;
 
 enum { HOST, GUEST };
-enum {
-    OFFERED = MCA_BTL_FASTSM_PAIR_OFFERED,
-    AGREED = MCA_BTL_FASTSM_PAIR_AGREED,
-    REFUSED = MCA_BTL_FASTSM_PAIR_REFUSED
-};
+#define OFFERED MCA_BTL_FASTSM_PAIR_OFFERED
+#define AGREED  MCA_BTL_FASTSM_PAIR_AGREED
+#define REFUSED MCA_BTL_FASTSM_PAIR_REFUSED
 
 static void meet(fixture_t *f, bool host_sees, bool guest_sees)
 {
