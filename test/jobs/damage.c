@@ -23,6 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "opal_config.h"
+
+#include "opal/mca/btl/btl.h"
 #include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
 #include "opal/mca/btl/fastsm/btl_fastsm_layout.h"
 
@@ -51,6 +54,8 @@ static const damage_t kinds[] = {
     {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, 0, UINT32_MAX},
     {"no_question", MCA_BTL_FASTSM_SLOT_WANT, 0, 8, 0, 0},
     {"not_granted", MCA_BTL_FASTSM_SLOT_CONTINUE, 0, 8, 0, 0},
+    {"short_header", 0, 0, 8, 1, 0},
+    {"no_such_receive", 0, MCA_BTL_TAG_PML + 5, 24, 5, 7}, /* a FRAG of the PML's */
     {"grant_outside", 0, 0, 0, 0, 0}, /* no slot, but an answer to a question that comes later */
 };
 
