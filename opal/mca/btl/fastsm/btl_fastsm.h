@@ -662,6 +662,13 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
 int mca_btl_fastsm_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                                const void *payload, size_t payload_size, mca_btl_base_tag_t tag);
 
+/** The extension's sendi_numbered and send_numbered (btl_fastsm_ext.h). */
+int mca_btl_fastsm_sendi_numbered(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                                  const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
+                                  mca_btl_fastsm_stamp_t *stamp);
+int mca_btl_fastsm_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *des,
+                                 mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp);
+
 /** The extension's sender (btl_fastsm_ext.h). */
 fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint);
 

@@ -20,6 +20,7 @@
 
 #include "opal_config.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,7 +34,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 9u
+#define MCA_BTL_FASTSM_EXT_VERSION 10u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -49,6 +50,61 @@ BEGIN_C_DECLS
 typedef int (*mca_btl_fastsm_sendi_fn_t)(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0,
                                          uint64_t word1, const void *payload, size_t payload_size,
                                          mca_btl_base_tag_t tag);
+
+/**
+ * A number that a message takes while it leaves.  It does so with its endpoint's lock held, when its data is
+ * in this process's private or shared memory and nothing can refuse it any more.  So the peer gets messages
+ * in the order of their numbers, and a number that is taken is always sent, whatever the threads of this
+ * process wait for.
+ */
+typedef struct {
+    _Atomic uint32_t *last; /**< the last number taken; belongs to the caller, one endpoint only uses it */
+    size_t offset;          /**< where in the message the lower 16 bits go, in the host's byte order */
+    uint32_t number;        /**< receives it */
+} mca_btl_fastsm_stamp_t;
+
+/**
+ * Take the next number.  The endpoint is locked.
+ *
+ * @param last  mca_btl_fastsm_stamp_t.last
+ * @return      the number
+ */
+static inline uint32_t mca_btl_fastsm_next_number(_Atomic uint32_t *last)
+{
+    const uint32_t number = atomic_load_explicit(last, memory_order_relaxed) + 1;
+
+    /* not an atomic addition: the lock keeps others out, and its release is what orders this */
+    atomic_store_explicit(last, number, memory_order_relaxed);
+    return number;
+}
+
+/**
+ * Number a message.  The endpoint is locked.
+ *
+ * @param stamp    says where; or NULL: the message has no number
+ * @param message  its beginning
+ */
+static inline void mca_btl_fastsm_stamp(mca_btl_fastsm_stamp_t *stamp, void *message)
+{
+    if (NULL != stamp) {
+        const uint32_t number = mca_btl_fastsm_next_number(stamp->last);
+        const uint16_t bits = (uint16_t) number;
+
+        memcpy((char *) message + stamp->offset, &bits, sizeof(bits));
+        stamp->number = number;
+    }
+}
+
+/**
+ * mca_btl_fastsm_sendi_fn_t for a message that is numbered.  Refused, it takes no number.  With several
+ * threads the payload is copied before anything is locked, so that memory that cannot be read yet makes
+ * nobody else wait.
+ *
+ * @param stamp  its offset is within the header
+ */
+typedef int (*mca_btl_fastsm_sendi_numbered_fn_t)(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0,
+                                                  uint64_t word1, const void *payload, size_t payload_size,
+                                                  mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp);
 
 /**
  * The extension: constant after the component's init, owned by the module.
@@ -67,12 +123,18 @@ typedef struct {
     void (*confirm)(mca_btl_base_module_t *btl);
 
     mca_btl_fastsm_sendi_fn_t sendi;
+    mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered;
+
+    /** btl_send of a message that is numbered.  Never refused. */
+    int (*send_numbered)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *descriptor,
+                         mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp);
 
     /**
      * The sending end of an endpoint's FIFO, for callers that want to put their short messages there
      * themselves, with fastsm_fifo_has_slot() and fastsm_fifo_send_slot() and nothing else, so that there is
      * no call on their way.  What they find no room for goes to sendi.  With several threads they hold its
-     * lock over both, and take no other one meanwhile.
+     * lock over both, and take no other one meanwhile; they do not touch a user's memory then, and number the
+     * message by mca_btl_fastsm_next_number().
      *
      * @return  constant while the endpoint exists; or NULL: every message has to go to sendi
      */

@@ -47,21 +47,29 @@ static mca_btl_base_descriptor_t *refuse_prepare_src(mca_btl_base_module_t *btl,
 }
 
 /* As if the FIFO were full. */
-static int refuse_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                       mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag)
+static int refuse_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *des,
+                                mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
 {
     mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) des;
 
     if (!mca_btl_fastsm_refuse()) {
-        return mca_btl_fastsm_send(btl, endpoint, des, tag);
+        return mca_btl_fastsm_send_numbered(endpoint, des, tag, stamp);
     }
     frag->endpoint = endpoint;
     frag->tag = tag;
     des->des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     mca_btl_fastsm_lock(endpoint);
+    mca_btl_fastsm_stamp(stamp, frag->segment.seg_addr.pval);
     mca_btl_fastsm_pend(endpoint, frag);
     mca_btl_fastsm_unlock(endpoint);
     return OPAL_SUCCESS;
+}
+
+static int refuse_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                       mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag)
+{
+    (void) btl;
+    return refuse_send_numbered(endpoint, des, tag, NULL);
 }
 
 static int refuse_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -86,6 +94,16 @@ static int refuse_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0,
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     return mca_btl_fastsm_sendi_plain(endpoint, word0, word1, payload, payload_size, tag);
+}
+
+static int refuse_sendi_numbered(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                                 const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
+                                 mca_btl_fastsm_stamp_t *stamp)
+{
+    if (mca_btl_fastsm_refuse()) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    return mca_btl_fastsm_sendi_numbered(endpoint, word0, word1, payload, payload_size, tag, stamp);
 }
 
 /* Nobody goes past us. */
@@ -122,6 +140,8 @@ void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module)
     module->super.btl_send = refuse_send;
     module->super.btl_sendi = refuse_sendi;
     module->ext.sendi = refuse_sendi_plain;
+    module->ext.sendi_numbered = refuse_sendi_numbered;
+    module->ext.send_numbered = refuse_send_numbered;
     module->ext.sender = refuse_sender;
     module->ext.recvi = refuse_recvi;
     module->ext.receiver = refuse_receiver;

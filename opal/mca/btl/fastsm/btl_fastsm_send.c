@@ -175,21 +175,14 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
     }
 }
 
-/**
- * Sends a descriptor from btl_alloc or btl_prepare_src.
- *
- * @return  1 when the caller is through with it: no callback comes, and the
- *          descriptor is ours if it had BTL_OWNERSHIP, else the caller's.
- *          OPAL_SUCCESS when the callback comes later, from progress
- */
-int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                        mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag)
+/* What both forms of send do; stamp is NULL for btl_send. */
+static inline int send_frag(mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *des,
+                            mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
 {
     mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) des;
     bool posted = false, in_flight = false;
     uint32_t flags = des->des_flags;
 
-    (void) btl;
     frag->endpoint = endpoint;
     frag->tag = tag;
 
@@ -202,6 +195,7 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     }
 
     mca_btl_fastsm_lock(endpoint);
+    mca_btl_fastsm_stamp(stamp, frag->segment.seg_addr.pval); /* it leaves, now or in its turn */
     if (OPAL_LIKELY(0 == endpoint->out.n_pending)) {
         posted = mca_btl_fastsm_post(endpoint, frag, tag, &in_flight);
     }
@@ -225,4 +219,24 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
         mca_btl_fastsm_frag_return(frag);
     }
     return 1;
+}
+
+/**
+ * Sends a descriptor from btl_alloc or btl_prepare_src.
+ *
+ * @return  1 when the caller is through with it: no callback comes, and the
+ *          descriptor is ours if it had BTL_OWNERSHIP, else the caller's.
+ *          OPAL_SUCCESS when the callback comes later, from progress
+ */
+int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag)
+{
+    (void) btl;
+    return send_frag(endpoint, des, tag, NULL);
+}
+
+int mca_btl_fastsm_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *des,
+                                 mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
+{
+    return send_frag(endpoint, des, tag, stamp);
 }

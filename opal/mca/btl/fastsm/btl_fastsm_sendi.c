@@ -14,67 +14,135 @@
 
 #include "btl_fastsm.h"
 
-/* Header and contiguous payload straight into the slots. */
-static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, const void *header, size_t header_size,
-                                const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
+/* Header and contiguous payload straight into the slots.  With a stamp the header takes its number. */
+static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, void *header, size_t header_size,
+                                const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
+                                mca_btl_fastsm_stamp_t *stamp)
 {
     const size_t length = header_size + payload_size;
     const uint32_t halves = fastsm_fifo_halves(length);
-    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, halves);
+    mca_btl_fastsm_slot_t *head;
 
-    if (OPAL_UNLIKELY(NULL == head)) {
+    if (OPAL_UNLIKELY(0 != endpoint->out.n_pending)) {
         return false;
     }
+    head = fastsm_fifo_reserve(&endpoint->out, halves);
+    if (OPAL_UNLIKELY(NULL == head)) {
+        mca_btl_fastsm_fifo_open(endpoint); /* for what comes next: this message takes the other way */
+        return false;
+    }
+    mca_btl_fastsm_stamp(stamp, header);
     fastsm_fifo_describe(head, length, tag, 0);
     fastsm_fifo_fill(head, header, header_size, payload, payload_size);
     fastsm_fifo_commit(&endpoint->out, head, halves);
     return true;
 }
 
-/* Room is made sure of before anything is packed, so a refusal leaves the convertor as it was. */
-static bool sendi_frag(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
-                       opal_convertor_t *convertor, const void *payload, const void *header,
-                       size_t header_size, size_t payload_size, mca_btl_base_tag_t tag, bool *in_flight)
+/* The same with threads.  The payload is copied first: while the endpoint is locked nobody touches a user's
+ * memory, which may have to come from a disk. */
+static __opal_attribute_noinline__ bool sendi_inline_threads(mca_btl_fastsm_endpoint_t *endpoint,
+                                                             void *header, size_t header_size,
+                                                             const void *payload, size_t payload_size,
+                                                             mca_btl_base_tag_t tag,
+                                                             mca_btl_fastsm_stamp_t *stamp)
+{
+    char copy[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
+    bool sent;
+
+    if (0 < payload_size) {
+        memcpy(copy, payload, payload_size);
+    }
+    mca_common_fastpath_lock(&endpoint->out.lock);
+    sent = sendi_inline(endpoint, header, header_size, copy, payload_size, tag, stamp);
+    mca_common_fastpath_unlock(&endpoint->out.lock);
+    return sent;
+}
+
+/* Is there room for a frag, as far as we can know?  Another process may be faster in a ring. */
+static bool frag_room(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag)
 {
     const uint32_t halves =
         frag->segment.seg_len > endpoint->inline_bytes ? 1 : fastsm_fifo_halves(frag->segment.seg_len);
+
+    return 0 == endpoint->out.n_pending
+           && (fastsm_fifo_prepare(&endpoint->out, halves)
+               || (NULL == endpoint->late ? mca_btl_fastsm_fifo_open(endpoint)
+                                          : mca_btl_fastsm_late_room(endpoint)));
+}
+
+/* One of convertor and payload may be NULL, both if there is no payload. */
+static bool frag_fill(mca_btl_fastsm_frag_t *frag, opal_convertor_t *convertor, const void *payload,
+                      const void *header, size_t header_size, size_t payload_size)
+{
     char *data = (char *) frag->segment.seg_addr.pval;
     size_t packed = payload_size;
     uint32_t iov_count = 1;
     struct iovec iov;
 
-    if (0 != endpoint->out.n_pending
-        || (!fastsm_fifo_prepare(&endpoint->out, halves)
-            && !(NULL == endpoint->late ? mca_btl_fastsm_fifo_open(endpoint)
-                                        : mca_btl_fastsm_late_room(endpoint)))) {
-        return false;
-    }
     memcpy(data, header, header_size);
     if (NULL != payload) {
         memcpy(data + header_size, payload, payload_size);
     } else if (0 < payload_size) {
         iov.iov_base = (IOVBASE_TYPE *) (data + header_size);
         iov.iov_len = payload_size;
-        if (0 > opal_convertor_pack(convertor, &iov, &iov_count, &packed) || packed != payload_size) {
-            return false;
-        }
-    }
-    if (OPAL_UNLIKELY(!mca_btl_fastsm_post(endpoint, frag, tag, in_flight))) {
-        /* another process was faster in the ring; the message is in our memory, so it waits there */
-        frag->tag = tag;
-        mca_btl_fastsm_pend(endpoint, frag);
-        *in_flight = true;
+        return 0 <= opal_convertor_pack(convertor, &iov, &iov_count, &packed) && packed == payload_size;
     }
     return true;
 }
 
+/* There is room for it. */
+static bool frag_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                      mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
+{
+    bool in_flight = false;
+
+    mca_btl_fastsm_stamp(stamp, frag->segment.seg_addr.pval);
+    if (OPAL_UNLIKELY(!mca_btl_fastsm_post(endpoint, frag, tag, &in_flight))) {
+        /* another process was faster in the ring; the message is in our memory, so it waits there */
+        frag->tag = tag;
+        mca_btl_fastsm_pend(endpoint, frag);
+        return true;
+    }
+    return in_flight;
+}
+
+/* Without threads room is made sure of before anything is packed, and with them the convertor is put back: so
+ * a refusal leaves it as it was. */
+static bool frag_send(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                      opal_convertor_t *convertor, const void *payload, const void *header,
+                      size_t header_size, size_t payload_size, mca_btl_base_tag_t tag,
+                      mca_btl_fastsm_stamp_t *stamp, bool *in_flight)
+{
+    size_t position = NULL == convertor ? 0 : convertor->bConverted;
+    bool sent;
+
+    if (OPAL_LIKELY(!opal_using_threads())) {
+        sent = frag_room(endpoint, frag)
+               && frag_fill(frag, convertor, payload, header, header_size, payload_size);
+        *in_flight = sent && frag_post(endpoint, frag, tag, stamp);
+        return sent;
+    }
+    sent = frag_fill(frag, convertor, payload, header, header_size, payload_size);
+    if (OPAL_LIKELY(sent)) {
+        mca_common_fastpath_lock(&endpoint->out.lock);
+        sent = frag_room(endpoint, frag);
+        *in_flight = sent && frag_post(endpoint, frag, tag, stamp);
+        mca_common_fastpath_unlock(&endpoint->out.lock);
+    }
+    if (OPAL_UNLIKELY(!sent && NULL != convertor)) {
+        opal_convertor_set_position(convertor, &position);
+    }
+    return sent;
+}
+
 /* Through a frag: what is too long for the slots, or has to be packed. */
-static __opal_attribute_noinline__ int sendi_other(mca_btl_base_module_t *btl,
-                                                   mca_btl_fastsm_endpoint_t *endpoint,
+static __opal_attribute_noinline__ int sendi_other(mca_btl_fastsm_endpoint_t *endpoint,
                                                    opal_convertor_t *convertor, const void *payload,
                                                    const void *header, size_t header_size,
-                                                   size_t payload_size, mca_btl_base_tag_t tag)
+                                                   size_t payload_size, mca_btl_base_tag_t tag,
+                                                   mca_btl_fastsm_stamp_t *stamp)
 {
+    mca_btl_base_module_t *btl = &mca_btl_fastsm_module.super;
     bool sent, in_flight = false;
     mca_btl_base_descriptor_t *des = mca_btl_fastsm_alloc(
         btl, endpoint, MCA_BTL_NO_ORDER, header_size + payload_size, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
@@ -82,10 +150,8 @@ static __opal_attribute_noinline__ int sendi_other(mca_btl_base_module_t *btl,
     if (OPAL_UNLIKELY(NULL == des)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    mca_btl_fastsm_lock(endpoint);
-    sent = sendi_frag(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, payload, header, header_size,
-                      payload_size, tag, &in_flight);
-    mca_btl_fastsm_unlock(endpoint);
+    sent = frag_send(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, payload, header, header_size,
+                     payload_size, tag, stamp, &in_flight);
     if (!sent || !in_flight) {
         mca_btl_fastsm_free(btl, des);
     }
@@ -93,24 +159,19 @@ static __opal_attribute_noinline__ int sendi_other(mca_btl_base_module_t *btl,
 }
 
 /* One of convertor and payload may be NULL, both if there is no payload. */
-static int sendi_any(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                     opal_convertor_t *convertor, const void *payload, const void *header, size_t header_size,
-                     size_t payload_size, mca_btl_base_tag_t tag)
+static inline int sendi_any(mca_btl_base_endpoint_t *endpoint, opal_convertor_t *convertor,
+                            const void *payload, void *header, size_t header_size, size_t payload_size,
+                            mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
 {
-    bool sent = false;
+    bool sent;
 
     if (OPAL_UNLIKELY(header_size + payload_size > endpoint->sendi_bytes
                       || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload))) {
-        return sendi_other(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
+        return sendi_other(endpoint, convertor, payload, header, header_size, payload_size, tag, stamp);
     }
-    mca_btl_fastsm_lock(endpoint);
-    if (OPAL_LIKELY(0 == endpoint->out.n_pending)) {
-        sent = sendi_inline(endpoint, header, header_size, payload, payload_size, tag);
-        if (OPAL_UNLIKELY(!sent)) {
-            mca_btl_fastsm_fifo_open(endpoint); /* for what comes next: this message takes the other way */
-        }
-    }
-    mca_btl_fastsm_unlock(endpoint);
+    sent = OPAL_UNLIKELY(opal_using_threads())
+               ? sendi_inline_threads(endpoint, header, header_size, payload, payload_size, tag, stamp)
+               : sendi_inline(endpoint, header, header_size, payload, payload_size, tag, stamp);
     return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
@@ -119,26 +180,29 @@ static __opal_attribute_noinline__ int sendi_rest(mca_btl_base_endpoint_t *endpo
                                                   uint64_t word1, const void *payload, size_t payload_size,
                                                   mca_btl_base_tag_t tag)
 {
-    const uint64_t header[] = {word0, word1};
+    uint64_t header[] = {word0, word1};
 
-    return sendi_any(&mca_btl_fastsm_module.super, endpoint, NULL, payload, header, sizeof(header),
-                     payload_size, tag);
+    return sendi_any(endpoint, NULL, payload, header, sizeof(header), payload_size, tag, NULL);
 }
 
 int mca_btl_fastsm_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                                const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
-    bool sent = false;
-
-    if (payload_size <= MCA_BTL_FASTSM_SLOT_PAYLOAD) {
-        mca_btl_fastsm_lock(endpoint);
-        sent = fastsm_fifo_has_slot(&endpoint->out);
-        if (sent) {
-            fastsm_fifo_send_slot(&endpoint->out, word0, word1, payload, payload_size, tag);
-        }
-        mca_btl_fastsm_unlock(endpoint);
+    if (payload_size <= MCA_BTL_FASTSM_SLOT_PAYLOAD && OPAL_LIKELY(!opal_using_threads())
+        && fastsm_fifo_has_slot(&endpoint->out)) {
+        fastsm_fifo_send_slot(&endpoint->out, word0, word1, payload, payload_size, tag);
+        return OPAL_SUCCESS;
     }
-    return sent ? OPAL_SUCCESS : sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
+    return sendi_rest(endpoint, word0, word1, payload, payload_size, tag);
+}
+
+int mca_btl_fastsm_sendi_numbered(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                                  const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
+                                  mca_btl_fastsm_stamp_t *stamp)
+{
+    uint64_t header[] = {word0, word1};
+
+    return sendi_any(endpoint, NULL, payload, header, sizeof(header), payload_size, tag, stamp);
 }
 
 fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint)
@@ -164,7 +228,7 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
     if (0 < payload_size && !opal_convertor_need_buffers(convertor)) {
         opal_convertor_get_current_pointer(convertor, &payload);
     }
-    rc = sendi_any(btl, endpoint, convertor, payload, header, header_size, payload_size, tag);
+    rc = sendi_any(endpoint, convertor, payload, header, header_size, payload_size, tag, NULL);
     if (OPAL_UNLIKELY(OPAL_SUCCESS != rc) && NULL != descriptor) {
         *descriptor = mca_btl_fastsm_alloc(btl, endpoint, order, header_size + payload_size, flags);
     }
