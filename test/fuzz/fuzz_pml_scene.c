@@ -87,6 +87,7 @@ static size_t some_size(void)
 static void match_hdr(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, const message_t *message)
 {
     *hdr = (mca_pml_fastpath_match_hdr_t){.hdr_type = type,
+                                          .hdr_flags = fuzz_one_in(4) ? MCA_PML_FASTPATH_HDR_FLAG_TELL : 0,
                                           .hdr_seq = message->seq,
                                           .hdr_ctx = mca_pml_fastpath_comm(world_comm)->ctx,
                                           .hdr_src = message->src,
@@ -117,7 +118,7 @@ static void say_message(message_t *message)
         size_t eager = fuzz_below((message->length < 100 ? message->length : 100) + 1);
 
         match_hdr(&hdr.hdr_match, MCA_PML_FASTPATH_HDR_RNDV, message);
-        hdr.hdr_match.hdr_flags = fuzz_one_in(3) ? 0 : MCA_PML_FASTPATH_HDR_FLAG_CONTIG;
+        hdr.hdr_match.hdr_flags |= fuzz_one_in(3) ? 0 : MCA_PML_FASTPATH_HDR_FLAG_CONTIG;
         packet_add(MCA_PML_FASTPATH_HDR_RNDV, &hdr, sizeof(hdr.hdr_rndv), message, 0, eager);
     }
 }
@@ -427,13 +428,21 @@ static void scene_control(void)
                                           .hdr_src = 1,
                                           .hdr_ctx = MCA_PML_FASTPATH_CTX_OWN + 1,
                                           .hdr_their_ctx = MCA_PML_FASTPATH_CTX_OWN + 1};
+    mca_pml_fastpath_passed_hdr_t passed = {.hdr_match = {.hdr_type = MCA_PML_FASTPATH_HDR_PASSED,
+                                                          .hdr_seq = (uint16_t) fuzz_below(4),
+                                                          .hdr_ctx = mca_pml_fastpath_comm(world_comm)->ctx,
+                                                          .hdr_src = 0 == fuzz_below(4) ? -1 : 1},
+                                            .hdr_name = world_procs[1]->super.proc_name};
 
-    switch (fuzz_below(3)) {
+    switch (fuzz_below(4)) {
     case 0:
         packet_add(MCA_PML_FASTPATH_HDR_CREDIT, &credit, sizeof(credit), NULL, 0, 0);
         break;
     case 1:
         packet_add(MCA_PML_FASTPATH_HDR_LEAVE, &leave, sizeof(leave), NULL, 0, 0);
+        break;
+    case 2:
+        packet_add(MCA_PML_FASTPATH_HDR_PASSED, &passed, sizeof(passed), NULL, 0, 0);
         break;
     default:
         packet_add(MCA_PML_FASTPATH_HDR_KNOWN, &known, sizeof(known), NULL, 0, 0);

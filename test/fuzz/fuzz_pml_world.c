@@ -334,8 +334,11 @@ void world_begin(void)
     }
     memset((void *) (uintptr_t) pml->comms, 0, sizeof(pml->comms));
     OBJ_CONSTRUCT(&pml->orphans, opal_list_t);
-    OBJ_CONSTRUCT(&pml->retries, opal_list_t);
-    pml->num_retries = pml->num_waited_for = pml->orphans_unanswered = 0;
+    for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; i++) {
+        OBJ_CONSTRUCT(&pml->retries[i].retries, opal_list_t);
+        pml->retries[i].waited_for = 0;
+    }
+    pml->num_retries = pml->orphans_unanswered = 0;
 
     opal_pointer_array_set_item(&ompi_mpi_communicators, (int) id, NULL);
     id = IDS + FIRST_ID == id + 1 ? FIRST_ID : id + 1;

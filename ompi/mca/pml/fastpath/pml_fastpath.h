@@ -33,6 +33,21 @@
 
 BEGIN_C_DECLS
 
+/** What waits for room, by what it has to wait for besides. Neither queue waits for the other one. */
+enum {
+    /** messages, and the CANCELs of such: in their order */
+    MCA_PML_FASTPATH_QUEUE_MESSAGES,
+    /** pieces of messages and control headers, which a message may be waiting for */
+    MCA_PML_FASTPATH_QUEUE_REST,
+    MCA_PML_FASTPATH_QUEUES
+};
+
+/** One of them. */
+typedef struct {
+    opal_list_t retries; /**< mca_pml_fastpath_retry_t in the order they were refused */
+    int waited_for;      /**< peers that some of these wait for */
+} mca_pml_fastpath_queue_t;
+
 /** Lists of communicators, the first of which is found without a lock: a power of two. */
 #define MCA_PML_FASTPATH_COMMS 64
 
@@ -73,9 +88,8 @@ typedef struct {
     uint32_t incarnations;     /**< communicators that have existed here */
     int orphans_unanswered;    /**< CANCELs among the orphans whose sender has no answer yet */
     uint64_t late;             /**< messages that came after their communicator was freed here */
-    opal_list_t retries;       /**< mca_pml_fastpath_retry_t in the order they were refused */
-    int num_waited_for;        /**< peers that some of these wait for */
-    opal_atomic_int32_t num_retries; /**< length of retries, read without the lock */
+    mca_pml_fastpath_queue_t retries[MCA_PML_FASTPATH_QUEUES]; /**< what waits for room */
+    opal_atomic_int32_t num_retries; /**< length of all of them, read without the lock */
     volatile int link_countdown;     /**< calls of progress until the next look at the clock for the links */
 
     opal_free_list_t rdmas;   /**< mca_pml_fastpath_rdma_t */

@@ -74,9 +74,9 @@ static bool cancel_begin(mca_pml_fastpath_send_request_t *req)
     return ask;
 }
 
-int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
+/* Ask the receiver. The message has its number. */
+static void cancel_send(mca_pml_fastpath_send_request_t *req)
 {
-    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) request;
     const mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_pml_fastpath_cancel_hdr_t hdr = {.hdr_sequence = req->req_sequence,
                                          .hdr_name = opal_proc_local_get()->proc_name};
@@ -84,12 +84,6 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
     uint8_t type = MCA_PML_FASTPATH_HDR_CANCEL;
     char *to;
 
-    (void) complete;
-    if (OMPI_REQUEST_ACTIVE != request->req_state || !mca_pml_fastpath_failure_cancel(req)
-        || !cancel_begin(req) || !mca_pml_fastpath_send_watch(req)) {
-        return OMPI_SUCCESS;
-    }
-    await_answer(req);
     req->req_cancel_sent = true;
     hdr.hdr_src_req = mca_pml_fastpath_send_request_handle(req);
     hdr.hdr_joint = mca_pml_fastpath_joint_number(base->req_comm, req->req_peer->proc->super.proc_name);
@@ -100,6 +94,46 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
     to = mca_pml_fastpath_named_put(base->req_comm, &hdr.hdr_match, packet, &type);
     memcpy(to, &hdr, sizeof(hdr));
     mca_pml_fastpath_control_send_last(req->req_peer, packet, (size_t) (to - packet) + sizeof(hdr));
+}
+
+/* @return whether the message can be named; if not, whoever gives it its number goes on */
+static bool has_number(mca_pml_fastpath_send_request_t *req)
+{
+    bool has;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    has = req->req_bare || req->req_numbered;
+    req->req_cancel_waits = !has;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return has;
+}
+
+void mca_pml_fastpath_cancel_leave(mca_pml_fastpath_send_request_t *req)
+{
+    bool mine;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    mine = req->req_cancel_waits && req->req_numbered;
+    req->req_cancel_waits = req->req_cancel_waits && !mine;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (mine) {
+        cancel_send(req);
+    }
+}
+
+int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
+{
+    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) request;
+
+    (void) complete;
+    if (OMPI_REQUEST_ACTIVE != request->req_state || !mca_pml_fastpath_failure_cancel(req)
+        || !cancel_begin(req) || !mca_pml_fastpath_send_watch(req)) {
+        return OMPI_SUCCESS;
+    }
+    await_answer(req);
+    if (OPAL_LIKELY(has_number(req))) {
+        cancel_send(req);
+    }
     return OMPI_SUCCESS;
 }
 

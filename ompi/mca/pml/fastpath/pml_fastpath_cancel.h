@@ -21,12 +21,15 @@
 #ifndef MCA_PML_FASTPATH_CANCEL_H
 #define MCA_PML_FASTPATH_CANCEL_H
 
-#include "pml_fastpath_comm.h"
+#include "pml_fastpath_sendreq.h"
 
 BEGIN_C_DECLS
 
 /** req_cancel of send requests; always succeeds: whether the send was cancelled is in its status. */
 int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete);
+
+/** Sender: a message that somebody has cancelled may have taken its number: then ask its receiver now. */
+void mca_pml_fastpath_cancel_leave(mca_pml_fastpath_send_request_t *req);
 
 /** Receiver: a CANCEL has come by a BTL. Not to be called with a lock held. */
 void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr);

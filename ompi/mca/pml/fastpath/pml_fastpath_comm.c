@@ -13,6 +13,7 @@
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
+#include "pml_fastpath_number.h"
 
 /* Nobody's: only the lock is used before mca_pml_fastpath_comm_init(). */
 static void comm_clear(mca_pml_fastpath_comm_t *pml_comm)
@@ -124,6 +125,10 @@ void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_commu
             give_back(
                 pml_comm, comm, rank,
                 mca_pml_fastpath_credit_cost(parked->hdr->hdr_type, mca_pml_fastpath_parked_payload(parked)));
+            if (0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & parked->hdr->hdr_match.hdr_flags)
+                && mca_pml_fastpath_ctx_is_known(member->ctx) && !mca_pml_fastpath_at_end()) {
+                mca_pml_fastpath_number_tell(member, comm, rank, parked->hdr->hdr_match.hdr_seq);
+            }
         }
         while (NULL != (item = opal_list_remove_first(&member->withdrawn))) {
             mca_pml_fastpath_cancel_withdrawn_done((mca_pml_fastpath_withdrawn_t *) item);
@@ -350,6 +355,17 @@ static int refuse_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0
     return mca_pml_fastpath.fastsm_ext->sendi(endpoint, word0, word1, payload, payload_size, tag);
 }
 
+static int refuse_sendi_numbered(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                                 const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
+                                 mca_btl_fastsm_stamp_t *stamp)
+{
+    if (mca_pml_fastpath_refuse()) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    return mca_pml_fastpath.fastsm_ext->sendi_numbered(endpoint, word0, word1, payload, payload_size, tag,
+                                                       stamp);
+}
+
 void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member)
 {
     const mca_pml_fastpath_peer_t *peer = member->peer;
@@ -360,9 +376,12 @@ void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member)
     }
     opal_atomic_wmb(); /* whoever sees sendi sees the communicator's number */
     if (0 != mca_pml_fastpath.refuse) {
+        member->sendi_numbered = refuse_sendi_numbered;
         member->sendi = refuse_sendi;
         return;
     }
+    member->sendi_numbered = peer->ext->sendi_numbered;
+    opal_atomic_wmb(); /* and this */
     member->sendi = peer->ext->sendi;
     member->out = peer->ext->sender(peer->btl_endpoint);
 }

@@ -39,10 +39,14 @@ typedef struct {
     fastsm_fifo_sender_t *out;
     /** how other messages of one piece of memory are sent at once; NULL as out is */
     mca_btl_fastsm_sendi_fn_t sendi;
-    opal_atomic_int32_t
-        sent;              /**< sequence number of the last message sent to it; headers carry 16 bits of it */
-    uint32_t expected;     /**< sequence number of the next message from it */
-    volatile uint32_t ctx; /**< the communicator's number there, pml_fastpath_named.h */
+    mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered; /**< the same with threads */
+    /** sequence number of the last message sent to it; headers carry 16 bits of it. Protected by the lock of
+     * out where that is; pml_fastpath_number.h */
+    _Atomic uint32_t sent;
+    volatile uint32_t passed; /**< all up to this one have come in their turn there, as it has told us;
+                               * protected by mca_pml_fastpath.lock */
+    uint32_t expected;        /**< sequence number of the next message from it */
+    volatile uint32_t ctx;    /**< the communicator's number there, pml_fastpath_named.h */
     uint8_t ahead;         /**< of its last messages, those that were there when a wait for them began: up to
                             * MCA_PML_FASTPATH_AHEAD, when MPI_Irecv looks for the next one */
     bool told;             /**< it knows the communicator's number here */

@@ -8,6 +8,7 @@
 
 #include "opal/util/output.h"
 
+#include "pml_fastpath_number.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
 
@@ -57,8 +58,11 @@ static void dump_member(int rank, mca_pml_fastpath_member_t *member, int verbose
     mca_pml_fastpath_parked_t *parked;
 
     opal_output(0, "  rank %d: last sent %u, next expected %u, %zu early, %zu withdrawn", rank,
-                (uint32_t) member->sent, member->expected, opal_list_get_size(&member->early),
+                mca_pml_fastpath_last_number(member), member->expected, opal_list_get_size(&member->early),
                 opal_list_get_size(&member->withdrawn));
+    if (0 != member->passed) {
+        opal_output(0, "    known to have passed there: %u", member->passed);
+    }
     OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t)
     {
         opal_output(0, "    early: tag %d sequence %u, %zu bytes with its header",
@@ -95,9 +99,11 @@ static void dump_process(void)
                     MCA_PML_FASTPATH_HDR_CANCEL == hdr->hdr_type ? "cancel" : "message", hdr->hdr_ctx,
                     hdr->hdr_src, hdr->hdr_tag, hdr->hdr_seq, parked->size);
     }
-    OPAL_LIST_FOREACH(retry, &mca_pml_fastpath.retries, mca_pml_fastpath_retry_t)
-    {
-        opal_output(0, "  refused: to process %s", OPAL_NAME_PRINT(retry->peer->proc->super.proc_name));
+    for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
+        OPAL_LIST_FOREACH(retry, &mca_pml_fastpath.retries[i].retries, mca_pml_fastpath_retry_t)
+        {
+            opal_output(0, "  refused: to process %s", OPAL_NAME_PRINT(retry->peer->proc->super.proc_name));
+        }
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }

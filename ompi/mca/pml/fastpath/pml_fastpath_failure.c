@@ -86,9 +86,7 @@ bool mca_pml_fastpath_failure_unwatch_slow(mca_pml_fastpath_peer_t *peer, mca_pm
 static void mark(mca_pml_fastpath_peer_t *peer)
 {
     peer->failed = true;
-    if (1 == OPAL_THREAD_ADD_FETCH32(&peer->queued, 1)) {
-        ++mca_pml_fastpath.num_waited_for;
-    }
+    (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, 1);
 }
 
 void mca_pml_fastpath_failure_peer_init(mca_pml_fastpath_peer_t *peer)
@@ -247,8 +245,8 @@ int mca_pml_fastpath_failure_isend(const void *buf, size_t count, ompi_datatype_
     if (NULL == req) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, false);
-    mca_pml_fastpath_send_request_start(req, member->ctx, mca_pml_fastpath_next_sequence(member));
+    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
+    mca_pml_fastpath_send_request_start(req);
     *request = &req->req_send.req_base.req_ompi;
     return OMPI_SUCCESS;
 }

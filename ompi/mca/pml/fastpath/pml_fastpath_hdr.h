@@ -25,7 +25,7 @@
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 5u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 6u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
@@ -47,6 +47,8 @@ enum {
         13, /**< a message whose communicator may have another number at its receiver */
     MCA_PML_FASTPATH_HDR_KNOWN = 14, /**< receiver to sender: that number */
     MCA_PML_FASTPATH_HDR_HELLO = 15, /**< who is at the other end of a TCP connection that you have accepted */
+    MCA_PML_FASTPATH_HDR_PASSED =
+        16, /**< receiver to sender: all up to this message have come in their turn */
     MCA_PML_FASTPATH_HDR_MAX
 };
 
@@ -62,6 +64,8 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_SHORT = 0x08,
     /** CANCELLED: the message was taken back. A CANCEL that is kept: it has been answered so */
     MCA_PML_FASTPATH_HDR_FLAG_DONE = 0x10,
+    /** MATCH, RNDV, RGET: the sender wants to hear (PASSED) when the message's turn has come */
+    MCA_PML_FASTPATH_HDR_FLAG_TELL = 0x20,
 };
 
 /**
@@ -204,6 +208,12 @@ typedef struct {
     opal_process_name_t hdr_name; /**< who has sent the message */
 } mca_pml_fastpath_cancel_hdr_t;
 
+/** PASSED. hdr_match names the message, but hdr_src is the rank of the process that says so. */
+typedef struct {
+    mca_pml_fastpath_match_hdr_t hdr_match; /**< its hdr_src is -1 if that is not known any more */
+    opal_process_name_t hdr_name;           /**< who says so */
+} mca_pml_fastpath_passed_hdr_t;
+
 /** CREDIT: the process that says so is named because it need not share the communicator any more. */
 typedef struct {
     uint8_t hdr_type;
@@ -275,6 +285,7 @@ typedef union {
     mca_pml_fastpath_hello_hdr_t hdr_hello;
     mca_pml_fastpath_named_hdr_t hdr_named;
     mca_pml_fastpath_known_hdr_t hdr_known;
+    mca_pml_fastpath_passed_hdr_t hdr_passed;
 } mca_pml_fastpath_hdr_t;
 
 #endif /* MCA_PML_FASTPATH_HDR_H */

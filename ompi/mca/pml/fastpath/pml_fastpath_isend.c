@@ -9,15 +9,9 @@
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_number.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_sendreq.h"
-
-/* What has become of a message before there is a request that stands for it. */
-typedef enum {
-    LEFT,     /* it is on its way, and nothing remains to be done */
-    NUMBERED, /* it has its sequence number, which its receiver waits for from now on */
-    UNTOUCHED
-} attempt_t;
 
 /* Has a message of this mode to do with nobody but its BTL? A buffered one needs no room in the attached
  * buffer if it leaves at once. */
@@ -31,8 +25,9 @@ static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
  * Send a short message that is one piece of memory, if it can leave at once: nothing is set up for it, and
  * nobody is called. Returns whether it has left; else there is no trace of the attempt.
  *
- * threads   others may send to the same process. The FIFO's lock is held from the question whether there is
- *           room to the message that uses it, so that a number that is taken is always sent
+ * threads   others may send to the same process. The data is copied first. Then the FIFO's lock is held from
+ *           the question whether there is room to the message that uses it, so that a number that is taken
+ *           is always sent, and nobody waits for a user's memory meanwhile
  * sequence  receives that of the message, if it has left
  */
 static inline __opal_attribute_always_inline__ bool
@@ -42,27 +37,33 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[dst];
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+    char copy[MCA_BTL_FASTSM_SLOT_PAYLOAD];
     bool leaves;
 
     if (OPAL_UNLIKELY(NULL == member || NULL == member->out || !immediate_mode(mode)
                       || !fastpath_is_plain(datatype, count) || size > MCA_BTL_FASTSM_SLOT_PAYLOAD)) {
         return false;
     }
+    if (threads) {
+        mca_common_fastpath_copy_small(copy, (const char *) buf + datatype->super.true_lb, size);
+    }
     mca_common_fastpath_lock_if(&member->out->lock, threads);
     leaves = 0 == member->peer->queued && fastsm_fifo_has_slot(member->out)
              && (threads ? mca_pml_fastpath_credit_take(member->peer, cost)
                          : mca_pml_fastpath_credit_take_alone(member->peer, cost));
     if (OPAL_LIKELY(leaves)) {
-        *sequence = threads ? mca_pml_fastpath_next_sequence(member) : (uint32_t) member->sent + 1;
+        *sequence =
+            threads ? mca_btl_fastsm_next_number(&member->sent) : mca_pml_fastpath_last_number(member) + 1;
         fastsm_fifo_send_slot(
             member->out,
             mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) *sequence, member->ctx),
-            mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
-            size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+            mca_pml_fastpath_match_word1(comm->c_my_rank, tag),
+            threads ? copy : (const char *) buf + datatype->super.true_lb, size,
+            MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
         if (threads) {
             fastsm_fifo_fetch_ahead(member->out);
         } else { /* counted when it has left already: nobody looks meanwhile */
-            member->sent = (int32_t) *sequence;
+            mca_pml_fastpath_number_set(member, *sequence);
         }
     }
     mca_common_fastpath_unlock_if(&member->out->lock, threads);
@@ -105,19 +106,35 @@ static inline int sendi_plain(const mca_pml_fastpath_member_t *member, const voi
         MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
 }
 
+/* The same with threads: btl/fastsm gives it its number. */
+static inline int sendi_numbered(mca_pml_fastpath_member_t *member, const void *data, size_t size, int tag,
+                                 uint32_t *sequence, const ompi_communicator_t *comm)
+{
+    mca_btl_fastsm_stamp_t stamp = {.last = &member->sent,
+                                    .offset = offsetof(mca_pml_fastpath_match_hdr_t, hdr_seq)};
+    int rc = member->sendi_numbered(member->peer->btl_endpoint,
+                                    mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, 0, member->ctx),
+                                    mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
+                                    MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, &stamp);
+
+    *sequence = stamp.number;
+    return rc;
+}
+
 /* Data that is made one piece of memory here. */
-static __opal_attribute_noinline__ int sendi_blocks(const mca_pml_fastpath_member_t *member,
+static __opal_attribute_noinline__ int sendi_blocks(mca_pml_fastpath_member_t *member,
                                                     const mca_pml_fastpath_blocks_t *blocks, const void *buf,
-                                                    size_t size, int tag, uint32_t sequence,
-                                                    const ompi_communicator_t *comm)
+                                                    size_t size, int tag, uint32_t *sequence,
+                                                    const ompi_communicator_t *comm, bool threads)
 {
     char packed[MCA_PML_FASTPATH_BLOCKS_MAX];
 
     mca_pml_fastpath_blocks_pack(blocks, packed, buf, size);
-    return sendi_plain(member, packed, size, tag, sequence, comm);
+    return threads ? sendi_numbered(member, packed, size, tag, sequence, comm)
+                   : sendi_plain(member, packed, size, tag, *sequence, comm);
 }
 
-/* Hand a message to the BTL, whole. */
+/* Hand a message that has its number to the BTL, whole, in a job without threads. */
 static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
                      size_t count, ompi_datatype_t *datatype, size_t size, int tag, uint32_t sequence,
                      ompi_communicator_t *comm)
@@ -131,26 +148,63 @@ static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_
                                comm);
         }
         if (mca_pml_fastpath_blocks_of(datatype, count, &blocks)) {
-            return sendi_blocks(member, &blocks, buf, size, tag, sequence, comm);
+            return sendi_blocks(member, &blocks, buf, size, tag, &sequence, comm, false);
         }
     }
-    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH, 0, comm, member->ctx, tag,
-                                    (uint16_t) sequence);
+    mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH,
+                                    mca_pml_fastpath_number_flags(member->peer, sequence), comm, member->ctx,
+                                    tag, (uint16_t) sequence);
     return sendi_convertor(member->peer, bml_btl, &hdr, buf, count, datatype, size);
+}
+
+/* The number is taken before: self delivers within the call, and whoever is told there may send, too. */
+static int send_whole(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
+                      size_t count, ompi_datatype_t *datatype, size_t size, int tag, uint32_t *sequence,
+                      ompi_communicator_t *comm)
+{
+    int rc = OMPI_ERR_OUT_OF_RESOURCE;
+
+    if (OPAL_LIKELY(mca_pml_fastpath_number_take(member, sequence))) {
+        rc = sendi_any(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm);
+        if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+            mca_pml_fastpath_number_untake(member, *sequence);
+        }
+    }
+    return rc;
+}
+
+/* The same with threads, where data can be copied before the message is numbered. What needs a convertor, or
+ * another BTL, is copied to a descriptor, for which it takes a request. */
+static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                              ompi_datatype_t *datatype, size_t size, int tag, uint32_t *sequence,
+                              ompi_communicator_t *comm)
+{
+    mca_pml_fastpath_blocks_t blocks;
+
+    if (NULL == member->sendi) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (OPAL_LIKELY(fastpath_is_plain(datatype, count))) {
+        return sendi_numbered(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
+                              comm);
+    }
+    return mca_pml_fastpath_blocks_of(datatype, count, &blocks)
+               ? sendi_blocks(member, &blocks, buf, size, tag, sequence, comm, true)
+               : OMPI_ERR_NOT_AVAILABLE;
 }
 
 /* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_AT_ONCE:
  * nothing. */
 static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *member,
-                                           mca_pml_base_send_mode_t mode, bool threads)
+                                           mca_pml_base_send_mode_t mode)
 {
-    /* with threads it takes its number first, and a buffered send might still have to be refused then */
-    if (!immediate_mode(mode) || (threads && MCA_PML_BASE_SEND_BUFFERED == mode)) {
+    if (!immediate_mode(mode)) {
         return MCA_PML_FASTPATH_SENDS_MODE;
     }
     if (0 != member->peer->queued) {
         return MCA_PML_FASTPATH_SENDS_QUEUED;
     }
+    opal_atomic_rmb(); /* 0: what was queued has its numbers */
     return mca_pml_fastpath.use_sendi && mca_pml_fastpath_ctx_is_known(member->ctx)
                ? MCA_PML_FASTPATH_SENDS_AT_ONCE
                : MCA_PML_FASTPATH_SENDS_OTHER;
@@ -158,65 +212,58 @@ static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *memb
 
 /*
  * Try to send a message whole, whatever its data and its BTL and whoever else sends, before a request is made
- * for it. With other threads it takes its sequence number first, because they may take the next one. Counts
- * what has become of it.
+ * for it. Returns whether it has left; else there is no trace of the attempt, but for its being counted.
  *
- * sequence  of the message, unless it is left untouched
+ * sequence  receives the number of the message
  */
-static attempt_t send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                                ompi_datatype_t *datatype, int tag, mca_pml_base_send_mode_t mode,
-                                ompi_communicator_t *comm, uint32_t *sequence)
+static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                           ompi_datatype_t *datatype, int tag, mca_pml_base_send_mode_t mode,
+                           ompi_communicator_t *comm, uint32_t *sequence)
 {
-    const bool threads = opal_using_threads();
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    mca_pml_fastpath_counter_t counter = obstacle(member, mode, threads);
-    attempt_t attempt = UNTOUCHED;
+    mca_pml_fastpath_counter_t counter = obstacle(member, mode);
+    bool left = false;
 
     if (MCA_PML_FASTPATH_SENDS_AT_ONCE == counter) {
-        mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
+        mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_eager;
+        const mca_bml_base_btl_t *first = mca_bml_base_btl_array_get_index(btls, 0);
 
-        if (size > mca_pml_fastpath_eager_limit(bml_btl)) {
+        if (size > mca_pml_fastpath_eager_limit(first)) {
             counter = MCA_PML_FASTPATH_SENDS_LONG;
+        } else if (NULL == first->btl->btl_sendi) { /* its turn is the request's */
+            counter = MCA_PML_FASTPATH_SENDS_NO_SENDI;
         } else if (!mca_pml_fastpath_credit_take(member->peer, cost)) {
             counter = MCA_PML_FASTPATH_SENDS_NO_CREDIT;
         } else {
-            int rc;
+            int rc = OPAL_UNLIKELY(opal_using_threads())
+                         ? send_whole_threads(member, buf, count, datatype, size, tag, sequence, comm)
+                         : send_whole(member, mca_bml_base_btl_array_get_next(btls), buf, count, datatype,
+                                      size, tag, sequence, comm);
 
-            *sequence = threads ? mca_pml_fastpath_next_sequence(member) : (uint32_t) member->sent + 1;
-            rc = sendi_any(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm);
-            if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-                if (!threads) {
-                    member->sent = (int32_t) *sequence;
-                }
-                attempt = LEFT;
-            } else {
+            left = OMPI_SUCCESS == rc;
+            if (OPAL_UNLIKELY(!left)) {
                 mca_pml_fastpath_credit_untake(member->peer, cost);
-                attempt = threads ? NUMBERED : UNTOUCHED;
                 counter = OMPI_ERR_OUT_OF_RESOURCE == rc ? MCA_PML_FASTPATH_SENDS_NO_ROOM
                                                          : MCA_PML_FASTPATH_SENDS_NO_SENDI;
             }
         }
     }
     mca_pml_fastpath_count(counter);
-    return attempt;
+    return left;
 }
 
 /* Let a request stand for a message until it has left. Returns OMPI_SUCCESS, or, without a trace of it, what
  * mca_pml_fastpath_send_request_prepare says. */
-static int start_request(mca_pml_fastpath_send_request_t *req, mca_pml_fastpath_member_t *member,
-                         attempt_t attempt, uint32_t sequence)
+static int start_request(mca_pml_fastpath_send_request_t *req)
 {
-    if (NUMBERED != attempt) {
-        int rc = mca_pml_fastpath_send_request_prepare(req);
+    int rc = mca_pml_fastpath_send_request_prepare(req);
 
-        if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-            mca_pml_fastpath_send_request_drop(req);
-            return rc;
-        }
-        sequence = mca_pml_fastpath_next_sequence(member);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        mca_pml_fastpath_send_request_drop(req);
+        return rc;
     }
-    mca_pml_fastpath_send_request_start(req, member->ctx, sequence);
+    mca_pml_fastpath_send_request_start(req);
     return OMPI_SUCCESS;
 }
 
@@ -234,7 +281,7 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, true);
+    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, true);
     req->req_send.req_base.req_pml_complete = true; /* nothing under way: start need not make another one */
     req->req_send.req_base.req_ompi.req_status = ompi_status_empty; /* it may never be started */
     *request = &req->req_send.req_base.req_ompi;
@@ -248,8 +295,7 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
-    uint32_t sequence = 0;
-    attempt_t attempt;
+    uint32_t sequence;
     int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
@@ -257,14 +303,13 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
         return mca_pml_fastpath_failure_isend(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
-    attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);
-    if (OPAL_LIKELY(LEFT == attempt)) {
+    if (OPAL_LIKELY(send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
                                            datatype->super.size * count);
         return OMPI_SUCCESS;
     }
-    mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, false);
-    rc = start_request(req, member, attempt, sequence);
+    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
+    rc = start_request(req);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         *request = MPI_REQUEST_NULL;
     }
@@ -332,27 +377,22 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
     mca_pml_fastpath_send_request_t *req;
-    uint32_t sequence = 0;
-    attempt_t attempt;
+    uint32_t sequence;
     int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
         return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     mca_pml_fastpath_member_ready(member);
-    attempt = send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence);
-    if (OPAL_LIKELY(LEFT == attempt)) {
+    if (OPAL_LIKELY(send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         return mca_pml_fastpath_pace_sent(opal_using_threads());
     }
     req = mca_pml_fastpath_send_request_alloc();
     if (OPAL_UNLIKELY(NULL == req)) {
-        if (NUMBERED == attempt) {
-            mca_pml_fastpath_abort("no memory", "a send request", "free list");
-        }
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    mca_pml_fastpath_send_request_init(req, member->peer, buf, count, datatype, dst, tag, mode, comm, false);
-    rc = start_request(req, member, attempt, sequence);
+    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
+    rc = start_request(req);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }

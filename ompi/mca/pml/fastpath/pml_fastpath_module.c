@@ -79,7 +79,10 @@ int mca_pml_fastpath_enable(bool enable)
     OBJ_CONSTRUCT(&pml->orphans, opal_list_t);
     OBJ_CONSTRUCT(&pml->formers, opal_hash_table_t);
     OBJ_CONSTRUCT(&pml->joints, opal_hash_table_t);
-    OBJ_CONSTRUCT(&pml->retries, opal_list_t);
+    for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
+        OBJ_CONSTRUCT(&pml->retries[i].retries, opal_list_t);
+        pml->retries[i].waited_for = 0;
+    }
     mca_pml_fastpath_messages_init();
     mca_pml_fastpath_named_init();
     mca_pml_fastpath_links_init();
@@ -90,7 +93,6 @@ int mca_pml_fastpath_enable(bool enable)
     pml->orphans_unanswered = 0;
     pml->late = 0;
     pml->num_retries = 0;
-    pml->num_waited_for = 0;
     memset((void *) (uintptr_t) pml->comms, 0, sizeof(pml->comms));
     pml->spare_comms = NULL;
     pml->enabled = true;
@@ -145,7 +147,9 @@ void mca_pml_fastpath_close(void)
     mca_pml_fastpath_links_fini();
     mca_pml_fastpath_named_fini();
     mca_pml_fastpath_messages_fini();
-    OBJ_DESTRUCT(&pml->retries);
+    for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
+        OBJ_DESTRUCT(&pml->retries[i].retries);
+    }
     OBJ_DESTRUCT(&pml->joints);
     mca_pml_fastpath_former_fini();
     OBJ_DESTRUCT(&pml->formers);

@@ -10,6 +10,7 @@
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_named.h"
+#include "pml_fastpath_number.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_recvfrag.h"
 
@@ -205,6 +206,8 @@ static void deliver(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastp
     }
     if (MCA_PML_FASTPATH_HDR_CANCEL == parked->hdr->hdr_type) {
         mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
+    } else if (MCA_PML_FASTPATH_HDR_PASSED == parked->hdr->hdr_type) {
+        mca_pml_fastpath_number_passed(parked->btl, &parked->hdr->hdr_passed);
     } else {
         mca_pml_fastpath_recvfrag_replay(parked);
     }
@@ -249,7 +252,7 @@ static void check(const mca_pml_fastpath_parked_t *parked)
     size_t behind;
 
     if (MCA_PML_FASTPATH_HDR_MATCH != type && MCA_PML_FASTPATH_HDR_RNDV != type
-        && MCA_PML_FASTPATH_HDR_CANCEL != type) {
+        && MCA_PML_FASTPATH_HDR_CANCEL != type && MCA_PML_FASTPATH_HDR_PASSED != type) {
         mca_pml_fastpath_corrupt(parked->btl, NULL, MCA_PML_FASTPATH_HDR_NAMED, "type of its message");
     }
     behind = mca_pml_fastpath_hdr_read(type, parked->btl, &segment, 1, &hdr);

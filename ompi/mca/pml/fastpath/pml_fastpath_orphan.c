@@ -8,6 +8,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_former.h"
 #include "pml_fastpath_joint.h"
+#include "pml_fastpath_number.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_recvfrag.h"
@@ -159,6 +160,9 @@ static void give_back(const todo_t *todo)
     if (NULL != peer) {
         mca_pml_fastpath_credit_consumed(
             peer, mca_pml_fastpath_credit_cost(lost->hdr->hdr_type, mca_pml_fastpath_parked_payload(lost)));
+        if (0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & lost->hdr->hdr_match.hdr_flags)) {
+            mca_pml_fastpath_number_tell_late(peer, &lost->hdr->hdr_match);
+        }
         OBJ_RELEASE(peer);
     }
 }

@@ -20,6 +20,7 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     peer->in = NULL;
     peer->queued = 0;
     peer->blocked_pass = 0;
+    memset(peer->waiting, 0, sizeof(peer->waiting));
     peer->credit = mca_pml_fastpath_credit_initial();
     peer->consumed = 0;
     peer->ends = NULL;
@@ -115,7 +116,8 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
     if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
         return false;
     }
-    if (1 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
+    if (1 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)
+        && 1 == mca_bml_base_btl_array_get_size(&endpoint->btl_send)) {
         const mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&endpoint->btl_eager, 0);
 
         peer->ext = mca_btl_fastsm_ext(bml_btl->btl);

@@ -23,17 +23,17 @@ typedef struct {
     mca_bml_base_endpoint_t *endpoint; /**< the BTLs that reach it; NULL until we send to it */
 
     /* constant from the moment that endpoint is there */
-    const mca_btl_fastsm_ext_t
-        *ext; /**< of the BTL for its eager messages, where that is fastsm; else NULL */
+    const mca_btl_fastsm_ext_t *ext; /**< of the BTL for all its messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     fastsm_fifo_receiver_t
         *in; /**< if ext: where its messages arrive, if receives may take them from there; else NULL */
 
     /* flow control, pml_fastpath_credit.h; all in bytes */
     opal_atomic_int64_t credit; /**< that we may still send eagerly; if unlimited, more than can be used up */
-    opal_atomic_int64_t consumed; /**< of its eager messages, not yet told to it */
-    opal_atomic_int32_t queued;   /**< retries waiting for it; new messages queue behind them */
-    uint64_t blocked_pass;        /**< last pass over the retries in which it had no room */
+    opal_atomic_int64_t consumed;         /**< of its eager messages, not yet told to it */
+    opal_atomic_int32_t queued;           /**< retries waiting for it; new messages queue behind them */
+    uint64_t blocked_pass;                /**< last pass over a queue of retries in which it had no room */
+    int waiting[MCA_PML_FASTPATH_QUEUES]; /**< retries in each queue; protected by mca_pml_fastpath.lock */
 
     /* pml_fastpath_link.h */
     mca_pml_fastpath_end_t *ends; /**< where btl/tcp reaches it, once asked for; the looking thread's */
@@ -105,8 +105,11 @@ struct mca_pml_fastpath_retry_t {
 };
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_retry_t);
 
-/** Put a retry at the end of the queue; from here on progress owns it. */
-void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastpath_peer_t *peer,
+/**
+ * Put a retry at the end of a queue; from here on progress owns it.
+ * @param queue  MCA_PML_FASTPATH_QUEUE_*
+ */
+void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastpath_peer_t *peer, int queue,
                                   int (*fn)(mca_pml_fastpath_retry_t *retry));
 
 /** Try everything that was refused. @return how many were accepted */
@@ -133,7 +136,7 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_packet_t);
 void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                                    size_t size);
 
-/** The same, behind everything that waits for the peer to have room: by the fastest BTL. */
+/** The same, behind all messages that wait for the peer to have room: by the fastest BTL. */
 void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size);
 
 /**

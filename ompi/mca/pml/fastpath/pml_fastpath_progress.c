@@ -31,26 +31,40 @@ static void packet_destruct(mca_pml_fastpath_packet_t *packet)
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_packet_t, opal_free_list_item_t, packet_construct, packet_destruct);
 
-void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastpath_peer_t *peer,
+void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastpath_peer_t *peer, int queue,
                                   int (*fn)(mca_pml_fastpath_retry_t *retry))
 {
+    mca_pml_fastpath_queue_t *retries = &mca_pml_fastpath.retries[queue];
+
     retry->peer = peer;
     retry->fn = fn;
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    opal_list_append(&mca_pml_fastpath.retries, &retry->super);
-    if (1 == OPAL_THREAD_ADD_FETCH32(&peer->queued, 1)) {
-        ++mca_pml_fastpath.num_waited_for;
+    opal_list_append(&retries->retries, &retry->super);
+    if (1 == ++peer->waiting[queue]) {
+        ++retries->waited_for;
     }
+    (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, 1);
     (void) OPAL_THREAD_ADD_FETCH32(&mca_pml_fastpath.num_retries, 1);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }
 
+/* A retry has left its queue. The PML is locked. */
+static void retry_left(mca_pml_fastpath_queue_t *retries, int queue, mca_pml_fastpath_peer_t *peer)
+{
+    if (0 == --peer->waiting[queue]) {
+        --retries->waited_for;
+    }
+    opal_atomic_wmb(); /* who sees that nothing is queued sees the numbers of what was */
+    (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, -1);
+    (void) OPAL_THREAD_ADD_FETCH32(&mca_pml_fastpath.num_retries, -1);
+}
+
 /* Take the first retry that was there when the pass began and whose peer still has room in it. */
-static mca_pml_fastpath_retry_t *retry_take(opal_list_t *waiting, uint64_t pass)
+static mca_pml_fastpath_retry_t *retry_take(opal_list_t *retries, opal_list_t *waiting, uint64_t pass)
 {
     mca_pml_fastpath_retry_t *retry;
 
-    while (NULL != (retry = (mca_pml_fastpath_retry_t *) opal_list_remove_first(&mca_pml_fastpath.retries))) {
+    while (NULL != (retry = (mca_pml_fastpath_retry_t *) opal_list_remove_first(retries))) {
         if (pass != retry->peer->blocked_pass) {
             return retry;
         }
@@ -59,12 +73,13 @@ static mca_pml_fastpath_retry_t *retry_take(opal_list_t *waiting, uint64_t pass)
     return NULL;
 }
 
-/* One pass over everything refused. A peer that has no room is not asked again in the same pass,
+/* One pass over a queue of what was refused. A peer that has no room is not asked again in the same pass,
  * so what waits for it keeps its order; when there is no other, the pass ends, however much waits. The
  * peer is read before the call: fn may complete and free what the retry is part of. */
-static int retry_all(void)
+static int retry_all(int queue)
 {
     static uint64_t pass_counter = 0;
+    mca_pml_fastpath_queue_t *retries = &mca_pml_fastpath.retries[queue];
     mca_pml_fastpath_retry_t *retry;
     opal_list_t waiting;
     int accepted = 0, blocked = 0;
@@ -73,7 +88,7 @@ static int retry_all(void)
     OBJ_CONSTRUCT(&waiting, opal_list_t);
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     pass = ++pass_counter;
-    while (blocked < mca_pml_fastpath.num_waited_for && NULL != (retry = retry_take(&waiting, pass))) {
+    while (blocked < retries->waited_for && NULL != (retry = retry_take(&retries->retries, &waiting, pass))) {
         mca_pml_fastpath_peer_t *peer = retry->peer;
         int rc;
 
@@ -86,18 +101,24 @@ static int retry_all(void)
             ++blocked;
             opal_list_append(&waiting, &retry->super);
         } else {
-            if (0 == OPAL_THREAD_ADD_FETCH32(&peer->queued, -1)) {
-                --mca_pml_fastpath.num_waited_for;
-            }
-            (void) OPAL_THREAD_ADD_FETCH32(&mca_pml_fastpath.num_retries, -1);
+            retry_left(retries, queue, peer);
             ++accepted;
         }
         OBJ_RELEASE(peer);
     }
-    opal_list_join(&mca_pml_fastpath.retries, opal_list_get_first(&mca_pml_fastpath.retries), &waiting);
+    opal_list_join(&retries->retries, opal_list_get_first(&retries->retries), &waiting);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     OBJ_DESTRUCT(&waiting);
     return accepted;
+}
+
+/* Both queues, in turns: what one of them sends may be what the other one finds no room for. */
+static int retry_both(void)
+{
+    static int first = 0;
+
+    first = !first;
+    return retry_all(first) + retry_all(!first);
 }
 
 int mca_pml_fastpath_progress(void)
@@ -119,7 +140,7 @@ int mca_pml_fastpath_progress(void)
     }
     /* One pass at a time, also against ourselves: fn may reach progress again. */
     if (1 == OPAL_THREAD_ADD_FETCH32(&busy, 1)) {
-        accepted = retry_all();
+        accepted = retry_both();
     }
     (void) OPAL_THREAD_ADD_FETCH32(&busy, -1);
     return accepted;
@@ -192,7 +213,7 @@ static int packet_retry(mca_pml_fastpath_retry_t *retry)
 }
 
 static void control_later(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
-                          size_t size)
+                          size_t size, int queue)
 {
     mca_pml_fastpath_packet_t *packet =
         (mca_pml_fastpath_packet_t *) opal_free_list_get(&mca_pml_fastpath.packets);
@@ -203,20 +224,20 @@ static void control_later(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *
     packet->btl = btl;
     packet->size = size;
     memcpy(packet->bytes, hdr, size);
-    mca_pml_fastpath_retry_later(&packet->retry, peer, packet_retry);
+    mca_pml_fastpath_retry_later(&packet->retry, peer, queue, packet_retry);
 }
 
 void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                                    size_t size)
 {
     if (OPAL_UNLIKELY(OMPI_SUCCESS != control_try(peer, btl, hdr, size))) {
-        control_later(peer, btl, hdr, size);
+        control_later(peer, btl, hdr, size, MCA_PML_FASTPATH_QUEUE_REST);
     }
 }
 
 void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size)
 {
     if (0 != peer->queued || OMPI_SUCCESS != control_try(peer, NULL, hdr, size)) {
-        control_later(peer, NULL, hdr, size);
+        control_later(peer, NULL, hdr, size, MCA_PML_FASTPATH_QUEUE_MESSAGES);
     }
 }

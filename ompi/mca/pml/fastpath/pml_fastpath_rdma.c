@@ -106,6 +106,7 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rget_hdr_t *hdr;
     size_t handle_size;
+    bool later;
 
     if (NULL == bml_btl
         || (NULL == req->req_get_handle
@@ -132,7 +133,8 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
     descriptor->des_cbdata = NULL;
     req->req_offered = true;
-    return mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_RGET);
+    return mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, &hdr->hdr_rndv.hdr_match,
+                                               MCA_PML_FASTPATH_HDR_RGET, &later);
 }
 
 /* Everything that will be read has been: tell the sender, or have the rest streamed. */
@@ -226,7 +228,7 @@ static void get_continue(mca_pml_fastpath_rdma_t *rdma)
     mca_pml_fastpath_recv_request_t *req = rdma->request;
 
     if (OMPI_SUCCESS != get_issue(rdma)) {
-        mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, get_retry);
+        mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, get_retry);
     }
 }
 
@@ -531,7 +533,7 @@ static void put_begin(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     rdma->remote_req = hdr->hdr_dst_req;
     memcpy(rdma->remote_handle, handle, hdr->hdr_handle_size);
     if (OMPI_SUCCESS != put_try(rdma)) {
-        mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, put_retry);
+        mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, put_retry);
     }
 }
 

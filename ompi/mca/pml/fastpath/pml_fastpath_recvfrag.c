@@ -12,6 +12,7 @@
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
+#include "pml_fastpath_number.h"
 #include "pml_fastpath_orphan.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
@@ -132,6 +133,9 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
     }
     more = EARLY != fate && !opal_list_is_empty(&member->early);
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
+    if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & arrival->flags)) && EARLY != fate) {
+        mca_pml_fastpath_number_tell(member, comm, arrival->src, hdr->hdr_match.hdr_seq);
+    }
     if (MATCHED == fate || DROPPED == fate) {
         mca_pml_fastpath_consumed(member, comm, arrival->src, arrival->type,
                                   mca_pml_fastpath_arrival_payload(arrival));
@@ -294,7 +298,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     }
     member = pml_comm->members[src];
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || hdr->hdr_seq != (uint16_t) member->expected
-                      || !mca_pml_fastpath_member_in_order(member))) {
+                      || 0 != hdr->hdr_flags || !mca_pml_fastpath_member_in_order(member))) {
         OPAL_THREAD_UNLOCK(&pml_comm->lock);
         return false;
     }
@@ -390,6 +394,7 @@ CONTROL(MCA_PML_FASTPATH_HDR_CREDIT, mca_pml_fastpath_credit_hdr_t, credit_arriv
 CONTROL(MCA_PML_FASTPATH_HDR_LEAVE, mca_pml_fastpath_leave_hdr_t, link_left)
 CONTROL(MCA_PML_FASTPATH_HDR_KNOWN, mca_pml_fastpath_known_hdr_t, known_arrived)
 CONTROL(MCA_PML_FASTPATH_HDR_HELLO, mca_pml_fastpath_hello_hdr_t, link_hello)
+CONTROL(MCA_PML_FASTPATH_HDR_PASSED, mca_pml_fastpath_passed_hdr_t, number_passed)
 
 FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
 FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
@@ -406,6 +411,7 @@ FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_link_left)
 FASTPATH_BTL_RECV_CALLBACK(callback_named, mca_pml_fastpath_named_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_hello, recv_link_hello)
+FASTPATH_BTL_RECV_CALLBACK(callback_passed, recv_number_passed)
 
 int mca_pml_fastpath_recvfrag_register(void)
 {
@@ -425,6 +431,7 @@ int mca_pml_fastpath_recvfrag_register(void)
         [MCA_PML_FASTPATH_HDR_NAMED] = callback_named,
         [MCA_PML_FASTPATH_HDR_KNOWN] = callback_known,
         [MCA_PML_FASTPATH_HDR_HELLO] = callback_hello,
+        [MCA_PML_FASTPATH_HDR_PASSED] = callback_passed,
     };
 
     for (int type = MCA_PML_FASTPATH_HDR_MATCH; type < MCA_PML_FASTPATH_HDR_MAX; ++type) {

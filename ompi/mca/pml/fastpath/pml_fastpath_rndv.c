@@ -70,9 +70,12 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     mca_pml_fastpath_rndv_hdr_t *hdr;
     uint8_t type = MCA_PML_FASTPATH_HDR_RNDV;
     size_t hdr_size = mca_pml_fastpath_named_size(&req->req_hdr) + sizeof(*hdr);
+    bool later;
 
     if (0 == size) {
         descriptor = mca_pml_fastpath_bml_alloc(bml_btl, hdr_size, des_flags);
+    } else if (opal_using_threads()) {
+        descriptor = mca_pml_fastpath_send_request_pack(req, bml_btl, hdr_size, size, des_flags);
     } else {
         descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, hdr_size, &size, des_flags);
     }
@@ -87,7 +90,7 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     hdr->hdr_src_req = req->req_handle;
     descriptor->des_cbfunc = rndv_completion;
     descriptor->des_cbdata = req;
-    return mca_pml_fastpath_bml_send(bml_btl, descriptor, type);
+    return mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, &hdr->hdr_match, type, &later);
 }
 
 /* From now on the receiver's answer is awaited, which may come before the send returns. */
@@ -264,7 +267,8 @@ static void stream_start(mca_pml_fastpath_send_request_t *req)
     if (OPAL_LIKELY(OMPI_SUCCESS == stream(req))) {
         mca_pml_fastpath_send_request_progressed(req, 1);
     } else {
-        mca_pml_fastpath_retry_later(&req->req_retry, req->req_peer, stream_retry);
+        mca_pml_fastpath_retry_later(&req->req_retry, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST,
+                                     stream_retry);
     }
 }
 

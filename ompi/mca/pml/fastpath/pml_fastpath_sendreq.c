@@ -11,6 +11,7 @@
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_named.h"
+#include "pml_fastpath_number.h"
 #include "pml_fastpath_sendreq.h"
 
 int mca_pml_fastpath_send_request_free(ompi_request_t **request)
@@ -128,6 +129,31 @@ static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
     }
 }
 
+/* Touch the first bytes of a message's data, so many at the most. With threads another one may send what is
+ * queued, as it makes progress, and copies are made with a lock held: if the data has to be waited for, it is
+ * here, by the thread that sends it. */
+static void fault_in(mca_pml_fastpath_send_request_t *req, size_t most)
+{
+    opal_convertor_t *convertor = &req->req_send.req_base.req_convertor;
+    size_t left = req->req_send.req_bytes_packed < most ? req->req_send.req_bytes_packed : most;
+    char scratch[1024];
+
+    if (!opal_using_threads() || mca_pml_fastpath_is_copied(req)) {
+        return;
+    }
+    convertor_rewind(req);
+    while (0 < left) {
+        size_t size = left < sizeof(scratch) ? left : sizeof(scratch);
+        struct iovec iov = {.iov_base = (IOVBASE_TYPE *) scratch, .iov_len = size};
+        uint32_t iov_count = 1;
+
+        if (0 > opal_convertor_pack(convertor, &iov, &iov_count, &size) || 0 == size) {
+            return;
+        }
+        left -= size;
+    }
+}
+
 /* Copy a buffered send to the attached buffer, so that its user may go on. */
 static int bsend_copy(mca_pml_fastpath_send_request_t *req)
 {
@@ -137,6 +163,7 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
         || mca_pml_fastpath_is_copied(req)) {
         return OMPI_SUCCESS;
     }
+    fault_in(req, SIZE_MAX);
     convertor_rewind(req); /* an attempt that the BTL refused may have packed already */
     OPAL_THREAD_LOCK(&copies_lock);
     rc = mca_pml_base_bsend_request_start(&req->req_send.req_base.req_ompi);
@@ -191,16 +218,75 @@ static void eager_completion(mca_btl_base_module_t *btl, struct mca_btl_base_end
     mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
+/* A message has its number. */
+static void numbered(mca_pml_fastpath_send_request_t *req, uint32_t number)
+{
+    OPAL_THREAD_LOCK(&req->req_lock);
+    req->req_send.req_base.req_sequence = number;
+    req->req_sequence = number;
+    req->req_hdr.hdr_seq = (uint16_t) number;
+    req->req_numbered = true;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+}
+
+/* With threads and btl/fastsm: numbered as it leaves. Never refused. */
+static int leave_numbered(mca_pml_fastpath_send_request_t *req, mca_btl_base_descriptor_t *descriptor,
+                          mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, bool *later)
+{
+    mca_btl_fastsm_stamp_t stamp = {
+        .last = &req->req_member->sent,
+        .offset = (size_t) ((char *) &hdr->hdr_seq - (char *) descriptor->des_segments->seg_addr.pval)};
+    int rc = req->req_peer->ext->send_numbered(req->req_peer->btl_endpoint, descriptor,
+                                               MCA_BTL_TAG_PML + type, &stamp);
+
+    numbered(req, stamp.number);
+    *later = 1 != rc;
+    return OMPI_SUCCESS;
+}
+
+int mca_pml_fastpath_send_request_leave(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
+                                        mca_btl_base_descriptor_t *descriptor,
+                                        mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, bool *later)
+{
+    int rc = OMPI_ERR_OUT_OF_RESOURCE;
+    uint32_t number;
+
+    if (mca_pml_fastpath_refuse()) {
+        mca_bml_base_free(bml_btl, descriptor);
+        return rc;
+    }
+    if (OPAL_UNLIKELY(opal_using_threads()) && mca_pml_fastpath_in_order_at(req->req_peer)) {
+        return leave_numbered(req, descriptor, hdr, type, later);
+    }
+    if (!req->req_numbered) {
+        if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
+            mca_bml_base_free(bml_btl, descriptor);
+            return rc;
+        }
+        numbered(req, number);
+    }
+    hdr->hdr_seq = (uint16_t) req->req_sequence;
+    hdr->hdr_flags |= mca_pml_fastpath_number_flags(req->req_peer, req->req_sequence);
+    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + type);
+    *later = 1 != rc;
+    if (OPAL_UNLIKELY(0 > rc)) {
+        mca_bml_base_free(bml_btl, descriptor);
+        return rc;
+    }
+    return OMPI_SUCCESS;
+}
+
 /* Send the data from where it is: no copy, but the buffer is busy until the BTL is done with it. */
 static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
 {
-    const mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
     mca_btl_base_descriptor_t *descriptor;
     size_t size = req->req_send.req_bytes_packed;
+    mca_pml_fastpath_match_hdr_t *hdr;
+    bool later;
     int rc;
 
     descriptor = mca_pml_fastpath_bml_prepare(
-        bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), &size,
+        bml_btl, &req->req_send.req_base.req_convertor, sizeof(req->req_hdr), &size,
         MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -210,15 +296,35 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
         mca_bml_base_free(bml_btl, descriptor);
         return OMPI_ERR_NOT_SUPPORTED;
     }
-    memcpy(descriptor->des_segments->seg_addr.pval, hdr, sizeof(*hdr));
+    hdr = descriptor->des_segments->seg_addr.pval;
+    *hdr = req->req_hdr;
     descriptor->des_cbfunc = eager_completion;
     descriptor->des_cbdata = req;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH);
+    rc = mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, hdr, MCA_PML_FASTPATH_HDR_MATCH,
+                                             &later);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
     }
     return rc;
+}
+
+mca_btl_base_descriptor_t *mca_pml_fastpath_send_request_pack(mca_pml_fastpath_send_request_t *req,
+                                                              mca_bml_base_btl_t *bml_btl, size_t hdr_size,
+                                                              size_t size, uint32_t flags)
+{
+    mca_btl_base_descriptor_t *descriptor = mca_pml_fastpath_bml_alloc(bml_btl, hdr_size + size, flags);
+
+    if (OPAL_LIKELY(NULL != descriptor) && 0 < size) {
+        struct iovec iov = {
+            .iov_base = (IOVBASE_TYPE *) ((char *) descriptor->des_segments->seg_addr.pval + hdr_size),
+            .iov_len = size};
+        uint32_t iov_count = 1;
+
+        (void) opal_convertor_pack(&req->req_send.req_base.req_convertor, &iov, &iov_count, &size);
+        descriptor->des_segments->seg_len = hdr_size + size; /* it divides no element of a datatype */
+    }
+    return descriptor;
 }
 
 /* Copy size bytes into a descriptor of the BTL's. Nothing of the request is needed after that, but while the
@@ -227,57 +333,73 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
  * A buffered send waits for nobody. */
 static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size)
 {
-    const mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
     uint8_t type = MCA_PML_FASTPATH_HDR_MATCH;
     mca_btl_base_descriptor_t *descriptor;
+    mca_pml_fastpath_match_hdr_t *hdr;
     bool later = false;
-    char *to;
     int rc;
 
-    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, mca_pml_fastpath_named_size(hdr) + sizeof(*hdr) + size,
-                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    descriptor = mca_pml_fastpath_send_request_pack(
+        req, bml_btl, mca_pml_fastpath_named_size(&req->req_hdr) + sizeof(*hdr), size,
+        MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    to = mca_pml_fastpath_named_put(req->req_send.req_base.req_comm, hdr,
-                                    descriptor->des_segments->seg_addr.pval, &type);
-    memcpy(to, hdr, sizeof(*hdr));
-    if (0 < size) {
-        struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (to + sizeof(*hdr)), .iov_len = size};
-        uint32_t iov_count = 1;
-
-        (void) opal_convertor_pack(&req->req_send.req_base.req_convertor, &iov, &iov_count, &size);
-    }
+    hdr = mca_pml_fastpath_named_put(req->req_send.req_base.req_comm, &req->req_hdr,
+                                     descriptor->des_segments->seg_addr.pval, &type);
+    *hdr = req->req_hdr;
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
         descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
         descriptor->des_cbdata = NULL;
-        return mca_pml_fastpath_bml_send(bml_btl, descriptor, type);
+        return mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, hdr, type, &later);
     }
     descriptor->des_cbfunc = eager_completion;
     descriptor->des_cbdata = req;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    rc = mca_pml_fastpath_bml_send_or_later(bml_btl, descriptor, type, &later);
+    rc = mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, hdr, type, &later);
     if (!later) {
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
     }
     return rc;
 }
 
+/* Hand the message to the BTL whole, in a job without threads. The number is taken before: self delivers
+ * within the call, and whoever is told there may send, too. */
+static int eager_sendi(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size)
+{
+    const bool has_number = req->req_numbered;
+    uint32_t number = req->req_sequence;
+    int rc;
+
+    if (!has_number) {
+        if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        numbered(req, number);
+    }
+    req->req_hdr.hdr_flags = mca_pml_fastpath_number_flags(req->req_peer, number);
+    rc = mca_pml_fastpath_bml_sendi(bml_btl, &req->req_send.req_base.req_convertor, &req->req_hdr, size);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        convertor_rewind(req);
+        req->req_hdr.hdr_flags = 0;
+        if (!has_number) {
+            mca_pml_fastpath_number_untake(req->req_member, number);
+            req->req_numbered = false;
+        }
+    }
+    return rc;
+}
+
 static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
 {
-    mca_pml_fastpath_match_hdr_t *hdr = &req->req_hdr;
     size_t size = req->req_send.req_bytes_packed;
 
-    if (OPAL_UNLIKELY(0 != mca_pml_fastpath_named_size(hdr))) {
+    /* with threads the data has to be copied before the message is numbered, and by us: BTLs hold locks */
+    if (OPAL_UNLIKELY(0 != mca_pml_fastpath_named_size(&req->req_hdr) || opal_using_threads())) {
         return eager_copy(req, bml_btl, size);
     }
-    if (NULL != bml_btl->btl->btl_sendi) {
-        if (OPAL_LIKELY(
-                OMPI_SUCCESS
-                == mca_pml_fastpath_bml_sendi(bml_btl, &req->req_send.req_base.req_convertor, hdr, size))) {
-            return OMPI_SUCCESS;
-        }
-        convertor_rewind(req);
+    if (NULL != bml_btl->btl->btl_sendi && OMPI_SUCCESS == eager_sendi(req, bml_btl, size)) {
+        return OMPI_SUCCESS;
     }
     if (0 != (MCA_BTL_FLAGS_SEND_INPLACE & bml_btl->btl_flags) && 0 < size
         && MCA_PML_BASE_SEND_BUFFERED != req->req_send.req_send_mode) {
@@ -296,6 +418,9 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_eager);
 
+    if (OPAL_UNLIKELY(!req->req_numbered && !mca_pml_fastpath_number_is_free(req->req_member))) {
+        return OMPI_ERR_OUT_OF_RESOURCE; /* nothing need be copied to find that out */
+    }
     convertor_rewind(req);
     mca_pml_fastpath_named_look(&req->req_hdr, req->req_send.req_base.req_comm,
                                 req->req_send.req_base.req_peer);
@@ -314,10 +439,14 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
     return mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
 }
 
-/* The message has its sequence number: the receiver cannot go on without it. */
+/* A message that may have its sequence number, without which its receiver cannot go on. */
 static int start_checked(mca_pml_fastpath_send_request_t *req)
 {
     int rc = start_once(req);
+
+    if (OPAL_UNLIKELY(req->req_cancel_waits)) {
+        mca_pml_fastpath_cancel_leave(req);
+    }
 
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
         mca_pml_fastpath_link_failed(NULL, NULL, &req->req_peer->proc->super, opal_strerror(rc));
@@ -359,18 +488,17 @@ static inline void start_accepted(mca_pml_fastpath_send_request_t *req)
     base->req_ompi.req_complete = REQUEST_COMPLETED;
 }
 
-void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t ctx,
-                                         uint32_t sequence)
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
 {
     req->req_send.req_base.req_pml_complete = false;
     req->req_send.req_base.req_ompi.req_complete = REQUEST_PENDING;
     req->req_send.req_base.req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     req->req_send.req_base.req_ompi.req_status._cancelled = 0;
-    req->req_send.req_base.req_sequence = sequence;
-    req->req_sequence = sequence;
+    req->req_numbered = false;
+    req->req_cancel_waits = false;
     mca_pml_fastpath_match_hdr_init(&req->req_hdr, MCA_PML_FASTPATH_HDR_MATCH, 0,
-                                    req->req_send.req_base.req_comm, ctx, req->req_send.req_base.req_tag,
-                                    (uint16_t) sequence);
+                                    req->req_send.req_base.req_comm, req->req_member->ctx,
+                                    req->req_send.req_base.req_tag, 0);
     req->req_todo = 1;
     req->req_frags = 0;
     req->req_streaming = false;
@@ -392,9 +520,12 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, u
         start_accepted(req);
         return;
     }
+    fault_in(req,
+             mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0)->btl->btl_eager_limit);
     if (!mca_pml_fastpath_is_copied(req) && OMPI_SUCCESS == bsend_copy(req)
         && mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_send_request_mpi_complete(req);
     }
-    mca_pml_fastpath_retry_later(&req->req_retry, req->req_peer, start_retry);
+    mca_pml_fastpath_retry_later(&req->req_retry, req->req_peer, MCA_PML_FASTPATH_QUEUE_MESSAGES,
+                                 start_retry);
 }

@@ -37,18 +37,21 @@ typedef struct {
     /** left at once: no reference, convertor or argument of the send's is in here. Still set when the request
      * is used again, what all such requests have in common is in place */
     bool req_bare;
-    uint32_t req_ctx;                   /**< the communicator's number here, if bare */
-    uint32_t req_incarnation;           /**< and its incarnation */
-    mca_pml_fastpath_peer_t *req_peer;  /**< the receiver; the communicator holds the reference */
-    mca_pml_fastpath_retry_t req_retry; /**< while a BTL refuses it */
-    opal_atomic_int32_t req_holds;      /**< who still needs it: its user, and we while it is active */
-    uint32_t req_sequence;              /**< taken once, kept over retries */
-    opal_atomic_int64_t req_todo;       /**< bytes still to leave, and 1 for each function at work */
-    bool req_paid;        /**< the cost of an eager message has been taken from the peer's credit */
-    bool req_cancelling;  /**< CANCEL has gone out since the start; a bare request holds its communicator */
-    bool req_unanswered;  /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
-    bool req_offered;     /**< unanswered: to be read by the receiver */
-    bool req_cancel_sent; /**< CANCELLED is due; protected by req_lock */
+    uint32_t req_ctx;                      /**< the communicator's number here, if bare */
+    uint32_t req_incarnation;              /**< and its incarnation */
+    mca_pml_fastpath_member_t *req_member; /**< the receiver, unless bare; the communicator holds it */
+    mca_pml_fastpath_peer_t *req_peer;     /**< its process; the communicator holds the reference */
+    mca_pml_fastpath_retry_t req_retry;    /**< while a BTL refuses it */
+    opal_atomic_int32_t req_holds;         /**< who still needs it: its user, and we while it is active */
+    uint32_t req_sequence;                 /**< taken as the message leaves, and kept if it is refused then */
+    opal_atomic_int64_t req_todo;          /**< bytes still to leave, and 1 for each function at work */
+    bool req_paid;         /**< the cost of an eager message has been taken from the peer's credit */
+    bool req_cancelling;   /**< CANCEL has gone out since the start; a bare request holds its communicator */
+    bool req_unanswered;   /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
+    bool req_offered;      /**< unanswered: to be read by the receiver */
+    bool req_cancel_sent;  /**< CANCELLED is due; protected by req_lock */
+    bool req_numbered;     /**< req_sequence is that of the message under way; protected by req_lock */
+    bool req_cancel_waits; /**< CANCEL goes as soon as there is a number; protected by req_lock */
     mca_pml_fastpath_watch_t req_watch; /**< pml_fastpath_failure.h */
 
     /* rendezvous */
@@ -112,23 +115,18 @@ static inline bool mca_pml_fastpath_send_request_let_go_alone(mca_pml_fastpath_s
 
 /** Fill in a request from the arguments of a send. Its user holds it from here on. */
 static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_request_t *req,
-                                                      mca_pml_fastpath_peer_t *peer, const void *buf,
+                                                      mca_pml_fastpath_member_t *member, const void *buf,
                                                       size_t count, ompi_datatype_t *datatype, int dst,
                                                       int tag, mca_pml_base_send_mode_t mode,
                                                       ompi_communicator_t *comm, bool persistent)
 {
-    req->req_send.req_base.req_proc = peer->proc;
-    req->req_peer = peer;
+    req->req_send.req_base.req_proc = member->peer->proc;
+    req->req_member = member;
+    req->req_peer = member->peer;
     req->req_bare = false;
     req->req_holds = 1;
     req->req_paid = false;
     MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
-}
-
-/** @return the sequence number of the next message to a member */
-static inline uint32_t mca_pml_fastpath_next_sequence(mca_pml_fastpath_member_t *member)
-{
-    return (uint32_t) OPAL_THREAD_ADD_FETCH32(&member->sent, 1);
 }
 
 /** Fill in the matching header of a message. ctx is the communicator's number at the receiver. */
@@ -232,7 +230,7 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
 }
 
 /**
- * Do what can fail, before the message takes a sequence number: a buffered send
+ * Do what can fail, before the message is queued or takes a sequence number: a buffered send
  * that is too long to leave at once, or has no credit for it, is copied to the
  * attached buffer.
  *
@@ -244,12 +242,35 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
  * Make a request active and send as much of it as goes. What the BTL refuses is
  * retried from progress; an error of the BTL's ends the job, because the receiver
  * would wait for this sequence number for ever.
- *
- * @param ctx       the communicator's number at the receiver
- * @param sequence  the message's sequence number
  */
-void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req, uint32_t ctx,
-                                         uint32_t sequence);
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req);
+
+/**
+ * Copy the beginning of a message's data to a descriptor, so that it need not be looked at when the message
+ * leaves.
+ *
+ * @param hdr_size  bytes that are left free before it
+ * @param size      bytes of data at the most
+ * @return the descriptor, or NULL when the BTL has no room
+ */
+mca_btl_base_descriptor_t *mca_pml_fastpath_send_request_pack(mca_pml_fastpath_send_request_t *req,
+                                                              mca_bml_base_btl_t *bml_btl, size_t hdr_size,
+                                                              size_t size, uint32_t flags);
+
+/**
+ * Send the first descriptor of a message. It takes its sequence number now, unless it has one from an earlier
+ * attempt. Not to be called with a lock held: the BTL may call back.
+ *
+ * @param descriptor  complete but for the number; ours no longer, also on error
+ * @param hdr         the matching header in it
+ * @param type        of BTL message
+ * @param later       as for mca_pml_fastpath_bml_send_or_later()
+ * @return OMPI_SUCCESS; OMPI_ERR_OUT_OF_RESOURCE when there is no room, or too many messages are under way;
+ * or another error of the BTL's
+ */
+int mca_pml_fastpath_send_request_leave(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
+                                        mca_btl_base_descriptor_t *descriptor,
+                                        mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, bool *later);
 
 /**
  * Send the first part of a message whose receive has to be known before the rest.

@@ -45,13 +45,11 @@ static void bsend_reset(mca_pml_fastpath_send_request_t *req)
 static int start_send(ompi_request_t **request)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
-    mca_pml_base_request_t *base = &req->req_send.req_base;
     int rc = OMPI_SUCCESS;
 
-    if (!base->req_pml_complete) {
+    if (!req->req_send.req_base.req_pml_complete) {
         rc = replace(req, request);
         req = (mca_pml_fastpath_send_request_t *) *request;
-        base = &req->req_send.req_base;
     } else {
         bsend_reset(req);
     }
@@ -60,9 +58,7 @@ static int start_send(ompi_request_t **request)
         rc = mca_pml_fastpath_send_request_prepare(req);
     }
     if (OMPI_SUCCESS == rc) {
-        mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(base->req_comm, base->req_peer);
-
-        mca_pml_fastpath_send_request_start(req, member->ctx, mca_pml_fastpath_next_sequence(member));
+        mca_pml_fastpath_send_request_start(req);
     }
     return rc;
 }
