@@ -1,0 +1,325 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * One-sided communication with as few messages as an epoch needs: the component, the window (module) and
+ * the peer.
+ *
+ * Every peer of a window has an access, agreed by all members when the window is made:
+ *
+ *     DIRECT   its memory is mapped here, its own rank first of all: loads, stores, locks in memory
+ *     COPY     on the node, the kernel copies: data by single copy, locks in memory
+ *     MESSAGE  everybody else, and everybody where the others cannot be had: packets and replies
+ *
+ * Each verb of MPI fills in an operation (osc_fastpath_operation.h) and hands it to
+ * ompi_osc_fastpath_issue(), which calls the one implementation that the peer's access has. The target side
+ * of a message reads, writes and updates memory by the same functions (osc_fastpath_memory.h) as the origin
+ * does that can reach the memory itself.
+ */
+#ifndef MCA_OSC_FASTPATH_H
+#define MCA_OSC_FASTPATH_H
+
+#include "ompi_config.h"
+
+#include "compat/fastpath_osc_compat.h"
+
+#include "ompi/mca/bml/bml.h"
+#include "ompi/request/request.h"
+#include "opal/class/opal_free_list.h"
+#include "opal/class/opal_hash_table.h"
+#include "opal/class/opal_list.h"
+#include "opal/mca/common/fastpath/common_fastpath_lock.h"
+
+#include "osc_fastpath_counters.h"
+#include "osc_fastpath_hdr.h"
+#include "osc_fastpath_member.h"
+
+BEGIN_C_DECLS
+
+/** How the memory and the locks of a peer are reached. */
+typedef enum {
+    MCA_OSC_FASTPATH_MESSAGE, /**< by packets, which the target works on */
+    MCA_OSC_FASTPATH_DIRECT,  /**< peer.base is the target's window, mapped here; peer.member its locks */
+    MCA_OSC_FASTPATH_COPY, /**< peer.base is the window's address in process peer.pid; peer.member its locks
+                            */
+} mca_osc_fastpath_access_t;
+
+/** The component's parameters and what all windows share. */
+typedef struct {
+    ompi_osc_base_component_t super;
+
+    int priority;         /**< parameter */
+    bool by_default;      /**< parameter: priority above the stock components' */
+    bool eager;           /**< parameter: packets leave with each operation */
+    bool check_bounds;    /**< parameter: the origin checks each access against the target's window */
+    unsigned packet_size; /**< parameter: bytes */
+    unsigned max_packets; /**< parameter: unacknowledged packets to one target */
+    unsigned max_pending; /**< parameter: operations of a window that wait for replies */
+    unsigned refuse;      /**< parameter: percentage of BTL calls that fail, for tests */
+
+    bool initialized;                /**< osc_init has run */
+    bool progress_registered;        /**< there are windows; under lock */
+    mca_common_fastpath_lock_t lock; /**< guards the next two */
+    opal_hash_table_t windows;       /**< id to module */
+    uint32_t next_id;                /**< ids below have been used in this process, or cannot be any more */
+    opal_atomic_int32_t pending;     /**< things that progress has to look after; 0 lets it return at once */
+    opal_free_list_t packets;        /**< mca_osc_fastpath_packet_t */
+    opal_free_list_t requests;       /**< mca_osc_fastpath_request_t */
+} mca_osc_fastpath_component_t;
+
+OMPI_DECLSPEC extern mca_osc_fastpath_component_t mca_osc_fastpath_component;
+
+/** A packet or a reply that is being filled, or that a BTL has refused. */
+typedef struct {
+    opal_free_list_item_t super;
+    struct mca_osc_fastpath_peer_t *peer; /**< whom it is for */
+    mca_bml_base_btl_t *bml_btl;          /**< who carries it */
+    mca_btl_base_descriptor_t
+        *descriptor;       /**< where it is filled; NULL: the BTL had none, data is malloc'ed */
+    unsigned char *data;   /**< header and what follows */
+    size_t length;         /**< bytes filled, header included */
+    size_t capacity;       /**< bytes of room, header included */
+    bool data_from_target; /**< an operation in it brings a reply with data */
+} mca_osc_fastpath_packet_t;
+OBJ_CLASS_DECLARATION(mca_osc_fastpath_packet_t);
+
+/** A message that came before it may take effect, or the rest of one. */
+typedef struct {
+    opal_list_item_t super;
+    size_t position; /**< bytes that have taken effect */
+    bool locked;     /**< the lock it asks for has been taken */
+    size_t length;   /**< bytes in data, header included */
+    _Alignas(16) unsigned char data[];
+} mca_osc_fastpath_parked_t;
+OBJ_CLASS_DECLARATION(mca_osc_fastpath_parked_t);
+
+/** What this process knows of another member of a window, and of itself; made when first needed. */
+typedef struct mca_osc_fastpath_peer_t {
+    opal_list_item_t super; /**< module.active: there is something to flush or unlock */
+    struct mca_osc_fastpath_module_t *module;
+    int rank;
+    mca_osc_fastpath_access_t access;
+
+    void *base;                        /**< DIRECT, COPY: the target's window; dynamic windows: NULL */
+    size_t size;                       /**< bytes of the target's window, if module.sizes_known */
+    ptrdiff_t disp_unit;               /**< the target's, if module.sizes_known */
+    mca_osc_fastpath_member_t *member; /**< DIRECT, COPY: its locks */
+    pid_t pid;                         /**< COPY */
+
+    /** As origin: this process accesses the peer. Guarded by module.lock. */
+    struct {
+        int lock_type;       /**< MPI_Win_lock: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, or 0 */
+        bool nocheck;        /**< MPI_MODE_NOCHECK: nobody competes, the target's lock is not taken */
+        bool lock_sent;      /**< the lock has been asked for or taken */
+        bool active;         /**< in module.active */
+        bool in_start;       /**< member of the group of MPI_Win_start */
+        bool waits_for_lock; /**< DIRECT, COPY: counted as a waiting writer */
+        uint32_t starts;     /**< MPI_Win_start with this peer, so far */
+        uint32_t sent;       /**< packets sent so far: sequence of the last one */
+        uint32_t acked;      /**< packets that have taken effect there */
+        uint32_t operations; /**< sequence of the last packet whose effect is not known by other means */
+        unsigned tickets;    /**< operations of this peer that wait for replies */
+        size_t ticket_bytes; /**< and the bytes they wait for */
+        int error;           /**< an operation failed there: for the next synchronisation */
+        mca_osc_fastpath_packet_t *packet;      /**< being filled */
+        struct mca_osc_fastpath_types_t *types; /**< datatypes the peer knows by slot */
+    } origin;
+
+    /** As target: the peer accesses this process. Guarded by module.lock. */
+    struct {
+        uint32_t done;       /**< packets that have taken effect: sequence of the last one */
+        uint32_t posts;      /**< MPI_Win_post with this peer, so far */
+        uint32_t completes;  /**< epochs of MPI_Win_start that it has completed */
+        uint8_t held;        /**< MCA_OSC_FASTPATH_LOCK_SHARED, _EXCLUSIVE or 0: the lock it has here */
+        bool blocked;        /**< in module.blocked: its next packet may not take effect yet */
+        bool running;        /**< its packets are being worked on */
+        bool waits_for_lock; /**< counted as a waiting writer */
+        opal_list_t parked;  /**< mca_osc_fastpath_parked_t in order of sequence */
+        opal_list_item_t blocked_item;          /**< in module.blocked */
+        mca_osc_fastpath_packet_t *reply;       /**< being filled */
+        struct mca_osc_fastpath_types_t *types; /**< datatypes it has described */
+    } target;
+} mca_osc_fastpath_peer_t;
+OBJ_CLASS_DECLARATION(mca_osc_fastpath_peer_t);
+
+/** A piece of memory attached to a dynamic window. */
+typedef struct {
+    uintptr_t begin;
+    uintptr_t end; /**< first byte after it */
+} mca_osc_fastpath_region_t;
+
+/** A window. */
+typedef struct mca_osc_fastpath_module_t {
+    ompi_osc_base_module_t super;
+    ompi_win_t *win;
+    ompi_communicator_t *comm; /**< the window's own duplicate */
+    uint32_t id;               /**< the same on all members, and never used again */
+    int rank;
+    int size; /**< of the group */
+    int flavor;
+
+    void *base;                                /**< of this process's window; dynamic: NULL */
+    size_t bytes;                              /**< of this process's window; dynamic: all there is */
+    ptrdiff_t disp_unit;                       /**< of this process */
+    void *allocated;                           /**< to be freed with the window */
+    bool sizes_known;                          /**< peers' size and disp_unit are valid */
+    bool uniform;                              /**< all members have this size and unit */
+    struct mca_osc_fastpath_extent_t *extents; /**< of all members, if known and not uniform */
+
+    /* What info keys say; see osc_fastpath_info.c. */
+    bool no_locks;
+    bool same_size;
+    bool same_disp_unit;
+    bool noncontig;
+    bool eager;
+    unsigned max_pending;
+    char ordering[32]; /**< accumulate_ordering as it is returned */
+
+    /**
+     * Guards everything below and the peers. Held for a few instructions or a copy, never across progress.
+     * Message handlers only try it: what they cannot work on waits in the inbox.
+     */
+    mca_common_fastpath_lock_t lock;
+    mca_osc_fastpath_peer_t **peers;        /**< by rank, NULL until needed */
+    mca_osc_fastpath_member_t *member;      /**< this process's own */
+    mca_osc_fastpath_member_t *heap_member; /**< it, where it is on the heap; to be freed */
+    opal_list_t active;                     /**< peers with something to flush or unlock */
+
+    uint8_t epoch;             /**< MCA_OSC_FASTPATH_EPOCH_*: access epoch to more than single targets */
+    uint8_t locks_kind;        /**< reserved for assertions of lock_all: MPI_MODE_NOCHECK */
+    bool fence_used;           /**< there were operations since the last fence */
+    unsigned locks;            /**< targets locked by MPI_Win_lock */
+    ompi_group_t *start_group; /**< of MPI_Win_start, retained */
+    int *start_ranks;          /**< its members as ranks of the window */
+    int start_count;
+    int *post_ranks; /**< members of the group of MPI_Win_post as ranks of the window */
+    int post_count;  /**< -1: no exposure epoch */
+
+    uint32_t fences;         /**< number of the fence epoch that packets may take effect in */
+    uint32_t fence_done;     /**< packets of fence epochs that have taken effect here, of all origins */
+    uint32_t fence_expected; /**< and that had been sent here before the last fence */
+    uint32_t *fence_sent;    /**< by rank: packets of fence epochs sent there since the last fence */
+
+    struct mca_osc_fastpath_tickets_t *tickets; /**< operations that wait for replies */
+    opal_list_t refused;                        /**< packets no BTL has taken yet */
+    opal_list_t blocked;                        /**< peers by target.blocked_item, in order of arrival */
+    opal_list_t inbox;                     /**< mca_osc_fastpath_parked_t that came while lock was taken */
+    mca_common_fastpath_lock_t inbox_lock; /**< guards the inbox */
+
+    mca_osc_fastpath_region_t *regions; /**< dynamic: attached memory in order of address */
+    size_t num_regions;
+    size_t max_regions;
+} mca_osc_fastpath_module_t;
+
+/** @return the module of a window */
+static inline mca_osc_fastpath_module_t *mca_osc_fastpath_module(ompi_win_t *win)
+{
+    return (mca_osc_fastpath_module_t *) win->w_osc_module;
+}
+
+/** Enter what module.lock guards. */
+static inline void mca_osc_fastpath_enter(mca_osc_fastpath_module_t *module)
+{
+    mca_common_fastpath_lock(&module->lock);
+}
+
+/** Try to. @return whether the caller is inside now */
+static inline bool mca_osc_fastpath_try_enter(mca_osc_fastpath_module_t *module)
+{
+    /* acquire, with the release of leave */
+    return 0 == atomic_exchange_explicit(&module->lock.taken, 1, memory_order_acquire);
+}
+
+/** Leave. */
+static inline void mca_osc_fastpath_leave(mca_osc_fastpath_module_t *module)
+{
+    mca_common_fastpath_unlock(&module->lock);
+}
+
+/** There is one thing more, or less, that progress has to look after. */
+static inline void mca_osc_fastpath_pend(int delta)
+{
+    (void) OPAL_THREAD_ADD_FETCH32(&mca_osc_fastpath_component.pending, delta);
+}
+
+/** Make the peer of that rank. For mca_osc_fastpath_peer(). @return NULL when there is no memory */
+mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank);
+
+/** @return the peer of that rank, made if need be, or NULL when there is no memory; in module.lock */
+static inline mca_osc_fastpath_peer_t *mca_osc_fastpath_peer(mca_osc_fastpath_module_t *module, int rank)
+{
+    mca_osc_fastpath_peer_t *peer = module->peers[rank];
+
+    return OPAL_LIKELY(NULL != peer) ? peer : ompi_osc_fastpath_peer_make(module, rank);
+}
+
+/** Remember that there is something to flush or unlock. */
+static inline void mca_osc_fastpath_activate(mca_osc_fastpath_peer_t *peer)
+{
+    if (!peer->origin.active) {
+        peer->origin.active = true;
+        opal_list_append(&peer->module->active, &peer->super);
+    }
+}
+
+/* The verbs, as MPI calls them through the module's table; each in the file of its name. */
+int ompi_osc_fastpath_free(ompi_win_t *win);
+int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size);
+int ompi_osc_fastpath_detach(ompi_win_t *win, const void *base);
+int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
+                          ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                          fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win);
+int ompi_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
+                          int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                          ompi_datatype_t *target_type, ompi_win_t *win);
+int ompi_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_count,
+                           ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                           fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
+                           ompi_request_t **request);
+int ompi_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
+                           int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                           ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request);
+int ompi_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                 ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                                 fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
+                                 ompi_op_t *op, ompi_win_t *win);
+int ompi_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                  ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                                  fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
+                                  ompi_op_t *op, ompi_win_t *win, ompi_request_t **request);
+int ompi_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                     ompi_datatype_t *origin_type, void *result_addr,
+                                     fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
+                                     int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                                     ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win);
+int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                      ompi_datatype_t *origin_type, void *result_addr,
+                                      fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
+                                      int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                                      ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win,
+                                      ompi_request_t **request);
+int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
+                                   int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win);
+int ompi_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+                                       ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win);
+int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win);
+int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win);
+int ompi_osc_fastpath_complete(ompi_win_t *win);
+int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win);
+int ompi_osc_fastpath_wait(ompi_win_t *win);
+int ompi_osc_fastpath_test(ompi_win_t *win, int *flag);
+int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win);
+int ompi_osc_fastpath_unlock(int target, ompi_win_t *win);
+int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win);
+int ompi_osc_fastpath_unlock_all(ompi_win_t *win);
+int ompi_osc_fastpath_sync(ompi_win_t *win);
+int ompi_osc_fastpath_flush(int target, ompi_win_t *win);
+int ompi_osc_fastpath_flush_all(ompi_win_t *win);
+int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win);
+int ompi_osc_fastpath_flush_local_all(ompi_win_t *win);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_H */

@@ -1,0 +1,185 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * register, init, query, finalize: whether there are windows of ours at all.
+ */
+#include "ompi_config.h"
+
+#include "ompi/mca/bml/base/base.h"
+#include "ompi/mca/pml/base/base.h"
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/mca/common/fastpath/common_fastpath_param.h"
+
+#include "osc_fastpath.h"
+#include "osc_fastpath_window.h"
+
+/** Priority with osc_fastpath_default: above that of all stock components */
+#define PRIORITY_BY_DEFAULT 110
+
+static int component_register(void);
+static int component_init(bool progress_threads, bool mpi_threads);
+static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
+                           ompi_communicator_t *comm, opal_info_t *info, int flavor);
+static int component_finalize(void);
+
+mca_osc_fastpath_component_t mca_osc_fastpath_component = {
+    .super =
+        {
+            .osc_version =
+                {
+                    OMPI_OSC_BASE_VERSION_4_0_0,
+                    .mca_component_name = "fastpath",
+                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                                          OMPI_RELEASE_VERSION),
+                    .mca_register_component_params = component_register,
+                },
+            .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
+            .osc_init = component_init,
+            .osc_query = component_query,
+            .osc_finalize = component_finalize,
+        },
+};
+
+static const mca_common_fastpath_param_t params[] = {
+    {.name = "priority",
+     .text = "Priority among the components for one-sided communication where pml/fastpath is used, or where "
+             "this component is named in the parameter osc",
+     .type = MCA_COMMON_FASTPATH_INT,
+     .level = OPAL_INFO_LVL_9,
+     .storage = &mca_osc_fastpath_component.priority,
+     .value = 5,
+     .min = 0,
+     .max = INT32_MAX},
+    {.name = "default",
+     .text = "Make windows with this component where pml/fastpath is used, before all others",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_3,
+     .storage = &mca_osc_fastpath_component.by_default,
+     .value = 0},
+    {.name = "eager",
+     .text = "Send each operation when it is called, instead of when a packet is full or a synchronisation "
+             "asks for it. The info key fastpath_eager of a window overrides it",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_osc_fastpath_component.eager,
+     .value = 0},
+    {.name = "check_bounds",
+     .text = "Check every access against the target's window where it is called, and return "
+             "MPI_ERR_RMA_RANGE when it lies outside",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_4,
+     .storage = &mca_osc_fastpath_component.check_bounds,
+     .value = 0},
+    {.name = "packet_size",
+     .text = "Bytes of operations and their data that are packed into one message, at most; the transport "
+             "may allow less",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_osc_fastpath_component.packet_size,
+     .value = 32 << 10,
+     .min = 512,
+     .max = 16 << 20},
+    {.name = "max_packets",
+     .text = "Packets to one target that may be under way without an acknowledgement; operations beyond "
+             "that wait",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_osc_fastpath_component.max_packets,
+     .value = 64,
+     .min = 2,
+     .max = 1 << 20},
+    {.name = "max_pending",
+     .text = "Operations of one window that may wait for a reply; operations beyond that wait. The info key "
+             "fastpath_max_pending of a window overrides it",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_osc_fastpath_component.max_pending,
+     .value = 4096,
+     .min = 1,
+     .max = 1 << 24},
+    {.name = "debug_refuse",
+     .text =
+         "Percentage of the calls to BTLs that are refused at random, as if the BTL had no room; for tests",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_9,
+     .storage = &mca_osc_fastpath_component.refuse,
+     .value = 0,
+     .min = 0,
+     .max = 90},
+};
+
+static int component_register(void)
+{
+    const mca_base_component_t *component = &mca_osc_fastpath_component.super.osc_version;
+
+    if (!mca_common_fastpath_host_ok(component)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    mca_common_fastpath_help_dir();
+    ompi_osc_fastpath_pvar_register(component);
+    return mca_common_fastpath_param_register(component, params, sizeof(params) / sizeof(params[0]));
+}
+
+/* Is there a list of components to use? One that begins with '^' says what not to use. Only components in
+ * the list are opened, so we are in it. */
+static bool named(void)
+{
+    const char *selection = ompi_osc_base_framework.framework_selection;
+
+    return NULL != selection && '\0' != selection[0] && '^' != selection[0];
+}
+
+static bool pml_is_ours(void)
+{
+    return 0 == strcmp("fastpath", mca_pml_base_selected_component.pmlm_version.mca_component_name);
+}
+
+/* Installed but not asked for, we change nothing. */
+static int component_init(bool progress_threads, bool mpi_threads)
+{
+    (void) progress_threads;
+    (void) mpi_threads;
+    if (!named() && !pml_is_ours()) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (!mca_bml_base_inited() || NULL == mca_bml.bml_register) {
+        if (named() && mca_common_fastpath_speaker()) {
+            opal_output(0,
+                        "osc/fastpath: pml/%s does not use the transports (BTLs) that osc/fastpath needs; it "
+                        "is not used",
+                        mca_pml_base_selected_component.pmlm_version.mca_component_name);
+        }
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* All members must answer alike: nothing here depends on the process. */
+static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
+                           ompi_communicator_t *comm, opal_info_t *info, int flavor)
+{
+    (void) win;
+    (void) base;
+    (void) size;
+    (void) disp_unit;
+    (void) comm;
+    (void) info;
+    return -1; /* no windows yet */
+    if (MPI_WIN_FLAVOR_SHARED == flavor) {
+        /* no shared memory yet; the error ends the search, so another component is asked first */
+        return 1 == opal_list_get_size(&ompi_osc_base_framework.framework_components) ? OMPI_ERR_RMA_SHARED
+                                                                                      : -1;
+    }
+    if (mca_osc_fastpath_component.by_default && pml_is_ours()) {
+        return PRIORITY_BY_DEFAULT;
+    }
+    return mca_osc_fastpath_component.priority;
+}
+
+static int component_finalize(void)
+{
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,135 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What one member of a window keeps for those who access it: its target lock, its accumulate lock and the
+ * flags of active target epochs.
+ *
+ * Where members of one node share memory, the blocks of all of them lie side by side in it and each of them
+ * works on the words itself. Otherwise a member's block is on its heap, and its message handlers work on it
+ * for the others. The words obey the same rules in both cases, so that both kinds of access to one window
+ * exclude each other.
+ *
+ * This header needs nothing but atomics, so that tests can build it alone.
+ */
+#ifndef MCA_OSC_FASTPATH_MEMBER_H
+#define MCA_OSC_FASTPATH_MEMBER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Bytes that processors exchange at once; words of different use are that far apart. */
+#define MCA_OSC_FASTPATH_LINE 64
+
+/** In mca_osc_fastpath_lockword_t.holders: one has it exclusively. Else the value counts the sharers. */
+#define MCA_OSC_FASTPATH_EXCLUSIVE 0x80000000u
+
+/**
+ * A lock that many can share or one can have.
+ *
+ * Zeroed memory is a free lock. A waiting writer keeps new readers out, so that it gets in. Who is refused
+ * tries again later; nothing here waits.
+ */
+typedef struct {
+    _Atomic uint32_t holders; /**< 0, number of sharers, or MCA_OSC_FASTPATH_EXCLUSIVE */
+    _Atomic uint32_t writers; /**< processes that wait for the lock exclusively */
+} mca_osc_fastpath_lockword_t;
+
+/** Take the lock shared. @return whether it could be taken */
+static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *word)
+{
+    uint32_t holders = atomic_load_explicit(&word->holders, memory_order_relaxed);
+
+    if (0 != atomic_load_explicit(&word->writers, memory_order_relaxed)) {
+        return false;
+    }
+    while (holders < MCA_OSC_FASTPATH_EXCLUSIVE) {
+        /* acquire, with the release of unlock: sees what the last exclusive holder stored */
+        if (atomic_compare_exchange_weak_explicit(&word->holders, &holders, holders + 1, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/**
+ * Take the lock exclusively.
+ *
+ * @param waiting  whether the caller is counted as a waiting writer; false at the first try. Set when the
+ *                 lock is refused, cleared when it is taken. Who gives up calls
+ *                 mca_osc_fastpath_lock_give_up().
+ *
+ * @return whether it could be taken
+ */
+static inline bool mca_osc_fastpath_lock_exclusive(mca_osc_fastpath_lockword_t *word, bool *waiting)
+{
+    uint32_t holders = 0;
+
+    /* acquire, with the release of unlock: sees what all holders before stored */
+    if (atomic_compare_exchange_strong_explicit(&word->holders, &holders, MCA_OSC_FASTPATH_EXCLUSIVE,
+                                                memory_order_acquire, memory_order_relaxed)) {
+        if (*waiting) {
+            atomic_fetch_sub_explicit(&word->writers, 1, memory_order_relaxed);
+            *waiting = false;
+        }
+        return true;
+    }
+    if (!*waiting) {
+        atomic_fetch_add_explicit(&word->writers, 1, memory_order_relaxed);
+        *waiting = true;
+    }
+    return false;
+}
+
+/** Stop waiting for the lock after mca_osc_fastpath_lock_exclusive() has refused it. */
+static inline void mca_osc_fastpath_lock_give_up(mca_osc_fastpath_lockword_t *word, bool *waiting)
+{
+    if (*waiting) {
+        atomic_fetch_sub_explicit(&word->writers, 1, memory_order_relaxed);
+        *waiting = false;
+    }
+}
+
+/** Give the lock back. @param exclusive  as it was taken */
+static inline void mca_osc_fastpath_lock_release(mca_osc_fastpath_lockword_t *word, bool exclusive)
+{
+    /* release, with the acquire of who takes it next */
+    if (exclusive) {
+        atomic_fetch_sub_explicit(&word->holders, MCA_OSC_FASTPATH_EXCLUSIVE, memory_order_release);
+    } else {
+        atomic_fetch_sub_explicit(&word->holders, 1, memory_order_release);
+    }
+}
+
+/** What a member keeps for those who access it; one per member and window. Zeroed memory is a new one. */
+typedef struct {
+    /** Target lock: MPI_Win_lock of this member. Written by who locks and unlocks. */
+    _Alignas(MCA_OSC_FASTPATH_LINE) mca_osc_fastpath_lockword_t lock;
+    /** Accumulate lock: 0 or 1 + the rank of who updates this member's memory. Held for one piece of one
+     *  operation, never while waiting. */
+    _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t accumulate;
+} mca_osc_fastpath_member_t;
+
+_Static_assert(2 * MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_member_t), "one line for each word");
+
+/** Take a member's accumulate lock. @param rank  of the caller. @return whether it could be taken */
+static inline bool mca_osc_fastpath_accumulate_trylock(mca_osc_fastpath_member_t *member, int rank)
+{
+    uint32_t free = 0;
+
+    /* acquire, with the release of unlock: sees the last update */
+    return atomic_compare_exchange_strong_explicit(&member->accumulate, &free, (uint32_t) rank + 1,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+/** Give it back. */
+static inline void mca_osc_fastpath_accumulate_unlock(mca_osc_fastpath_member_t *member)
+{
+    atomic_store_explicit(&member->accumulate, 0, memory_order_release);
+}
+
+#endif /* MCA_OSC_FASTPATH_MEMBER_H */

@@ -1,0 +1,112 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Data between user buffers, packed bytes and the memory of a window. Both sides of every access use these:
+ * a target for what came in packets, and an origin that can reach the target's memory itself.
+ */
+#ifndef MCA_OSC_FASTPATH_MEMORY_H
+#define MCA_OSC_FASTPATH_MEMORY_H
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/**
+ * A position in a buffer that a datatype describes, between which and packed bytes data moves. What is one
+ * piece of memory is copied, everything else goes through a convertor.
+ */
+typedef struct {
+    char *memory;               /**< one piece of memory: where packed byte 0 is; else NULL */
+    size_t bytes;               /**< packed bytes in all */
+    size_t position;            /**< packed bytes so far */
+    opal_convertor_t convertor; /**< if memory is NULL and bytes is not 0 */
+} mca_osc_fastpath_cursor_t;
+
+/**
+ * Begin at the first byte of `count` elements of `type` at `address`.
+ *
+ * @param unpack  data will be moved into the buffer, else out of it
+ *
+ * To be ended with ompi_osc_fastpath_cursor_end().
+ */
+void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const void *address, size_t count,
+                                    ompi_datatype_t *type, bool unpack);
+
+/** Go on at packed byte `position`. */
+void ompi_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t position);
+
+/**
+ * Move up to `length` bytes on. Only whole elements of predefined types are packed, so that less than
+ * `length` may be moved, and nothing when it is less than one element.
+ *
+ * @return the bytes moved
+ */
+size_t ompi_osc_fastpath_cursor_pack(mca_osc_fastpath_cursor_t *cursor, void *packed, size_t length);
+
+/** Move `length` bytes into the buffer. */
+void ompi_osc_fastpath_cursor_unpack(mca_osc_fastpath_cursor_t *cursor, const void *packed, size_t length);
+
+/** Release what the cursor has. */
+void ompi_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor);
+
+/** @return the packed size of `count` elements */
+static inline size_t mca_osc_fastpath_packed_size(ompi_datatype_t *type, size_t count)
+{
+    size_t size;
+
+    (void) opal_datatype_type_size(&type->super, &size);
+    return size * count;
+}
+
+/**
+ * Which bytes `count` elements of `type` cover, relative to their address.
+ *
+ * @param first  offset of the first byte
+ * @param end    offset after the last byte; equals first when there are none
+ */
+void ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end);
+
+/** Memory of a window that an operation is about. */
+typedef struct {
+    void *address; /**< base + displacement x unit */
+    ompi_datatype_t *type;
+    size_t count;
+} mca_osc_fastpath_memory_t;
+
+/** A piece of an accumulate, get_accumulate, fetch_and_op or compare_and_swap. */
+typedef struct {
+    mca_osc_fastpath_memory_t memory;
+    size_t offset;            /**< of the piece in the packed data */
+    size_t length;            /**< bytes of the piece: whole elements */
+    ompi_datatype_t *element; /**< predefined type of the elements */
+    ompi_op_t *op;            /**< NULL: compare and swap */
+    const void *origin;       /**< packed data; MPI_NO_OP: unused */
+    const void *compare;      /**< compare and swap: what to compare with */
+    void *result;             /**< room for what was there before, packed, or NULL */
+} mca_osc_fastpath_update_t;
+
+/**
+ * Carry out an update. The caller has the accumulate lock of the memory's owner.
+ *
+ * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
+ */
+int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update);
+
+/** @return index of a predefined operation for packets, or -1 when it is none that windows know */
+int ompi_osc_fastpath_op_index(const ompi_op_t *op);
+
+/** @return the operation of an index, or NULL when there is none */
+ompi_op_t *ompi_osc_fastpath_op(int index);
+
+/** @return the predefined type that all elements of a type have, or NULL when they have several */
+ompi_datatype_t *ompi_osc_fastpath_element(ompi_datatype_t *type);
+
+/** @return the predefined type of an id, or NULL when there is none */
+ompi_datatype_t *ompi_osc_fastpath_predefined(uint32_t id);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_MEMORY_H */

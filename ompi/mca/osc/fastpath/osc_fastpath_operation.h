@@ -1,0 +1,60 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * One-sided operations as the verbs hand them on.
+ */
+#ifndef MCA_OSC_FASTPATH_OPERATION_H
+#define MCA_OSC_FASTPATH_OPERATION_H
+
+#include "osc_fastpath.h"
+#include "osc_fastpath_memory.h"
+
+BEGIN_C_DECLS
+
+/** What a verb of MPI asks for. Addresses and types are the caller's and valid during the call. */
+typedef struct {
+    uint8_t kind;        /**< MCA_OSC_FASTPATH_PUT ... */
+    bool request_wanted; /**< one of MPI_Rput ... */
+    int target;
+    ptrdiff_t disp;
+    size_t count;          /**< elements at the target */
+    ompi_datatype_t *type; /**< of the target */
+    const void *origin;    /**< data that goes to the target; not for a get */
+    size_t origin_count;
+    ompi_datatype_t *origin_type;
+    const void *compare; /**< compare and swap */
+    void *result;        /**< where data from the target goes, or NULL */
+    size_t result_count;
+    ompi_datatype_t *result_type;
+    ompi_op_t *op;            /**< of an update */
+    ompi_datatype_t *element; /**< of an update: predefined type of the elements */
+    ompi_request_t **request; /**< with request_wanted: where the request goes */
+} mca_osc_fastpath_operation_t;
+
+/**
+ * Carry out an operation, or bring it on its way, by the access that the target has.
+ *
+ * @return OMPI_SUCCESS; OMPI_ERR_RMA_SYNC without an access epoch; OMPI_ERR_RMA_RANGE; another error
+ */
+int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation);
+
+/** DIRECT: carry it out now. */
+int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);
+
+/** MESSAGE: put it into packets. Called and returns outside module.lock. */
+int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);
+
+/**
+ * Find the memory in this process's window that an access of a peer, or of itself, is about.
+ *
+ * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not all in the window
+ */
+int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
+                             ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_OPERATION_H */

@@ -1,0 +1,77 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Filling packets and replies, and handing them to BTLs. All of it inside module.lock.
+ */
+#ifndef MCA_OSC_FASTPATH_PACKET_H
+#define MCA_OSC_FASTPATH_PACKET_H
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/**
+ * Get a packet to fill.
+ *
+ * @param type  MCA_OSC_FASTPATH_PACKET or _REPLY
+ *
+ * @return a packet with an empty header, or NULL when there is no memory
+ */
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type);
+
+/** @return bytes of room in a packet */
+static inline size_t mca_osc_fastpath_packet_room(const mca_osc_fastpath_packet_t *packet)
+{
+    return packet->capacity - packet->length;
+}
+
+/** @return where the next bytes of a packet go */
+static inline unsigned char *mca_osc_fastpath_packet_end(mca_osc_fastpath_packet_t *packet)
+{
+    return packet->data + packet->length;
+}
+
+/** @return the header of a packet */
+static inline mca_osc_fastpath_hdr_t *mca_osc_fastpath_packet_hdr(mca_osc_fastpath_packet_t *packet)
+{
+    return (mca_osc_fastpath_hdr_t *) packet->data;
+}
+
+/** `length` bytes more have been filled. */
+static inline void mca_osc_fastpath_packet_filled(mca_osc_fastpath_packet_t *packet, size_t length)
+{
+    packet->length += MCA_OSC_FASTPATH_PAD(length);
+}
+
+/** Hand a packet or a reply to its BTL, or keep it for progress where the BTL has no room. */
+void ompi_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet);
+
+/** Try again to send what BTLs have refused. @return whether anything has gone */
+bool ompi_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module);
+
+/** Give up a packet that has not been sent. */
+void ompi_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet);
+
+/**
+ * Origin: get the packet for a target that is being filled, with at least `room` bytes of room; what is in
+ * the way is sent. Must not be called when ompi_osc_fastpath_may_send() says no.
+ *
+ * @return the packet or NULL when there is no memory
+ */
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room);
+
+/** Origin: @return whether another packet may be sent to a target without an acknowledgement first */
+static inline bool ompi_osc_fastpath_may_send(const mca_osc_fastpath_peer_t *peer)
+{
+    return peer->origin.sent - peer->origin.acked < mca_osc_fastpath_component.max_packets;
+}
+
+/** Origin: send the packet that is being filled with these flags in addition; there is one. */
+void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_PACKET_H */

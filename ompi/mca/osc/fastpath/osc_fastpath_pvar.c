@@ -1,0 +1,69 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * MPI_T performance variables.
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/base/mca_base_pvar.h"
+
+#include "osc_fastpath.h"
+
+_Alignas(64) unsigned long mca_osc_fastpath_counters[MCA_OSC_FASTPATH_COUNTERS];
+
+static const struct {
+    const char *name;
+    const char *text;
+    int class;
+} counters[MCA_OSC_FASTPATH_COUNTERS] = {
+    [MCA_OSC_FASTPATH_PACKETS_SENT] = {"packets_sent",
+                                       "Packets with operations, locks or unlocks sent to targets",
+                                       MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_REPLIES_SENT] = {"replies_sent", "Messages with data sent back to origins",
+                                       MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_ACKS_SENT] = {"acks_sent",
+                                    "Messages sent back to origins that are nothing but an acknowledgement",
+                                    MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_ACKS_CARRIED] = {"acks_piggybacked",
+                                       "Acknowledgements that a message with data carried",
+                                       MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_ACKS_ELIMINATED] = {"acks_eliminated",
+                                          "Flushes and unlocks that needed no acknowledgement",
+                                          MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_LOCKS_ELIMINATED] =
+        {"locks_eliminated", "Locks that were never asked for, because nothing was done while they were held",
+         MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_OPERATIONS] = {"operations_sent", "Operations, or pieces of them, put into packets",
+                                     MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_PACKETS_PARKED] =
+        {"packets_parked",
+         "Packets that waited at this target: for a lock, for an epoch, or for an earlier packet",
+         MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_SENDS_REFUSED] =
+        {"sends_refused", "Times that a transport had no room for a message, which was tried again later",
+         MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_TYPES_SENT] = {"types_sent", "Datatypes described to a target",
+                                     MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_PENDING] = {"pending_requests", "Operations that wait for a reply now",
+                                  MPI_T_PVAR_CLASS_LEVEL},
+    [MCA_OSC_FASTPATH_PENDING_MOST] = {"pending_requests_most", "The most that pending_requests has been",
+                                       MPI_T_PVAR_CLASS_HIGHWATERMARK},
+    [MCA_OSC_FASTPATH_WAITS] = {"waits", "Calls that had to wait for other processes",
+                                MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_WAIT_TIME] = {"wait_time", "Nanoseconds that these calls waited",
+                                    MPI_T_PVAR_CLASS_COUNTER},
+};
+
+void ompi_osc_fastpath_pvar_register(const mca_base_component_t *component)
+{
+    for (size_t i = 0; i < MCA_OSC_FASTPATH_COUNTERS; ++i) {
+        (void) mca_base_component_pvar_register(component, counters[i].name, counters[i].text,
+                                                OPAL_INFO_LVL_4, counters[i].class,
+                                                MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL, MPI_T_BIND_NO_OBJECT,
+                                                MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
+                                                NULL, NULL, NULL, &mca_osc_fastpath_counters[i]);
+    }
+}

@@ -1,0 +1,31 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What arrives: finding the window, the order of packets, and what has to wait.
+ */
+#ifndef MCA_OSC_FASTPATH_RECV_H
+#define MCA_OSC_FASTPATH_RECV_H
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/** Register with the BTLs. @return OMPI_SUCCESS or the BML's error */
+int ompi_osc_fastpath_recv_register(void);
+
+/** The progress function: what had to wait is tried again. @return things that happened */
+int ompi_osc_fastpath_progress(void);
+
+/**
+ * Target: try again those packets that had to wait, after something has changed. Inside module.lock.
+ *
+ * @return whether a packet has taken effect
+ */
+bool ompi_osc_fastpath_unblock(mca_osc_fastpath_module_t *module);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_RECV_H */

@@ -1,0 +1,58 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What synchronisations have in common. All of it inside module.lock unless said otherwise.
+ */
+#ifndef MCA_OSC_FASTPATH_SYNC_H
+#define MCA_OSC_FASTPATH_SYNC_H
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/** @return whether operations to a peer may be called now */
+static inline bool mca_osc_fastpath_accessible(const mca_osc_fastpath_module_t *module,
+                                               const mca_osc_fastpath_peer_t *peer)
+{
+    switch (module->epoch) {
+    case MCA_OSC_FASTPATH_EPOCH_FENCE:
+    case MCA_OSC_FASTPATH_EPOCH_PASSIVE:
+        return true;
+    case MCA_OSC_FASTPATH_EPOCH_START:
+        return peer->origin.in_start;
+    default:
+        return 0 != peer->origin.lock_type;
+    }
+}
+
+/** @return whether everything sent to a peer has taken effect and all data from there has come */
+static inline bool mca_osc_fastpath_flushed(const mca_osc_fastpath_peer_t *peer)
+{
+    return 0 <= (int32_t) (peer->origin.acked - peer->origin.operations) && 0 == peer->origin.tickets;
+}
+
+/** Begin to flush: send what there is and ask for an acknowledgement where one is needed. */
+void ompi_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags);
+
+/** Wait until all of `peer` (NULL: of all active peers) is flushed. @return OMPI_SUCCESS or an error */
+int ompi_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
+
+/** @return the error that a peer has reported, which is forgotten, or OMPI_SUCCESS */
+int ompi_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer);
+
+/** Forget active peers for whom there is nothing to do. */
+void ompi_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer);
+
+/**
+ * Translate a group into ranks of the window.
+ *
+ * @return malloc'ed array of the group's size, or NULL when there is no memory or somebody is not a member
+ */
+int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *group);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_SYNC_H */

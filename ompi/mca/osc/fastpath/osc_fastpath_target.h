@@ -1,0 +1,30 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * The target's side of packets. All of it inside module.lock.
+ */
+#ifndef MCA_OSC_FASTPATH_TARGET_H
+#define MCA_OSC_FASTPATH_TARGET_H
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/**
+ * Let a packet take effect, or as much of it as may.
+ *
+ * @param packet    header and what follows
+ * @param position  bytes that have taken effect already; updated
+ * @param locked    whether its lock has been taken already; updated
+ *
+ * @return OMPI_SUCCESS; OMPI_ERR_WOULD_BLOCK when the rest has to wait
+ */
+int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *packet, size_t *position,
+                                 bool *locked);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_TARGET_H */

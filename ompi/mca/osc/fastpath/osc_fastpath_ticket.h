@@ -1,0 +1,67 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Tickets: operations that wait for data from a target. A packet names a ticket by index and generation, so
+ * that a reply that nobody waits for is noticed. All of it inside module.lock.
+ */
+#ifndef MCA_OSC_FASTPATH_TICKET_H
+#define MCA_OSC_FASTPATH_TICKET_H
+
+#include "osc_fastpath.h"
+#include "osc_fastpath_memory.h"
+
+BEGIN_C_DECLS
+
+/** An operation that waits for data. */
+typedef struct mca_osc_fastpath_ticket_t {
+    uint32_t generation; /**< of this use; odd while it is used */
+    uint32_t next;       /**< free: index of the next free one */
+    mca_osc_fastpath_peer_t *peer;
+    size_t bytes;                               /**< that are still to come */
+    mca_osc_fastpath_cursor_t cursor;           /**< where they go */
+    ompi_datatype_t *type;                      /**< retained: of the cursor's buffer, or NULL */
+    struct mca_osc_fastpath_request_t *request; /**< of an MPI_Rget or MPI_Rget_accumulate, or NULL */
+} mca_osc_fastpath_ticket_t;
+
+/** The tickets of a window. */
+typedef struct mca_osc_fastpath_tickets_t {
+    mca_osc_fastpath_ticket_t **all; /**< by index */
+    uint32_t size;                   /**< of all */
+    uint32_t free;                   /**< index of the first free one, or UINT32_MAX */
+    uint32_t used;                   /**< tickets that wait */
+} mca_osc_fastpath_tickets_t;
+
+/** Make the tickets of a window. @return NULL when there is no memory */
+mca_osc_fastpath_tickets_t *ompi_osc_fastpath_tickets_make(void);
+
+/** Free them. */
+void ompi_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets);
+
+/**
+ * Take a ticket for `bytes` bytes that go to `count` elements of `type` at `address`.
+ *
+ * @param index  its index, for the packet
+ *
+ * @return the ticket, or NULL when there is no memory
+ */
+mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t *peer, void *address,
+                                                         size_t count, ompi_datatype_t *type, size_t bytes,
+                                                         uint32_t *index);
+
+/**
+ * Data for a ticket has come. Ends the ticket when it was the last.
+ *
+ * @param request  set to the request that has ended with it, or NULL; the caller completes it outside
+ *                 module.lock
+ *
+ * @return OMPI_SUCCESS, or OMPI_ERR_BAD_PARAM when nobody waits for such data
+ */
+int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
+                                  const void *data, struct mca_osc_fastpath_request_t **request);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_TICKET_H */

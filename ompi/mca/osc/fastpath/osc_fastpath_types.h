@@ -1,0 +1,65 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Datatypes of targets. One that is not predefined is described to a target once and then named by its slot.
+ * A slot that is used again has a new generation. Descriptions travel in the packets, so that they are there
+ * before the operations that need them.
+ */
+#ifndef MCA_OSC_FASTPATH_TYPES_H
+#define MCA_OSC_FASTPATH_TYPES_H
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/** Datatypes that a peer knows at a time. */
+#define MCA_OSC_FASTPATH_TYPE_SLOTS 32
+
+/** A datatype in a slot. */
+typedef struct {
+    ompi_datatype_t *type; /**< retained; NULL: none yet */
+    uint32_t generation;
+    uint64_t used;     /**< origin: when it was used last */
+    void *description; /**< target: what has come so far, or NULL */
+    size_t described;  /**< target: bytes of it that have come */
+} mca_osc_fastpath_type_slot_t;
+
+/** The slots of one origin at one target, on either side. */
+typedef struct mca_osc_fastpath_types_t {
+    uint64_t clock; /**< origin: counts uses */
+    mca_osc_fastpath_type_slot_t slots[MCA_OSC_FASTPATH_TYPE_SLOTS];
+} mca_osc_fastpath_types_t;
+
+/** Origin: how a type is named in a packet. */
+typedef struct {
+    uint32_t type;
+    uint32_t generation;
+    const void *description; /**< to be sent before it is used, or NULL */
+    size_t length;           /**< of the description */
+} mca_osc_fastpath_type_name_t;
+
+/**
+ * Origin: name a datatype for a target.
+ *
+ * @return OMPI_SUCCESS; or an error, MPI_ERR_TYPE's for a type that cannot be described
+ */
+int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
+                                mca_osc_fastpath_type_name_t *name);
+
+/** Target: a piece of a description has come. @return OMPI_SUCCESS or an error: nobody sends such a thing */
+int ompi_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
+                                     const void *data);
+
+/** Target: @return the type of a name in a packet, or NULL when there is none */
+ompi_datatype_t *ompi_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint32_t type,
+                                             uint32_t generation);
+
+/** Forget all of a side's types. */
+void ompi_osc_fastpath_types_free(mca_osc_fastpath_types_t *types);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_TYPES_H */

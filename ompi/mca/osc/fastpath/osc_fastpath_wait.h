@@ -1,0 +1,33 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * All waiting of one-sided communication.
+ */
+#ifndef MCA_OSC_FASTPATH_WAIT_H
+#define MCA_OSC_FASTPATH_WAIT_H
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/** @return whether what is waited for is there; called inside module.lock */
+typedef bool (*mca_osc_fastpath_done_fn_t)(mca_osc_fastpath_module_t *module, void *context);
+
+/**
+ * Wait until `done` says so, while everything else makes progress. Called and returns inside module.lock,
+ * which is given back meanwhile. Never called from a message handler.
+ *
+ * @return OMPI_SUCCESS; MPI_ERR_PROC_FAILED in a fault-tolerant job when a process of the window has failed
+ */
+int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
+                                 void *context);
+
+/** Between two tries for a lock in memory that is held for a short time: spin, then yield. */
+void ompi_osc_fastpath_backoff(unsigned *tries);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_WAIT_H */
