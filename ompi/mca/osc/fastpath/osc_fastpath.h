@@ -25,6 +25,7 @@
 
 #include "compat/fastpath_osc_compat.h"
 
+#include "ompi/mca/bml/base/base.h"
 #include "ompi/mca/bml/bml.h"
 #include "ompi/request/request.h"
 #include "opal/class/opal_free_list.h"
@@ -61,8 +62,9 @@ typedef struct {
 
     bool initialized;                /**< osc_init has run */
     bool progress_registered;        /**< there are windows; under lock */
-    mca_common_fastpath_lock_t lock; /**< guards the next two */
+    mca_common_fastpath_lock_t lock; /**< guards the next three */
     opal_hash_table_t windows;       /**< id to module */
+    opal_list_t modules;             /**< all windows, by module.item */
     uint32_t next_id;                /**< ids below have been used in this process, or cannot be any more */
     opal_atomic_int32_t pending;     /**< things that progress has to look after; 0 lets it return at once */
     opal_free_list_t packets;        /**< mca_osc_fastpath_packet_t */
@@ -114,12 +116,14 @@ typedef struct mca_osc_fastpath_peer_t {
         bool nocheck;        /**< MPI_MODE_NOCHECK: nobody competes, the target's lock is not taken */
         bool lock_sent;      /**< the lock has been asked for or taken */
         bool active;         /**< in module.active */
+        bool describing;     /**< a datatype is being described: its pieces stay together */
         bool in_start;       /**< member of the group of MPI_Win_start */
         bool waits_for_lock; /**< DIRECT, COPY: counted as a waiting writer */
         uint32_t starts;     /**< MPI_Win_start with this peer, so far */
         uint32_t sent;       /**< packets sent so far: sequence of the last one */
         uint32_t acked;      /**< packets that have taken effect there */
         uint32_t operations; /**< sequence of the last packet whose effect is not known by other means */
+        uint32_t ack_asked;  /**< sequence of the last packet that will be replied to */
         unsigned tickets;    /**< operations of this peer that wait for replies */
         size_t ticket_bytes; /**< and the bytes they wait for */
         int error;           /**< an operation failed there: for the next synchronisation */
@@ -132,10 +136,12 @@ typedef struct mca_osc_fastpath_peer_t {
         uint32_t done;       /**< packets that have taken effect: sequence of the last one */
         uint32_t posts;      /**< MPI_Win_post with this peer, so far */
         uint32_t completes;  /**< epochs of MPI_Win_start that it has completed */
+        int error;           /**< what went wrong with the packet that is being worked on */
         uint8_t held;        /**< MCA_OSC_FASTPATH_LOCK_SHARED, _EXCLUSIVE or 0: the lock it has here */
         bool blocked;        /**< in module.blocked: its next packet may not take effect yet */
         bool running;        /**< its packets are being worked on */
         bool waits_for_lock; /**< counted as a waiting writer */
+        bool wants_lock;     /**< the own rank only: MPI_Win_lock waits for its turn in module.blocked */
         opal_list_t parked;  /**< mca_osc_fastpath_parked_t in order of sequence */
         opal_list_item_t blocked_item;          /**< in module.blocked */
         mca_osc_fastpath_packet_t *reply;       /**< being filled */
@@ -153,6 +159,8 @@ typedef struct {
 /** A window. */
 typedef struct mca_osc_fastpath_module_t {
     ompi_osc_base_module_t super;
+    opal_list_item_t item; /**< in component.modules */
+    unsigned users;        /**< who works on messages of the window; under component.lock */
     ompi_win_t *win;
     ompi_communicator_t *comm; /**< the window's own duplicate */
     uint32_t id;               /**< the same on all members, and never used again */
@@ -165,6 +173,8 @@ typedef struct mca_osc_fastpath_module_t {
     ptrdiff_t disp_unit;                       /**< of this process */
     void *allocated;                           /**< to be freed with the window */
     bool sizes_known;                          /**< peers' size and disp_unit are valid */
+    bool announced;                            /**< known by its id */
+    bool wants_sizes;                          /**< somebody checks bounds: sizes are to be known */
     bool uniform;                              /**< all members have this size and unit */
     struct mca_osc_fastpath_extent_t *extents; /**< of all members, if known and not uniform */
 
@@ -175,7 +185,9 @@ typedef struct mca_osc_fastpath_module_t {
     bool noncontig;
     bool eager;
     unsigned max_pending;
-    char ordering[32]; /**< accumulate_ordering as it is returned */
+    bool same_op;              /**< accumulate_ops */
+    char ordering[32];         /**< accumulate_ordering as it is returned */
+    char max_pending_text[16]; /**< max_pending as it is returned */
 
     /**
      * Guards everything below and the peers. Held for a few instructions or a copy, never across progress.
@@ -187,12 +199,11 @@ typedef struct mca_osc_fastpath_module_t {
     mca_osc_fastpath_member_t *heap_member; /**< it, where it is on the heap; to be freed */
     opal_list_t active;                     /**< peers with something to flush or unlock */
 
-    uint8_t epoch;             /**< MCA_OSC_FASTPATH_EPOCH_*: access epoch to more than single targets */
-    uint8_t locks_kind;        /**< reserved for assertions of lock_all: MPI_MODE_NOCHECK */
-    bool fence_used;           /**< there were operations since the last fence */
-    unsigned locks;            /**< targets locked by MPI_Win_lock */
-    ompi_group_t *start_group; /**< of MPI_Win_start, retained */
-    int *start_ranks;          /**< its members as ranks of the window */
+    uint8_t epoch;         /**< MCA_OSC_FASTPATH_EPOCH_*: access epoch to more than single targets */
+    bool lock_all_nocheck; /**< lock_all with MPI_MODE_NOCHECK */
+    bool fence_used;       /**< there were operations since the last fence */
+    unsigned locks;        /**< targets locked by MPI_Win_lock */
+    int *start_ranks;      /**< its members as ranks of the window */
     int start_count;
     int *post_ranks; /**< members of the group of MPI_Win_post as ranks of the window */
     int post_count;  /**< -1: no exposure epoch */
@@ -205,6 +216,7 @@ typedef struct mca_osc_fastpath_module_t {
     struct mca_osc_fastpath_tickets_t *tickets; /**< operations that wait for replies */
     opal_list_t refused;                        /**< packets no BTL has taken yet */
     opal_list_t blocked;                        /**< peers by target.blocked_item, in order of arrival */
+    bool rerun;                                 /**< a lock has been given back: the blocked may go on */
     opal_list_t inbox;                     /**< mca_osc_fastpath_parked_t that came while lock was taken */
     mca_common_fastpath_lock_t inbox_lock; /**< guards the inbox */
 

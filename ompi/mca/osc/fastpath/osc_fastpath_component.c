@@ -14,6 +14,8 @@
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
 #include "osc_fastpath.h"
+#include "osc_fastpath_recv.h"
+#include "osc_fastpath_request.h"
 #include "osc_fastpath_window.h"
 
 /** Priority with osc_fastpath_default: above that of all stock components */
@@ -39,6 +41,7 @@ mca_osc_fastpath_component_t mca_osc_fastpath_component = {
             .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
             .osc_init = component_init,
             .osc_query = component_query,
+            .osc_select = ompi_osc_fastpath_select,
             .osc_finalize = component_finalize,
         },
 };
@@ -154,7 +157,7 @@ static int component_init(bool progress_threads, bool mpi_threads)
         }
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    return OMPI_SUCCESS;
+    return ompi_osc_fastpath_windows_init();
 }
 
 /* All members must answer alike: nothing here depends on the process. */
@@ -167,7 +170,6 @@ static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_o
     (void) disp_unit;
     (void) comm;
     (void) info;
-    return -1; /* no windows yet */
     if (MPI_WIN_FLAVOR_SHARED == flavor) {
         /* no shared memory yet; the error ends the search, so another component is asked first */
         return 1 == opal_list_get_size(&ompi_osc_base_framework.framework_components) ? OMPI_ERR_RMA_SHARED
@@ -181,5 +183,6 @@ static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_o
 
 static int component_finalize(void)
 {
+    ompi_osc_fastpath_windows_fini();
     return OMPI_SUCCESS;
 }

@@ -20,6 +20,13 @@ int ompi_osc_fastpath_recv_register(void);
 int ompi_osc_fastpath_progress(void);
 
 /**
+ * Own rank: ask for its lock as origin.lock_type says, behind those who have asked before.
+ *
+ * @return whether it has been taken now; otherwise it will be, and origin.lock_sent says so then
+ */
+bool ompi_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer);
+
+/**
  * Target: try again those packets that had to wait, after something has changed. Inside module.lock.
  *
  * @return whether a packet has taken effect

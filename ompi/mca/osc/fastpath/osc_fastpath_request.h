@@ -18,6 +18,7 @@ BEGIN_C_DECLS
 typedef struct mca_osc_fastpath_request_t {
     ompi_request_t super;
     opal_list_item_t ended; /**< links requests that have ended and are not yet complete */
+    _Atomic int ends;       /**< completion and MPI_Request_free: the second gives the request back */
 } mca_osc_fastpath_request_t;
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_request_t);
 

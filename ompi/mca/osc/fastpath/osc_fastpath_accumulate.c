@@ -1,0 +1,124 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * MPI_Accumulate, MPI_Get_accumulate and their forms with requests, MPI_Fetch_and_op, MPI_Compare_and_swap.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_operation.h"
+
+/* Fill in what is updated how. @return OMPI_SUCCESS, or an error class for what cannot be updated */
+static int update(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
+{
+    operation->element = ompi_osc_fastpath_element(operation->type);
+    if (NULL == operation->element) {
+        return MPI_ERR_TYPE;
+    }
+    if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP != operation->kind
+        && 0 > ompi_osc_fastpath_op_index(operation->op)) {
+        return MPI_ERR_OP;
+    }
+    return ompi_osc_fastpath_issue(win, operation);
+}
+
+static int accumulate(const void *origin_addr, size_t origin_count, ompi_datatype_t *origin_type, int target,
+                      ptrdiff_t disp, size_t target_count, ompi_datatype_t *target_type, ompi_op_t *op,
+                      ompi_win_t *win, ompi_request_t **request)
+{
+    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_ACCUMULATE,
+                                              .request_wanted = NULL != request,
+                                              .request = request,
+                                              .target = target,
+                                              .disp = disp,
+                                              .count = target_count,
+                                              .type = target_type,
+                                              .origin = origin_addr,
+                                              .origin_count = origin_count,
+                                              .origin_type = origin_type,
+                                              .op = op};
+
+    return update(win, &operation);
+}
+
+int ompi_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                 ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                                 fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
+                                 ompi_op_t *op, ompi_win_t *win)
+{
+    return accumulate(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
+                      target_type, op, win, NULL);
+}
+
+int ompi_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                  ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                                  fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
+                                  ompi_op_t *op, ompi_win_t *win, ompi_request_t **request)
+{
+    return accumulate(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
+                      target_type, op, win, request);
+}
+
+int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                      ompi_datatype_t *origin_type, void *result_addr,
+                                      fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
+                                      int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                                      ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win,
+                                      ompi_request_t **request)
+{
+    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_GET_ACCUMULATE,
+                                              .request_wanted = NULL != request,
+                                              .request = request,
+                                              .target = target,
+                                              .disp = disp,
+                                              .count = (size_t) target_count,
+                                              .type = target_type,
+                                              .origin = origin_addr,
+                                              .origin_count = (size_t) origin_count,
+                                              .origin_type = origin_type,
+                                              .result = result_addr,
+                                              .result_count = (size_t) result_count,
+                                              .result_type = result_type,
+                                              .op = op};
+
+    return update(win, &operation);
+}
+
+int ompi_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                     ompi_datatype_t *origin_type, void *result_addr,
+                                     fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
+                                     int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                                     ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win)
+{
+    return ompi_osc_fastpath_rget_accumulate(origin_addr, origin_count, origin_type, result_addr,
+                                             result_count, result_type, target, disp, target_count,
+                                             target_type, op, win, NULL);
+}
+
+int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
+                                   int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win)
+{
+    return ompi_osc_fastpath_rget_accumulate(origin_addr, 1, type, result_addr, 1, type, target, disp, 1,
+                                             type, op, win, NULL);
+}
+
+int ompi_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+                                       ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win)
+{
+    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_COMPARE_AND_SWAP,
+                                              .target = target,
+                                              .disp = disp,
+                                              .count = 1,
+                                              .type = type,
+                                              .origin = origin_addr,
+                                              .origin_count = 1,
+                                              .origin_type = type,
+                                              .compare = compare_addr,
+                                              .result = result_addr,
+                                              .result_count = 1,
+                                              .result_type = type};
+
+    return update(win, &operation);
+}

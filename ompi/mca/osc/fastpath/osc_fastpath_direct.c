@@ -1,0 +1,141 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Operations on memory that is mapped here: the own rank's, and that of members of the node.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_operation.h"
+#include "osc_fastpath_wait.h"
+
+/** Data that needs a packed form on its way is moved in pieces of so many bytes. */
+#define PIECE 8192
+
+/* The memory of an operation in this process. */
+static int locate(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                  mca_osc_fastpath_memory_t *memory)
+{
+    if (peer->rank == peer->module->rank) {
+        return ompi_osc_fastpath_locate(peer->module, operation->disp, operation->count, operation->type,
+                                        memory);
+    }
+    memory->type = operation->type;
+    memory->count = operation->count;
+    memory->address = (char *) peer->base + operation->disp * peer->disp_unit;
+    return OMPI_SUCCESS;
+}
+
+/* Copy from one buffer to another of the same packed size. */
+static int copy(const void *from, size_t from_count, ompi_datatype_t *from_type, void *to, size_t to_count,
+                ompi_datatype_t *to_type)
+{
+    mca_osc_fastpath_cursor_t source, sink;
+    char piece[PIECE];
+    size_t length = 1;
+
+    ompi_osc_fastpath_cursor_begin(&source, from, from_count, from_type, false);
+    ompi_osc_fastpath_cursor_begin(&sink, to, to_count, to_type, true);
+    if (NULL != source.memory && NULL != sink.memory) {
+        memmove(sink.memory, source.memory, source.bytes);
+        return OMPI_SUCCESS;
+    }
+    while (source.position < source.bytes && 0 < length) {
+        if (NULL != sink.memory) {
+            length = ompi_osc_fastpath_cursor_pack(&source, sink.memory + source.position,
+                                                   source.bytes - source.position);
+            continue;
+        }
+        if (NULL != source.memory) {
+            ompi_osc_fastpath_cursor_unpack(&sink, source.memory, source.bytes);
+            break;
+        }
+        length = ompi_osc_fastpath_cursor_pack(&source, piece, sizeof(piece));
+        ompi_osc_fastpath_cursor_unpack(&sink, piece, length);
+    }
+    ompi_osc_fastpath_cursor_end(&source);
+    ompi_osc_fastpath_cursor_end(&sink);
+    return OMPI_SUCCESS;
+}
+
+/* One piece of an update, in the target's accumulate lock. */
+static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
+{
+    unsigned tries = 0;
+    int rc;
+
+    while (!mca_osc_fastpath_accumulate_trylock(peer->member, peer->module->rank)) {
+        ompi_osc_fastpath_backoff(&tries);
+    }
+    rc = ompi_osc_fastpath_update(update);
+    mca_osc_fastpath_accumulate_unlock(peer->member);
+    return rc;
+}
+
+/* Piece by piece: origin data packed, update, result unpacked; without a copy where it is one piece. */
+static int do_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                     const mca_osc_fastpath_memory_t *memory)
+{
+    const bool sends = NULL != operation->origin && &ompi_mpi_op_no_op.op != operation->op;
+    mca_osc_fastpath_update_t update = {
+        .memory = *memory, .element = operation->element, .op = operation->op, .compare = operation->compare};
+    const size_t total = mca_osc_fastpath_packed_size(memory->type, memory->count);
+    mca_osc_fastpath_cursor_t source, sink;
+    char packed[PIECE], old[PIECE];
+    int rc = OMPI_SUCCESS;
+
+    if (sends) {
+        ompi_osc_fastpath_cursor_begin(&source, operation->origin, operation->origin_count,
+                                       operation->origin_type, false);
+    }
+    if (NULL != operation->result) {
+        ompi_osc_fastpath_cursor_begin(&sink, operation->result, operation->result_count,
+                                       operation->result_type, true);
+    }
+    for (; update.offset < total && OMPI_SUCCESS == rc; update.offset += update.length) {
+        update.length = PIECE - PIECE % operation->element->super.size;
+        update.length = total - update.offset < update.length ? total - update.offset : update.length;
+        if (sends && NULL != source.memory) {
+            update.origin = source.memory + update.offset;
+        } else if (sends) {
+            (void) ompi_osc_fastpath_cursor_pack(&source, packed, update.length);
+            update.origin = packed;
+        }
+        if (NULL != operation->result) {
+            update.result = NULL != sink.memory ? sink.memory + update.offset : old;
+        }
+        rc = update_piece(peer, &update);
+        if (old == update.result) {
+            ompi_osc_fastpath_cursor_unpack(&sink, old, update.length);
+        }
+    }
+    if (sends) {
+        ompi_osc_fastpath_cursor_end(&source);
+    }
+    if (NULL != operation->result) {
+        ompi_osc_fastpath_cursor_end(&sink);
+    }
+    return rc;
+}
+
+int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation)
+{
+    mca_osc_fastpath_memory_t memory;
+    int rc = locate(peer, operation, &memory);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    switch (operation->kind) {
+    case MCA_OSC_FASTPATH_PUT:
+        return copy(operation->origin, operation->origin_count, operation->origin_type, memory.address,
+                    memory.count, memory.type);
+    case MCA_OSC_FASTPATH_GET:
+        return copy(memory.address, memory.count, memory.type, operation->result, operation->result_count,
+                    operation->result_type);
+    default:
+        return do_update(peer, operation, &memory);
+    }
+}

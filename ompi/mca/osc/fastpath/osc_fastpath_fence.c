@@ -1,0 +1,94 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * MPI_Win_fence: the members tell each other how many packets each of them has sent to whom. A member leaves
+ * when all that are for it have taken effect. Packets of the next epoch, which may come before that, wait.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_packet.h"
+#include "osc_fastpath_recv.h"
+#include "osc_fastpath_sync.h"
+#include "osc_fastpath_ticket.h"
+#include "osc_fastpath_wait.h"
+
+/* All packets of the epoch have been sent; then all members' sums are in *expected. */
+static int count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected)
+{
+    mca_coll_base_module_t *coll = module->comm->c_coll->coll_reduce_scatter_block_module;
+    int rc;
+
+    rc = module->comm->c_coll->coll_reduce_scatter_block(
+        module->fence_sent, expected, 1, &ompi_mpi_uint32_t.dt, &ompi_mpi_op_sum.op, module->comm, coll);
+    memset(module->fence_sent, 0, (size_t) module->size * sizeof(module->fence_sent[0]));
+    return rc;
+}
+
+static void send_all(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_peer_t *peer;
+
+    mca_osc_fastpath_enter(module);
+    OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
+    {
+        if (NULL != peer->origin.packet) {
+            ompi_osc_fastpath_origin_send(peer, 0);
+        }
+    }
+    mca_osc_fastpath_leave(module);
+}
+
+static bool all_here(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) context;
+    return module->fence_done == module->fence_expected && 0 == module->tickets->used;
+}
+
+/* End the epoch: everything sent has taken effect, here and there. */
+static int end_epoch(mca_osc_fastpath_module_t *module)
+{
+    uint32_t expected = 0;
+    int rc;
+
+    send_all(module);
+    rc = count_packets(module, &expected);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    mca_osc_fastpath_enter(module);
+    module->fence_expected += expected;
+    rc = ompi_osc_fastpath_wait_until(module, all_here, NULL);
+    if (OMPI_SUCCESS == rc) {
+        rc = ompi_osc_fastpath_end_active(module);
+    }
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    int rc = OMPI_SUCCESS;
+
+    if (0 != module->locks || 0 <= module->post_count
+        || (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch && MCA_OSC_FASTPATH_EPOCH_FENCE != module->epoch)) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    /* what this process has stored into its window comes before what others load from it */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!(MPI_MODE_NOPRECEDE & assertion)) {
+        rc = end_epoch(module);
+    }
+    mca_osc_fastpath_enter(module);
+    ++module->fences;
+    module->epoch =
+        MPI_MODE_NOSUCCEED & assertion ? MCA_OSC_FASTPATH_EPOCH_NONE : MCA_OSC_FASTPATH_EPOCH_FENCE;
+    module->fence_used = false;
+    (void) ompi_osc_fastpath_unblock(module);
+    mca_osc_fastpath_leave(module);
+    atomic_thread_fence(memory_order_seq_cst);
+    return rc;
+}

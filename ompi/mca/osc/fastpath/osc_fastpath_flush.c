@@ -1,0 +1,232 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * MPI_Win_flush and its kind, MPI_Win_sync, and what all synchronisations have in common.
+ */
+#include "ompi_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "osc_fastpath_packet.h"
+#include "osc_fastpath_sync.h"
+#include "osc_fastpath_ticket.h"
+#include "osc_fastpath_wait.h"
+
+static bool has_operations(const mca_osc_fastpath_packet_t *packet)
+{
+    return NULL != packet && sizeof(mca_osc_fastpath_hdr_t) < packet->length;
+}
+
+int ompi_osc_fastpath_send_empty(mca_osc_fastpath_peer_t *peer, uint8_t flags)
+{
+    if (NULL == ompi_osc_fastpath_origin_packet(peer, 0)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    ompi_osc_fastpath_origin_send(peer, flags);
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
+{
+    const bool unacked = 0 < (int32_t) (peer->origin.operations - peer->origin.acked);
+    const bool asked = 0 <= (int32_t) (peer->origin.ack_asked - peer->origin.operations);
+
+    if (has_operations(peer->origin.packet)) {
+        ompi_osc_fastpath_origin_send(peer, flags | MCA_OSC_FASTPATH_ACK);
+        return OMPI_SUCCESS;
+    }
+    if (unacked && !asked) {
+        return ompi_osc_fastpath_send_empty(peer, flags | MCA_OSC_FASTPATH_ACK);
+    }
+    if (!unacked) {
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_ELIMINATED);
+    }
+    return 0 == flags ? OMPI_SUCCESS : ompi_osc_fastpath_send_empty(peer, flags);
+}
+
+static bool flushed(mca_osc_fastpath_module_t *module, void *context)
+{
+    const mca_osc_fastpath_peer_t *peer = context;
+    mca_osc_fastpath_peer_t *active;
+
+    if (NULL != peer) {
+        return mca_osc_fastpath_flushed(peer);
+    }
+    OPAL_LIST_FOREACH(active, &module->active, mca_osc_fastpath_peer_t)
+    {
+        if (!mca_osc_fastpath_flushed(active)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int ompi_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
+{
+    return ompi_osc_fastpath_wait_until(module, flushed, peer);
+}
+
+int ompi_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer)
+{
+    int error = peer->origin.error;
+
+    peer->origin.error = OMPI_SUCCESS;
+    return error;
+}
+
+void ompi_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer)
+{
+    if (peer->origin.active) {
+        peer->origin.active = false;
+        opal_list_remove_item(&peer->module->active, &peer->super);
+    }
+}
+
+int ompi_osc_fastpath_end_active(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_peer_t *peer, *next;
+    int rc = OMPI_SUCCESS;
+
+    OPAL_LIST_FOREACH_SAFE(peer, next, &module->active, mca_osc_fastpath_peer_t)
+    {
+        int error = ompi_osc_fastpath_take_error(peer);
+
+        peer->origin.operations = peer->origin.acked;
+        peer->origin.lock_sent = false;
+        ompi_osc_fastpath_deactivate(peer);
+        rc = OMPI_SUCCESS == rc ? error : rc;
+    }
+    return rc;
+}
+
+/* MPI 3.1, 11.5.4: only within passive target epochs. */
+static bool may_flush(const mca_osc_fastpath_module_t *module, const mca_osc_fastpath_peer_t *peer)
+{
+    return MCA_OSC_FASTPATH_EPOCH_PASSIVE == module->epoch
+           || (NULL != peer ? 0 != peer->origin.lock_type : 0 < module->locks);
+}
+
+int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    mca_osc_fastpath_peer_t *peer = module->peers[target];
+    int rc;
+
+    /* orders what was loaded and stored in memory that others reach, with the same in their calls */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (OPAL_UNLIKELY(NULL == peer)) {
+        return may_flush(module, NULL) ? OMPI_SUCCESS : OMPI_ERR_RMA_SYNC;
+    }
+    if (OPAL_UNLIKELY(!may_flush(module, peer))) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    mca_osc_fastpath_enter(module);
+    rc = ompi_osc_fastpath_flush_begin(peer, 0);
+    if (OMPI_SUCCESS == rc) {
+        rc = ompi_osc_fastpath_flush_end(module, peer);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = ompi_osc_fastpath_take_error(peer);
+    }
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+int ompi_osc_fastpath_flush_all(ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    mca_osc_fastpath_peer_t *peer;
+    int rc = OMPI_SUCCESS;
+
+    atomic_thread_fence(memory_order_seq_cst);
+    if (OPAL_UNLIKELY(!may_flush(module, NULL))) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    mca_osc_fastpath_enter(module);
+    OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
+    {
+        int one = ompi_osc_fastpath_flush_begin(peer, 0);
+
+        rc = OMPI_SUCCESS == rc ? one : rc;
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = ompi_osc_fastpath_flush_end(module, NULL);
+    }
+    OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
+    {
+        int error = ompi_osc_fastpath_take_error(peer);
+
+        rc = OMPI_SUCCESS == rc ? error : rc;
+    }
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+static bool data_here(mca_osc_fastpath_module_t *module, void *context)
+{
+    const mca_osc_fastpath_peer_t *peer = context;
+
+    return 0 == (NULL != peer ? peer->origin.tickets : module->tickets->used);
+}
+
+/* Data that goes to a target is in packets when its call returns; only data from there has to come. */
+static void flush_local_begin(mca_osc_fastpath_peer_t *peer)
+{
+    if (has_operations(peer->origin.packet)) {
+        ompi_osc_fastpath_origin_send(peer, 0);
+    }
+}
+
+int ompi_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
+{
+    return ompi_osc_fastpath_wait_until(module, data_here, peer);
+}
+
+int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    mca_osc_fastpath_peer_t *peer = module->peers[target];
+    int rc;
+
+    if (OPAL_UNLIKELY(!may_flush(module, peer))) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    if (NULL == peer) {
+        return OMPI_SUCCESS;
+    }
+    mca_osc_fastpath_enter(module);
+    flush_local_begin(peer);
+    rc = ompi_osc_fastpath_wait_for_data(module, peer);
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+int ompi_osc_fastpath_flush_local_all(ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    mca_osc_fastpath_peer_t *peer;
+    int rc;
+
+    if (OPAL_UNLIKELY(!may_flush(module, NULL))) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    mca_osc_fastpath_enter(module);
+    OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
+    {
+        flush_local_begin(peer);
+    }
+    rc = ompi_osc_fastpath_wait_for_data(module, NULL);
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+int ompi_osc_fastpath_sync(ompi_win_t *win)
+{
+    (void) win;
+    opal_progress();
+    atomic_thread_fence(memory_order_seq_cst);
+    return OMPI_SUCCESS;
+}

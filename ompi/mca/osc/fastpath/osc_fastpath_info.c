@@ -1,0 +1,152 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Info keys of windows: what they say, and what MPI_Win_get_info returns.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_window.h"
+
+static bool is_true(const char *value)
+{
+    return 0 == strcasecmp(value, "true") || 0 == strcasecmp(value, "yes") || 0 == strcmp(value, "1");
+}
+
+static const char *boolean(bool value)
+{
+    return value ? "true" : "false";
+}
+
+static mca_osc_fastpath_module_t *module_of(opal_infosubscriber_t *subscriber)
+{
+    return mca_osc_fastpath_module((ompi_win_t *) subscriber);
+}
+
+/* Whether locks are used is settled when the window is made. */
+static fastpath_info_text_t no_locks(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                     fastpath_info_text_t value)
+{
+    (void) key;
+    (void) value;
+    return (fastpath_info_text_t) boolean(module_of(subscriber)->no_locks);
+}
+
+/* Promises about sizes, too. */
+static fastpath_info_text_t same_size(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                      fastpath_info_text_t value)
+{
+    (void) key;
+    (void) value;
+    return (fastpath_info_text_t) boolean(module_of(subscriber)->same_size);
+}
+
+static fastpath_info_text_t same_disp_unit(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                           fastpath_info_text_t value)
+{
+    (void) key;
+    (void) value;
+    return (fastpath_info_text_t) boolean(module_of(subscriber)->same_disp_unit);
+}
+
+/* Where the memory lies, too. */
+static fastpath_info_text_t noncontig(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                      fastpath_info_text_t value)
+{
+    (void) key;
+    (void) value;
+    return (fastpath_info_text_t) boolean(module_of(subscriber)->noncontig);
+}
+
+/* All accumulates of an origin are in order, whatever less would do. */
+static fastpath_info_text_t ordering(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                     fastpath_info_text_t value)
+{
+    mca_osc_fastpath_module_t *module = module_of(subscriber);
+
+    (void) key;
+    if (NULL != value) {
+        snprintf(module->ordering, sizeof(module->ordering), "%s", value);
+    }
+    return module->ordering;
+}
+
+/* All operations are atomic with all others, whatever less would do. */
+static fastpath_info_text_t acc_ops(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                    fastpath_info_text_t value)
+{
+    (void) key;
+    if (NULL != value) {
+        module_of(subscriber)->same_op = 0 == strcmp(value, "same_op");
+    }
+    return (fastpath_info_text_t) (module_of(subscriber)->same_op ? "same_op" : "same_op_no_op");
+}
+
+static fastpath_info_text_t eager(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                  fastpath_info_text_t value)
+{
+    (void) key;
+    if (NULL != value) {
+        module_of(subscriber)->eager = is_true(value);
+    }
+    return (fastpath_info_text_t) boolean(module_of(subscriber)->eager);
+}
+
+static fastpath_info_text_t max_pending(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                        fastpath_info_text_t value)
+{
+    mca_osc_fastpath_module_t *module = module_of(subscriber);
+    unsigned long number = NULL == value ? 0 : strtoul(value, NULL, 10);
+
+    (void) key;
+    if (0 < number && UINT32_MAX >= number) {
+        module->max_pending = (unsigned) number;
+    }
+    snprintf(module->max_pending_text, sizeof(module->max_pending_text), "%u", module->max_pending);
+    return module->max_pending_text;
+}
+
+static bool get_bool(opal_info_t *info, const char *key)
+{
+    char value[16];
+
+    return fastpath_info_get(info, key, value, sizeof(value)) && is_true(value);
+}
+
+int ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info)
+{
+    static const struct {
+        const char *key;
+        opal_key_interest_callback_t *callback;
+    } keys[] = {
+        {"no_locks", no_locks},
+        {"same_size", same_size},
+        {"same_disp_unit", same_disp_unit},
+        {"alloc_shared_noncontig", noncontig},
+        {"accumulate_ordering", ordering},
+        {"accumulate_ops", acc_ops},
+        {"fastpath_eager", eager},
+        {"fastpath_max_pending", max_pending},
+    };
+    int rc = OMPI_SUCCESS;
+
+    module->no_locks = get_bool(info, "no_locks");
+    module->same_size = get_bool(info, "same_size");
+    module->same_disp_unit = get_bool(info, "same_disp_unit");
+    module->noncontig = get_bool(info, "alloc_shared_noncontig");
+    module->eager = mca_osc_fastpath_component.eager;
+    module->max_pending = mca_osc_fastpath_component.max_pending;
+    snprintf(module->ordering, sizeof(module->ordering), "rar,raw,war,waw");
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && OMPI_SUCCESS == rc; ++i) {
+        char value[64] = "";
+
+        if (!fastpath_info_get(info, keys[i].key, value, sizeof(value))) {
+            snprintf(value, sizeof(value), "%s",
+                     (const char *) keys[i].callback(&module->win->super, (char *) keys[i].key, NULL));
+        }
+        rc = opal_infosubscribe_subscribe(&module->win->super, (char *) keys[i].key, value, keys[i].callback);
+    }
+    return rc;
+}

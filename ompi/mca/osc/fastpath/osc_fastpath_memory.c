@@ -1,0 +1,256 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Data between user buffers, packed bytes and the memory of a window.
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/common/fastpath/common_fastpath_copy.h"
+
+#include "osc_fastpath_memory.h"
+
+#include "ompi/datatype/ompi_datatype_internal.h" /* needs the headers before it */
+
+void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const void *address, size_t count,
+                                    ompi_datatype_t *type, bool unpack)
+{
+    cursor->bytes = mca_osc_fastpath_packed_size(type, count);
+    cursor->position = 0;
+    cursor->memory = NULL;
+    if (0 == cursor->bytes) {
+        return;
+    }
+    if (fastpath_is_plain(type, count)) {
+        cursor->memory = (char *) address + type->super.true_lb;
+        return;
+    }
+    OBJ_CONSTRUCT(&cursor->convertor, opal_convertor_t);
+    if (unpack) {
+        opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super, count, address, 0,
+                                                 &cursor->convertor);
+    } else {
+        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super, count, address, 0,
+                                                 &cursor->convertor);
+    }
+}
+
+void ompi_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t position)
+{
+    if (position == cursor->position) {
+        return;
+    }
+    cursor->position = position;
+    if (NULL == cursor->memory && 0 != cursor->bytes) {
+        (void) opal_convertor_set_position(&cursor->convertor, &position);
+    }
+}
+
+size_t ompi_osc_fastpath_cursor_pack(mca_osc_fastpath_cursor_t *cursor, void *packed, size_t length)
+{
+    struct iovec iov = {.iov_base = packed, .iov_len = length};
+    uint32_t count = 1;
+
+    if (length > cursor->bytes - cursor->position) {
+        length = cursor->bytes - cursor->position;
+    }
+    if (0 == length) {
+        return 0;
+    }
+    if (NULL != cursor->memory) {
+        mca_common_fastpath_copy(packed, cursor->memory + cursor->position, length);
+    } else {
+        iov.iov_len = length;
+        (void) opal_convertor_pack(&cursor->convertor, &iov, &count, &length);
+    }
+    cursor->position += length;
+    return length;
+}
+
+void ompi_osc_fastpath_cursor_unpack(mca_osc_fastpath_cursor_t *cursor, const void *packed, size_t length)
+{
+    struct iovec iov = {.iov_base = (void *) packed, .iov_len = length};
+    uint32_t count = 1;
+
+    if (0 == length) {
+        return;
+    }
+    if (NULL != cursor->memory) {
+        mca_common_fastpath_copy(cursor->memory + cursor->position, packed, length);
+    } else {
+        (void) opal_convertor_unpack(&cursor->convertor, &iov, &count, &length);
+    }
+    cursor->position += length;
+}
+
+void ompi_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor)
+{
+    if (NULL == cursor->memory && 0 != cursor->bytes) {
+        opal_convertor_cleanup(&cursor->convertor);
+        OBJ_DESTRUCT(&cursor->convertor);
+    }
+}
+
+void ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end)
+{
+    const ptrdiff_t extent = type->super.ub - type->super.lb;
+    const ptrdiff_t last = 0 < count ? extent * (ptrdiff_t) (count - 1) : 0;
+
+    if (0 == mca_osc_fastpath_packed_size(type, count)) {
+        *first = *end = 0;
+        return;
+    }
+    *first = type->super.true_lb + (0 > last ? last : 0);
+    *end = type->super.true_ub + (0 < last ? last : 0);
+}
+
+/* The predefined operations that windows know, by their index in packets. */
+static ompi_op_t *const ops[] = {
+    &ompi_mpi_op_max.op,   &ompi_mpi_op_min.op,     &ompi_mpi_op_sum.op,    &ompi_mpi_op_prod.op,
+    &ompi_mpi_op_land.op,  &ompi_mpi_op_band.op,    &ompi_mpi_op_lor.op,    &ompi_mpi_op_bor.op,
+    &ompi_mpi_op_lxor.op,  &ompi_mpi_op_bxor.op,    &ompi_mpi_op_maxloc.op, &ompi_mpi_op_minloc.op,
+    &ompi_mpi_op_no_op.op, &ompi_mpi_op_replace.op,
+};
+#define NUM_OPS ((int) (sizeof(ops) / sizeof(ops[0])))
+
+int ompi_osc_fastpath_op_index(const ompi_op_t *op)
+{
+    for (int i = 0; i < NUM_OPS; ++i) {
+        if (op == ops[i]) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+ompi_op_t *ompi_osc_fastpath_op(int index)
+{
+    return 0 <= index && index < NUM_OPS ? ops[index] : NULL;
+}
+
+ompi_datatype_t *ompi_osc_fastpath_element(ompi_datatype_t *type)
+{
+    return ompi_datatype_is_predefined(type) ? type
+                                             : ompi_datatype_get_single_predefined_type_from_args(type);
+}
+
+ompi_datatype_t *ompi_osc_fastpath_predefined(uint32_t id)
+{
+    return id < OMPI_DATATYPE_MPI_MAX_PREDEFINED ? (ompi_datatype_t *) ompi_datatype_basicDatatypes[id]
+                                                 : NULL;
+}
+
+static bool is_no_op(const mca_osc_fastpath_update_t *update)
+{
+    return &ompi_mpi_op_no_op.op == update->op;
+}
+
+/* What is packed has no gaps, but the elements of an operation may have: of MPI_SHORT_INT, for instance. */
+static bool has_gaps(const ompi_datatype_t *element)
+{
+    return element->super.size != (size_t) (element->super.ub - element->super.lb);
+}
+
+/* target = origin op target, both packed; `count` elements. */
+static int reduce_packed(ompi_op_t *op, ompi_datatype_t *element, const void *origin, void *target,
+                         size_t count)
+{
+    const size_t extent = (size_t) (element->super.ub - element->super.lb);
+    mca_osc_fastpath_cursor_t cursor;
+    char *spread;
+
+    if (!has_gaps(element)) {
+        fastpath_op_reduce(op, origin, target, count, element);
+        return OMPI_SUCCESS;
+    }
+    spread = calloc(2 * count, extent); /* gaps are copied, too */
+    if (NULL == spread) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    ompi_osc_fastpath_cursor_begin(&cursor, spread, count, element, true);
+    ompi_osc_fastpath_cursor_unpack(&cursor, origin, cursor.bytes);
+    ompi_osc_fastpath_cursor_end(&cursor);
+    ompi_osc_fastpath_cursor_begin(&cursor, spread + count * extent, count, element, true);
+    ompi_osc_fastpath_cursor_unpack(&cursor, target, cursor.bytes);
+    ompi_osc_fastpath_cursor_end(&cursor);
+    fastpath_op_reduce(op, spread, spread + count * extent, count, element);
+    ompi_osc_fastpath_cursor_begin(&cursor, spread + count * extent, count, element, false);
+    (void) ompi_osc_fastpath_cursor_pack(&cursor, target, cursor.bytes);
+    ompi_osc_fastpath_cursor_end(&cursor);
+    free(spread);
+    return OMPI_SUCCESS;
+}
+
+/* The new value of packed memory. @return whether it has to be written; an error in *rc */
+static bool update_packed(const mca_osc_fastpath_update_t *update, void *target, int *rc)
+{
+    *rc = OMPI_SUCCESS;
+    if (NULL != update->result) {
+        mca_common_fastpath_copy(update->result, target, update->length);
+    }
+    if (NULL == update->op) {
+        if (0 != memcmp(target, update->compare, update->length)) {
+            return false;
+        }
+        mca_common_fastpath_copy(target, update->origin, update->length);
+        return true;
+    }
+    if (is_no_op(update)) {
+        return false;
+    }
+    if (&ompi_mpi_op_replace.op == update->op) {
+        mca_common_fastpath_copy(target, update->origin, update->length);
+    } else {
+        *rc = reduce_packed(update->op, update->element, update->origin, target,
+                            update->length / update->element->super.size);
+    }
+    return true;
+}
+
+/* Memory that is not one piece, or whose elements have gaps: by a packed copy of it. */
+static int update_by_copy(const mca_osc_fastpath_update_t *update)
+{
+    mca_osc_fastpath_cursor_t cursor;
+    char *packed = malloc(update->length);
+    size_t done = 0, moved = 1;
+    int rc;
+
+    if (NULL == packed) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    ompi_osc_fastpath_cursor_begin(&cursor, update->memory.address, update->memory.count, update->memory.type,
+                                   false);
+    ompi_osc_fastpath_cursor_seek(&cursor, update->offset);
+    while (done < update->length && 0 < moved) {
+        moved = ompi_osc_fastpath_cursor_pack(&cursor, packed + done, update->length - done);
+        done += moved;
+    }
+    ompi_osc_fastpath_cursor_end(&cursor);
+    if (update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
+        ompi_osc_fastpath_cursor_begin(&cursor, update->memory.address, update->memory.count,
+                                       update->memory.type, true);
+        ompi_osc_fastpath_cursor_seek(&cursor, update->offset);
+        ompi_osc_fastpath_cursor_unpack(&cursor, packed, update->length);
+        ompi_osc_fastpath_cursor_end(&cursor);
+    }
+    free(packed);
+    return rc;
+}
+
+int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
+{
+    int rc;
+
+    if (0 == update->length) {
+        return OMPI_SUCCESS;
+    }
+    if (OPAL_UNLIKELY(has_gaps(update->element)
+                      || !fastpath_is_plain(update->memory.type, update->memory.count))) {
+        return update_by_copy(update);
+    }
+    (void) update_packed(
+        update, (char *) update->memory.address + update->memory.type->super.true_lb + update->offset, &rc);
+    return rc;
+}

@@ -1,0 +1,320 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Operations on targets that only messages reach: into packets.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_operation.h"
+#include "osc_fastpath_packet.h"
+#include "osc_fastpath_request.h"
+#include "osc_fastpath_ticket.h"
+#include "osc_fastpath_types.h"
+#include "osc_fastpath_wait.h"
+
+/** A packet is sent rather than filled with a piece of an operation that is shorter than this. */
+#define PIECE_MIN 256
+/** Bytes that one piece of a get asks for, at most */
+#define GET_MAX (64 << 10)
+/** Bytes that gets from one target may wait for; further pieces wait */
+#define GET_BYTES_MAX (4 << 20)
+
+/** An operation on its way into packets. */
+typedef struct {
+    mca_osc_fastpath_peer_t *peer;
+    const mca_osc_fastpath_operation_t *operation;
+    mca_osc_fastpath_op_hdr_t hdr;    /**< of the next piece */
+    mca_osc_fastpath_cursor_t cursor; /**< data that goes to the target */
+    size_t total;                     /**< packed bytes of the operation */
+    size_t unit;                      /**< pieces are multiples of so many bytes */
+    bool has_data;                    /**< data goes to the target */
+    bool wants_data;                  /**< data comes back */
+    size_t room;                      /**< the next piece needs */
+} sending_t;
+
+static bool may_go_on(mca_osc_fastpath_module_t *module, void *context)
+{
+    const sending_t *sending = context;
+    const mca_osc_fastpath_peer_t *peer = sending->peer;
+    const mca_osc_fastpath_packet_t *packet = peer->origin.packet;
+
+    (void) module;
+    if (sending->wants_data && GET_BYTES_MAX <= peer->origin.ticket_bytes) {
+        return false;
+    }
+    return (NULL != packet && sending->room <= mca_osc_fastpath_packet_room(packet))
+           || ompi_osc_fastpath_may_send(peer);
+}
+
+static bool may_take_ticket(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) context;
+    return module->tickets->used < module->max_pending;
+}
+
+static bool nobody_describes(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) module;
+    return !((const sending_t *) context)->peer->origin.describing;
+}
+
+/* Wait for less to be under way; what is waited for must have left. */
+static int throttle(sending_t *sending, mca_osc_fastpath_done_fn_t done)
+{
+    mca_osc_fastpath_peer_t *peer = sending->peer;
+
+    if (OPAL_LIKELY(done(peer->module, sending))) {
+        return OMPI_SUCCESS;
+    }
+    for (mca_osc_fastpath_peer_t *other =
+             (mca_osc_fastpath_peer_t *) opal_list_get_first(&peer->module->active);
+         &other->super != opal_list_get_end(&peer->module->active);
+         other = (mca_osc_fastpath_peer_t *) opal_list_get_next(&other->super)) {
+        if (NULL != other->origin.packet && other->origin.packet->data_from_target) {
+            ompi_osc_fastpath_origin_send(other, 0);
+        }
+    }
+    return ompi_osc_fastpath_wait_until(peer->module, done, sending);
+}
+
+/* A packet with room for the next piece, in *packet. */
+static int get_room(sending_t *sending, mca_osc_fastpath_packet_t **packet)
+{
+    int rc = throttle(sending, may_go_on);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    *packet = ompi_osc_fastpath_origin_packet(sending->peer, sending->room);
+    if (NULL == *packet || sending->room > mca_osc_fastpath_packet_room(*packet)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* A type that the target does not know goes ahead of the operation. Others wait meanwhile. */
+static int describe_type(sending_t *sending, const mca_osc_fastpath_type_name_t *name)
+{
+    mca_osc_fastpath_op_hdr_t hdr = {.kind = MCA_OSC_FASTPATH_TYPE,
+                                     .count = name->length,
+                                     .type = name->type,
+                                     .type_generation = name->generation};
+    mca_osc_fastpath_packet_t *packet;
+    int rc = OMPI_SUCCESS;
+
+    sending->peer->origin.describing = true;
+    for (hdr.offset = 0; hdr.offset < name->length && OMPI_SUCCESS == rc; hdr.offset += hdr.length) {
+        size_t length = name->length - hdr.offset;
+
+        sending->room = sizeof(hdr) + (length < PIECE_MIN ? MCA_OSC_FASTPATH_PAD(length) : PIECE_MIN);
+        rc = get_room(sending, &packet);
+        if (OMPI_SUCCESS == rc) {
+            unsigned char *to = mca_osc_fastpath_packet_end(packet);
+
+            if (length > mca_osc_fastpath_packet_room(packet) - sizeof(hdr)) {
+                length = mca_osc_fastpath_packet_room(packet) - sizeof(hdr);
+            }
+            hdr.length = (uint32_t) length;
+            memcpy(to, &hdr, sizeof(hdr));
+            memcpy(to + sizeof(hdr), (const char *) name->description + hdr.offset, length);
+            mca_osc_fastpath_packet_filled(packet, sizeof(hdr) + length);
+        }
+    }
+    sending->peer->origin.describing = false;
+    return rc;
+}
+
+/* Name the target's datatype. What is one piece of memory needs no description. */
+static int name_type(sending_t *sending)
+{
+    const mca_osc_fastpath_operation_t *operation = sending->operation;
+    mca_osc_fastpath_type_name_t name;
+    ompi_datatype_t *type = operation->type;
+    int rc;
+
+    sending->hdr.count = operation->count;
+    if (!ompi_datatype_is_predefined(type) && 0 == type->super.true_lb
+        && fastpath_is_plain(type, operation->count)) {
+        type = &ompi_mpi_byte.dt;
+        sending->hdr.count = sending->total;
+    }
+    rc = throttle(sending, nobody_describes);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = ompi_osc_fastpath_type_name(sending->peer, type, &name);
+    sending->hdr.type = name.type;
+    sending->hdr.type_generation = name.generation;
+    if (OMPI_SUCCESS == rc && NULL != name.description) {
+        rc = describe_type(sending, &name);
+    }
+    return rc;
+}
+
+/* Fill in what all pieces have in common. */
+static int prepare(sending_t *sending)
+{
+    const mca_osc_fastpath_operation_t *operation = sending->operation;
+
+    sending->hdr = (mca_osc_fastpath_op_hdr_t){.kind = operation->kind, .disp = operation->disp};
+    sending->unit = 1;
+    sending->has_data = MCA_OSC_FASTPATH_GET != operation->kind;
+    sending->wants_data = NULL != operation->result;
+    if (NULL != operation->element) {
+        sending->hdr.element = (uint16_t) operation->element->id;
+        sending->unit = operation->element->super.size;
+        if (NULL != operation->op) {
+            sending->hdr.op = (uint8_t) ompi_osc_fastpath_op_index(operation->op);
+            sending->has_data = &ompi_mpi_op_no_op.op != operation->op;
+        }
+    } else if (MCA_OSC_FASTPATH_GET == operation->kind) {
+        ompi_datatype_t *element = fastpath_is_plain(operation->type, operation->count)
+                                       ? &ompi_mpi_byte.dt
+                                       : ompi_osc_fastpath_element(operation->type);
+
+        /* a piece must not end within an element of the target's */
+        sending->unit = NULL != element ? element->super.size : sending->total;
+    }
+    return name_type(sending);
+}
+
+static int take_ticket(sending_t *sending, mca_osc_fastpath_request_t **request)
+{
+    const mca_osc_fastpath_operation_t *operation = sending->operation;
+    mca_osc_fastpath_ticket_t *ticket;
+    int rc = throttle(sending, may_take_ticket);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    *request = operation->request_wanted ? ompi_osc_fastpath_request_make(sending->peer->module->win) : NULL;
+    if (operation->request_wanted && NULL == *request) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    ticket = ompi_osc_fastpath_ticket_take(sending->peer, operation->result, operation->result_count,
+                                           operation->result_type, sending->total, &sending->hdr.ticket);
+    if (NULL == ticket) {
+        if (NULL != *request) {
+            ompi_osc_fastpath_request_drop(*request);
+        }
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    sending->hdr.generation = ticket->generation;
+    ticket->request = *request;
+    return OMPI_SUCCESS;
+}
+
+/* How many bytes the next piece has, and the room it needs at least. */
+static size_t piece_length(sending_t *sending)
+{
+    const size_t left = sending->total - sending->hdr.offset;
+    size_t least = left < PIECE_MIN ? left : PIECE_MIN;
+
+    sending->room = sizeof(sending->hdr);
+    if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP == sending->hdr.kind) {
+        sending->room += MCA_OSC_FASTPATH_PAD(2 * left);
+        return left;
+    }
+    if (sending->has_data) {
+        sending->room += MCA_OSC_FASTPATH_PAD(least);
+        return left;
+    }
+    if (GET_MAX < left && sending->unit <= GET_MAX) {
+        return GET_MAX - GET_MAX % sending->unit;
+    }
+    return left;
+}
+
+/* Put the next piece into a packet that has room for it. @return bytes of the piece, 0 on error */
+static size_t put_piece(sending_t *sending, mca_osc_fastpath_packet_t *packet, size_t length)
+{
+    unsigned char *to = mca_osc_fastpath_packet_end(packet);
+    const size_t room = mca_osc_fastpath_packet_room(packet) - sizeof(sending->hdr);
+    size_t data = 0;
+
+    if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP == sending->hdr.kind) {
+        memcpy(to + sizeof(sending->hdr), sending->operation->origin, length);
+        memcpy(to + sizeof(sending->hdr) + length, sending->operation->compare, length);
+        data = 2 * length;
+    } else if (sending->has_data) {
+        if (length > room) {
+            length = room - room % sending->unit;
+        }
+        length = data = ompi_osc_fastpath_cursor_pack(&sending->cursor, to + sizeof(sending->hdr), length);
+    }
+    sending->hdr.length = (uint32_t) length;
+    memcpy(to, &sending->hdr, sizeof(sending->hdr));
+    mca_osc_fastpath_packet_filled(packet, sizeof(sending->hdr) + data);
+    if (sending->wants_data) {
+        packet->data_from_target = true;
+        sending->peer->origin.ticket_bytes += length;
+    }
+    mca_osc_fastpath_count(MCA_OSC_FASTPATH_OPERATIONS);
+    return length;
+}
+
+static int put_pieces(sending_t *sending)
+{
+    mca_osc_fastpath_packet_t *packet;
+    int rc = OMPI_SUCCESS;
+
+    while (sending->hdr.offset < sending->total) {
+        size_t length = piece_length(sending);
+
+        rc = get_room(sending, &packet);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+        length = put_piece(sending, packet, length);
+        if (0 == length) {
+            return OMPI_ERR_TYPE_MISMATCH;
+        }
+        sending->hdr.offset += length;
+    }
+    return rc;
+}
+
+/* A request is waited for by functions that know nothing of packets, so what it needs leaves now. */
+static void send_now(sending_t *sending)
+{
+    mca_osc_fastpath_peer_t *peer = sending->peer;
+
+    if (NULL != peer->origin.packet
+        && (peer->module->eager || (sending->operation->request_wanted && sending->wants_data))) {
+        ompi_osc_fastpath_origin_send(peer, 0);
+    }
+}
+
+int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+    mca_osc_fastpath_request_t *request = NULL;
+    sending_t sending = {.peer = peer, .operation = operation};
+    int rc;
+
+    sending.total = mca_osc_fastpath_packed_size(operation->type, operation->count);
+    mca_osc_fastpath_enter(module);
+    rc = prepare(&sending);
+    if (OMPI_SUCCESS == rc && sending.wants_data) {
+        rc = take_ticket(&sending, &request);
+    }
+    if (OMPI_SUCCESS == rc) {
+        if (sending.has_data) {
+            ompi_osc_fastpath_cursor_begin(&sending.cursor, operation->origin, operation->origin_count,
+                                           operation->origin_type, false);
+        }
+        rc = put_pieces(&sending);
+        if (sending.has_data) {
+            ompi_osc_fastpath_cursor_end(&sending.cursor);
+        }
+        send_now(&sending);
+    }
+    mca_osc_fastpath_leave(module);
+    if (operation->request_wanted && OMPI_SUCCESS == rc) {
+        *operation->request = NULL != request ? &request->super : &ompi_request_empty;
+    }
+    return rc;
+}

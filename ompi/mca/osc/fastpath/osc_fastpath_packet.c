@@ -1,0 +1,234 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Filling packets and replies, and handing them to BTLs.
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/common/fastpath/common_fastpath_dice.h"
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/util/show_help.h"
+
+#include "osc_fastpath_packet.h"
+
+OBJ_CLASS_INSTANCE(mca_osc_fastpath_packet_t, opal_free_list_item_t, NULL, NULL);
+
+/** Whether a call shall be refused for the sake of a test. */
+static bool refuse(void)
+{
+    return OPAL_UNLIKELY(0 != mca_osc_fastpath_component.refuse)
+           && mca_common_fastpath_dice(mca_osc_fastpath_component.refuse);
+}
+
+/* The packet is the BTL's from the send on: there is nothing left to do when it has gone. */
+static void sent(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl;
+    (void) endpoint;
+    (void) descriptor;
+    (void) status;
+}
+
+/* A descriptor for `size` bytes. @return whether the BTL had one */
+static bool get_descriptor(mca_osc_fastpath_packet_t *packet, size_t size)
+{
+    mca_btl_base_descriptor_t *descriptor = NULL;
+
+    if (!refuse()) {
+        mca_bml_base_alloc(packet->bml_btl, &descriptor, MCA_BTL_NO_ORDER, size,
+                           MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    }
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return false;
+    }
+    descriptor->des_cbfunc = sent;
+    descriptor->des_cbdata = NULL;
+    packet->descriptor = descriptor;
+    return true;
+}
+
+/* Where a packet is filled: in the BTL's own memory, so that it is not copied again, or else on the heap. */
+static bool get_memory(mca_osc_fastpath_packet_t *packet, size_t size)
+{
+    packet->capacity = size;
+    if (OPAL_LIKELY(get_descriptor(packet, size))) {
+        packet->data = packet->descriptor->des_segments->seg_addr.pval;
+        return true;
+    }
+    mca_osc_fastpath_count(MCA_OSC_FASTPATH_SENDS_REFUSED);
+    packet->descriptor = NULL;
+    packet->data = malloc(size);
+    return NULL != packet->data;
+}
+
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type)
+{
+    mca_bml_base_endpoint_t *endpoint =
+        mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
+    mca_osc_fastpath_packet_t *packet;
+    size_t size = mca_osc_fastpath_component.packet_size + sizeof(mca_osc_fastpath_hdr_t);
+
+    if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
+        return NULL;
+    }
+    packet = (mca_osc_fastpath_packet_t *) opal_free_list_get(&mca_osc_fastpath_component.packets);
+    if (NULL == packet) {
+        return NULL;
+    }
+    packet->peer = peer;
+    packet->bml_btl = mca_bml_base_btl_array_get_next(&endpoint->btl_eager);
+    if (size > packet->bml_btl->btl->btl_eager_limit) {
+        size = packet->bml_btl->btl->btl_eager_limit;
+    }
+    if (!get_memory(packet, size & ~(size_t) (MCA_OSC_FASTPATH_ALIGN - 1))) {
+        opal_free_list_return(&mca_osc_fastpath_component.packets, &packet->super);
+        return NULL;
+    }
+    packet->length = sizeof(mca_osc_fastpath_hdr_t);
+    packet->data_from_target = false;
+    *mca_osc_fastpath_packet_hdr(packet) = (mca_osc_fastpath_hdr_t){
+        .type = type, .window = peer->module->id, .rank = (uint32_t) peer->module->rank};
+    return packet;
+}
+
+/* One try. @return whether the BTL has taken it */
+static bool try_send(mca_osc_fastpath_packet_t *packet)
+{
+    if (OPAL_UNLIKELY(NULL == packet->descriptor)) {
+        unsigned char *data = packet->data;
+
+        if (!get_descriptor(packet, packet->length)) {
+            return false;
+        }
+        packet->data = packet->descriptor->des_segments->seg_addr.pval;
+        memcpy(packet->data, data, packet->length);
+        free(data);
+    }
+    if (refuse()) {
+        return false;
+    }
+    packet->descriptor->des_segments->seg_len = packet->length;
+    if (OPAL_UNLIKELY(0 > mca_bml_base_send(packet->bml_btl, packet->descriptor, MCA_OSC_FASTPATH_TAG))) {
+        return false;
+    }
+    opal_free_list_return(&mca_osc_fastpath_component.packets, &packet->super);
+    return true;
+}
+
+void ompi_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet)
+{
+    mca_osc_fastpath_peer_t *peer = packet->peer;
+    mca_osc_fastpath_hdr_t *hdr = mca_osc_fastpath_packet_hdr(packet);
+
+    hdr->length = (uint32_t) (packet->length - sizeof(*hdr));
+    hdr->acked = peer->target.done;
+    if (OPAL_UNLIKELY(!try_send(packet))) {
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_SENDS_REFUSED);
+        opal_list_append(&peer->module->refused, &packet->super.super);
+        mca_osc_fastpath_pend(1);
+    }
+}
+
+/* What has been put into order by its sequence may leave in any. */
+bool ompi_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module)
+{
+    size_t left = opal_list_get_size(&module->refused);
+    bool any = false;
+
+    while (0 < left--) {
+        mca_osc_fastpath_packet_t *packet =
+            (mca_osc_fastpath_packet_t *) opal_list_remove_first(&module->refused);
+
+        if (try_send(packet)) {
+            mca_osc_fastpath_pend(-1);
+            any = true;
+        } else {
+            opal_list_append(&module->refused, &packet->super.super);
+        }
+    }
+    return any;
+}
+
+void ompi_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet)
+{
+    if (NULL != packet->descriptor) {
+        mca_bml_base_free(packet->bml_btl, packet->descriptor);
+    } else {
+        free(packet->data);
+    }
+    opal_free_list_return(&mca_osc_fastpath_component.packets, &packet->super);
+}
+
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room)
+{
+    mca_osc_fastpath_packet_t *packet = peer->origin.packet;
+
+    if (NULL != packet && room > mca_osc_fastpath_packet_room(packet)) {
+        ompi_osc_fastpath_origin_send(peer, 0);
+        packet = NULL;
+    }
+    if (NULL == packet) {
+        packet = peer->origin.packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_PACKET);
+        mca_osc_fastpath_activate(peer);
+    }
+    return packet;
+}
+
+/* The epoch the packet belongs to, and the lock if this is the first to need it. */
+static uint8_t describe_epoch(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_hdr_t *hdr)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+    int type = peer->origin.lock_type;
+    bool nocheck = peer->origin.nocheck;
+
+    switch (module->epoch) {
+    case MCA_OSC_FASTPATH_EPOCH_FENCE:
+        hdr->epoch = MCA_OSC_FASTPATH_EPOCH_FENCE;
+        hdr->number = module->fences;
+        ++module->fence_sent[peer->rank];
+        return 0;
+    case MCA_OSC_FASTPATH_EPOCH_START:
+        hdr->epoch = MCA_OSC_FASTPATH_EPOCH_START;
+        hdr->number = peer->origin.starts;
+        return 0;
+    case MCA_OSC_FASTPATH_EPOCH_PASSIVE:
+        type = MPI_LOCK_SHARED;
+        nocheck = module->lock_all_nocheck;
+        break;
+    default:
+        break;
+    }
+    hdr->epoch = MCA_OSC_FASTPATH_EPOCH_PASSIVE;
+    if (nocheck || peer->origin.lock_sent || 0 == type) {
+        return 0;
+    }
+    peer->origin.lock_sent = true;
+    return MPI_LOCK_EXCLUSIVE == type ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : MCA_OSC_FASTPATH_LOCK_SHARED;
+}
+
+void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags)
+{
+    mca_osc_fastpath_packet_t *packet = peer->origin.packet;
+    mca_osc_fastpath_hdr_t *hdr = mca_osc_fastpath_packet_hdr(packet);
+
+    peer->origin.packet = NULL;
+    hdr->sequence = ++peer->origin.sent;
+    flags |= describe_epoch(peer, hdr);
+    /* so that acknowledgements come in before the limit is reached */
+    if (0 == hdr->sequence % (mca_osc_fastpath_component.max_packets / 2)) {
+        flags |= MCA_OSC_FASTPATH_ACK;
+    }
+    hdr->flags = flags;
+    if (sizeof(*hdr) < packet->length) {
+        peer->origin.operations = hdr->sequence;
+    }
+    if (packet->data_from_target || (MCA_OSC_FASTPATH_ACK & flags)) {
+        peer->origin.ack_asked = hdr->sequence;
+    }
+    mca_osc_fastpath_count(MCA_OSC_FASTPATH_PACKETS_SENT);
+    ompi_osc_fastpath_packet_send(packet);
+}

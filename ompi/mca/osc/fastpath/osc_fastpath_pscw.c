@@ -1,0 +1,190 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * MPI_Win_post, MPI_Win_start, MPI_Win_complete, MPI_Win_wait and MPI_Win_test.
+ *
+ * Packets carry the number of the epoch, which origin and target count each for itself. Those that come
+ * before MPI_Win_post wait at the target, so that a post needs no message.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_packet.h"
+#include "osc_fastpath_recv.h"
+#include "osc_fastpath_sync.h"
+#include "osc_fastpath_wait.h"
+
+int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *group)
+{
+    const int count = ompi_group_size(group);
+    int *ranks = calloc((size_t) (0 < count ? 2 * count : 1), sizeof(*ranks));
+    int *from = NULL == ranks ? NULL : ranks + count;
+
+    if (NULL == ranks) {
+        return NULL;
+    }
+    for (int i = 0; i < count; ++i) {
+        from[i] = i;
+    }
+    if (OMPI_SUCCESS != ompi_group_translate_ranks(group, count, from, module->comm->c_local_group, ranks)) {
+        free(ranks);
+        return NULL;
+    }
+    for (int i = 0; i < count; ++i) {
+        if (0 > ranks[i] || ranks[i] >= module->size || NULL == mca_osc_fastpath_peer(module, ranks[i])) {
+            free(ranks);
+            return NULL;
+        }
+    }
+    return ranks;
+}
+
+int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    int rc = OMPI_SUCCESS;
+
+    (void) assertion; /* MPI_MODE_NOCHECK: nothing is sent for a post anyway */
+    mca_osc_fastpath_enter(module);
+    if (MCA_OSC_FASTPATH_EPOCH_FENCE == module->epoch && !module->fence_used) {
+        module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
+    }
+    if (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch || 0 != module->locks) {
+        rc = OMPI_ERR_RMA_SYNC;
+    } else {
+        int *ranks = ompi_osc_fastpath_ranks(module, group);
+
+        if (NULL == ranks) {
+            rc = MPI_ERR_GROUP;
+        } else {
+            module->start_ranks = ranks;
+            module->start_count = ompi_group_size(group);
+            module->epoch = MCA_OSC_FASTPATH_EPOCH_START;
+            for (int i = 0; i < module->start_count; ++i) {
+                mca_osc_fastpath_peer_t *peer = module->peers[ranks[i]];
+
+                peer->origin.in_start = true;
+                ++peer->origin.starts;
+            }
+        }
+    }
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+int ompi_osc_fastpath_complete(ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    int rc = OMPI_SUCCESS, error;
+
+    if (MCA_OSC_FASTPATH_EPOCH_START != module->epoch) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_enter(module);
+    for (int i = 0; i < module->start_count; ++i) {
+        mca_osc_fastpath_peer_t *peer = module->peers[module->start_ranks[i]];
+
+        peer->origin.in_start = false;
+        if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
+            error = ompi_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_COMPLETE);
+            rc = OMPI_SUCCESS == rc ? error : rc;
+        } else {
+            ++peer->target.completes; /* the own rank */
+        }
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = ompi_osc_fastpath_wait_for_data(module, NULL);
+    }
+    error = ompi_osc_fastpath_end_active(module);
+    free(module->start_ranks);
+    module->start_ranks = NULL;
+    module->start_count = 0;
+    module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
+    module->fence_used = false;
+    mca_osc_fastpath_leave(module);
+    return OMPI_SUCCESS == rc ? error : rc;
+}
+
+int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    int rc = OMPI_SUCCESS;
+
+    (void) assertion;
+    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_enter(module);
+    if (0 <= module->post_count) {
+        rc = OMPI_ERR_RMA_SYNC;
+    } else {
+        int *ranks = ompi_osc_fastpath_ranks(module, group);
+
+        if (NULL == ranks) {
+            rc = MPI_ERR_GROUP;
+        } else {
+            module->post_ranks = ranks;
+            module->post_count = ompi_group_size(group);
+            for (int i = 0; i < module->post_count; ++i) {
+                ++module->peers[ranks[i]]->target.posts;
+            }
+            (void) ompi_osc_fastpath_unblock(module);
+        }
+    }
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+static bool all_complete(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) context;
+    for (int i = 0; i < module->post_count; ++i) {
+        const mca_osc_fastpath_peer_t *peer = module->peers[module->post_ranks[i]];
+
+        if (peer->target.completes != peer->target.posts) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void end_exposure(mca_osc_fastpath_module_t *module)
+{
+    free(module->post_ranks);
+    module->post_ranks = NULL;
+    module->post_count = -1;
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+int ompi_osc_fastpath_wait(ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    int rc;
+
+    if (0 > module->post_count) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    mca_osc_fastpath_enter(module);
+    rc = ompi_osc_fastpath_wait_until(module, all_complete, NULL);
+    end_exposure(module);
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+int ompi_osc_fastpath_test(ompi_win_t *win, int *flag)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+
+    if (0 > module->post_count) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    opal_progress();
+    mca_osc_fastpath_enter(module);
+    *flag = all_complete(module, NULL);
+    if (*flag) {
+        end_exposure(module);
+    }
+    mca_osc_fastpath_leave(module);
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,80 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * MPI_Put, MPI_Get, MPI_Rput, MPI_Rget.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_operation.h"
+
+static int put(const void *origin_addr, size_t origin_count, ompi_datatype_t *origin_type, int target,
+               ptrdiff_t disp, size_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
+               ompi_request_t **request)
+{
+    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_PUT,
+                                              .request_wanted = NULL != request,
+                                              .request = request,
+                                              .target = target,
+                                              .disp = disp,
+                                              .count = target_count,
+                                              .type = target_type,
+                                              .origin = origin_addr,
+                                              .origin_count = origin_count,
+                                              .origin_type = origin_type};
+
+    return ompi_osc_fastpath_issue(win, &operation);
+}
+
+static int get(void *origin_addr, size_t origin_count, ompi_datatype_t *origin_type, int target,
+               ptrdiff_t disp, size_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
+               ompi_request_t **request)
+{
+    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_GET,
+                                              .request_wanted = NULL != request,
+                                              .request = request,
+                                              .target = target,
+                                              .disp = disp,
+                                              .count = target_count,
+                                              .type = target_type,
+                                              .result = origin_addr,
+                                              .result_count = origin_count,
+                                              .result_type = origin_type};
+
+    return ompi_osc_fastpath_issue(win, &operation);
+}
+
+int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
+                          ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                          fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win)
+{
+    return put(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
+               target_type, win, NULL);
+}
+
+int ompi_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
+                          int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                          ompi_datatype_t *target_type, ompi_win_t *win)
+{
+    return get(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
+               target_type, win, NULL);
+}
+
+int ompi_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_count,
+                           ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                           fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
+                           ompi_request_t **request)
+{
+    return put(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
+               target_type, win, request);
+}
+
+int ompi_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
+                           int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                           ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request)
+{
+    return get(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
+               target_type, win, request);
+}

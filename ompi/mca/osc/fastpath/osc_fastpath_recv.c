@@ -1,0 +1,417 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What arrives: finding the window, the order of packets, and what has to wait.
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/runtime/opal_progress.h"
+
+#include "osc_fastpath_packet.h"
+#include "osc_fastpath_recv.h"
+#include "osc_fastpath_request.h"
+#include "osc_fastpath_target.h"
+#include "osc_fastpath_ticket.h"
+
+OBJ_CLASS_INSTANCE(mca_osc_fastpath_parked_t, opal_list_item_t, NULL, NULL);
+
+static void complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason)
+{
+    mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "corrupt message", opal_process_info.nodename,
+                                  hdr->window, hdr->rank, reason);
+}
+
+/* Keep a message. Nobody could do without it, hence the end of the job where there is no memory. */
+static mca_osc_fastpath_parked_t *keep(const void *data, size_t length)
+{
+    mca_osc_fastpath_parked_t *parked = malloc(sizeof(*parked) + length);
+
+    if (NULL == parked) {
+        mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "no memory", opal_process_info.nodename,
+                                      "a packet that has to wait");
+        ompi_rte_abort(OMPI_ERR_OUT_OF_RESOURCE, NULL);
+    }
+    OBJ_CONSTRUCT(parked, mca_osc_fastpath_parked_t);
+    parked->position = sizeof(mca_osc_fastpath_hdr_t);
+    parked->locked = false;
+    parked->length = length;
+    memcpy(parked->data, data, length);
+    return parked;
+}
+
+static void unkeep(mca_osc_fastpath_parked_t *parked)
+{
+    OBJ_DESTRUCT(parked);
+    free(parked);
+}
+
+static uint32_t sequence_of(const mca_osc_fastpath_parked_t *parked)
+{
+    return ((const mca_osc_fastpath_hdr_t *) parked->data)->sequence;
+}
+
+/* Keep a packet until its turn comes. */
+static mca_osc_fastpath_parked_t *park(mca_osc_fastpath_peer_t *peer, const void *data, size_t length)
+{
+    mca_osc_fastpath_parked_t *parked = keep(data, length);
+    opal_list_item_t *item = opal_list_get_last(&peer->target.parked);
+
+    mca_osc_fastpath_count(MCA_OSC_FASTPATH_PACKETS_PARKED);
+    /* most come last */
+    while (item != opal_list_get_end(&peer->target.parked)
+           && 0 > (int32_t) (sequence_of(parked) - sequence_of((mca_osc_fastpath_parked_t *) item))) {
+        item = opal_list_get_prev(item);
+    }
+    opal_list_insert_pos(&peer->target.parked, opal_list_get_next(item), &parked->super);
+    return parked;
+}
+
+static void block(mca_osc_fastpath_peer_t *peer)
+{
+    if (!peer->target.blocked) {
+        peer->target.blocked = true;
+        opal_list_append(&peer->module->blocked, &peer->target.blocked_item);
+        mca_osc_fastpath_pend(1);
+    }
+}
+
+static void unblock(mca_osc_fastpath_peer_t *peer)
+{
+    if (peer->target.blocked) {
+        peer->target.blocked = false;
+        opal_list_remove_item(&peer->module->blocked, &peer->target.blocked_item);
+        mca_osc_fastpath_pend(-1);
+    }
+}
+
+/* Work on the packets of a peer whose turn it is, until one has to wait. @return whether there was any */
+static bool run_parked(mca_osc_fastpath_peer_t *peer)
+{
+    bool any = false;
+
+    while (!opal_list_is_empty(&peer->target.parked)) {
+        mca_osc_fastpath_parked_t *parked =
+            (mca_osc_fastpath_parked_t *) opal_list_get_first(&peer->target.parked);
+
+        if (sequence_of(parked) != peer->target.done + 1) {
+            break;
+        }
+        if (OMPI_SUCCESS
+            != ompi_osc_fastpath_target_run(peer, parked->data, &parked->position, &parked->locked)) {
+            block(peer);
+            return any;
+        }
+        opal_list_remove_item(&peer->target.parked, &parked->super);
+        unkeep(parked);
+        any = true;
+    }
+    unblock(peer);
+    return any;
+}
+
+/* The own rank waits for its turn like everybody else. @return whether it has the lock now */
+static bool run_own_lock(mca_osc_fastpath_peer_t *peer)
+{
+    mca_osc_fastpath_lockword_t *word = &peer->member->lock;
+
+    if (MPI_LOCK_EXCLUSIVE == peer->origin.lock_type) {
+        peer->origin.lock_sent = mca_osc_fastpath_lock_exclusive(word, &peer->origin.waits_for_lock);
+    } else {
+        peer->origin.lock_sent = mca_osc_fastpath_lock_shared(word);
+    }
+    if (peer->origin.lock_sent) {
+        peer->target.wants_lock = false;
+        unblock(peer);
+    } else {
+        block(peer);
+    }
+    return peer->origin.lock_sent;
+}
+
+bool ompi_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer)
+{
+    peer->target.wants_lock = true;
+    return run_own_lock(peer);
+}
+
+bool ompi_osc_fastpath_unblock(mca_osc_fastpath_module_t *module)
+{
+    opal_list_item_t *item, *next;
+    bool any = false;
+
+    do {
+        module->rerun = false;
+        for (item = opal_list_get_first(&module->blocked); item != opal_list_get_end(&module->blocked);
+             item = next) {
+            mca_osc_fastpath_peer_t *peer =
+                (mca_osc_fastpath_peer_t *) ((char *) item
+                                             - offsetof(mca_osc_fastpath_peer_t, target.blocked_item));
+
+            next = opal_list_get_next(item);
+            any = (peer->target.wants_lock ? run_own_lock(peer) : run_parked(peer)) || any;
+        }
+    } while (module->rerun);
+    return any;
+}
+
+static void acknowledged(mca_osc_fastpath_peer_t *peer, uint32_t acked)
+{
+    if (0 < (int32_t) (acked - peer->origin.acked) && 0 <= (int32_t) (peer->origin.sent - acked)) {
+        peer->origin.acked = acked;
+    }
+}
+
+static void packet_arrived(mca_osc_fastpath_peer_t *peer, const void *data, size_t length)
+{
+    const uint32_t sequence = ((const mca_osc_fastpath_hdr_t *) data)->sequence;
+    size_t position = sizeof(mca_osc_fastpath_hdr_t);
+    bool locked = false;
+
+    if (OPAL_UNLIKELY(0 >= (int32_t) (sequence - peer->target.done))) {
+        complain(data, "a packet has come twice");
+        return;
+    }
+    if (sequence != peer->target.done + 1 || peer->target.blocked) {
+        (void) park(peer, data, length);
+        return;
+    }
+    if (OMPI_SUCCESS != ompi_osc_fastpath_target_run(peer, data, &position, &locked)) {
+        mca_osc_fastpath_parked_t *parked = park(peer, data, length);
+
+        parked->position = position;
+        parked->locked = locked;
+        block(peer);
+        return;
+    }
+    if (OPAL_UNLIKELY(!opal_list_is_empty(&peer->target.parked))) {
+        (void) run_parked(peer);
+    }
+    if (OPAL_UNLIKELY(peer->module->rerun)) {
+        (void) ompi_osc_fastpath_unblock(peer->module);
+    }
+}
+
+/* Requests that end are put into `ended`, for when module.lock has been given back. */
+static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr,
+                          const unsigned char *data, opal_list_t *ended)
+{
+    size_t position = sizeof(*hdr), end = sizeof(*hdr) + hdr->length;
+
+    while (position < end) {
+        mca_osc_fastpath_request_t *request;
+        mca_osc_fastpath_entry_t entry;
+
+        if (sizeof(entry) > end - position) {
+            complain(hdr, "a reply is cut off");
+            return;
+        }
+        memcpy(&entry, data + position, sizeof(entry));
+        position += sizeof(entry);
+        if (entry.length > end - position
+            || OMPI_SUCCESS != ompi_osc_fastpath_ticket_data(peer, &entry, data + position, &request)) {
+            complain(hdr, "a reply that nobody waits for");
+            return;
+        }
+        position += MCA_OSC_FASTPATH_PAD(entry.length);
+        if (NULL != request) {
+            request->super.req_status.MPI_ERROR = hdr->error;
+            opal_list_append(ended, &request->ended);
+        }
+    }
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != hdr->error)) {
+        peer->origin.error = hdr->error;
+    }
+}
+
+/* Inside module.lock. */
+static void work(mca_osc_fastpath_module_t *module, const void *data, size_t length, opal_list_t *ended)
+{
+    mca_osc_fastpath_hdr_t hdr;
+    mca_osc_fastpath_peer_t *peer;
+
+    memcpy(&hdr, data, sizeof(hdr));
+    peer = mca_osc_fastpath_peer(module, (int) hdr.rank);
+    if (NULL == peer) {
+        complain(&hdr, "no memory");
+        return;
+    }
+    acknowledged(peer, hdr.acked);
+    if (MCA_OSC_FASTPATH_PACKET == hdr.type) {
+        packet_arrived(peer, data, length);
+    } else {
+        reply_arrived(peer, &hdr, data, ended);
+    }
+}
+
+static void complete_all(opal_list_t *ended)
+{
+    opal_list_item_t *item;
+
+    while (NULL != (item = opal_list_remove_first(ended))) {
+        mca_osc_fastpath_request_t *request =
+            (mca_osc_fastpath_request_t *) ((char *) item - offsetof(mca_osc_fastpath_request_t, ended));
+
+        ompi_osc_fastpath_request_complete(request, request->super.req_status.MPI_ERROR);
+    }
+}
+
+/* What cannot be worked on now, because a thread is inside, waits for progress. */
+static void to_inbox(mca_osc_fastpath_module_t *module, const void *data, size_t length)
+{
+    mca_osc_fastpath_parked_t *parked = keep(data, length);
+
+    mca_common_fastpath_lock(&module->inbox_lock);
+    opal_list_append(&module->inbox, &parked->super);
+    mca_common_fastpath_unlock(&module->inbox_lock);
+    mca_osc_fastpath_pend(1);
+}
+
+static mca_osc_fastpath_parked_t *from_inbox(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_parked_t *parked;
+
+    mca_common_fastpath_lock(&module->inbox_lock);
+    parked = (mca_osc_fastpath_parked_t *) opal_list_remove_first(&module->inbox);
+    mca_common_fastpath_unlock(&module->inbox_lock);
+    return parked;
+}
+
+/* The window a message is for; it stays until ompi_osc_fastpath_release(). NULL: it has been freed. */
+static mca_osc_fastpath_module_t *find_window(const mca_osc_fastpath_hdr_t *hdr)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    void *module = NULL;
+
+    mca_common_fastpath_lock(&component->lock);
+    if (OPAL_SUCCESS == opal_hash_table_get_value_uint32(&component->windows, hdr->window, &module)) {
+        ++((mca_osc_fastpath_module_t *) module)->users;
+    } else if (hdr->window >= component->next_id) {
+        complain(hdr, "no such window");
+    }
+    mca_common_fastpath_unlock(&component->lock);
+    return module;
+}
+
+static void release_window(mca_osc_fastpath_module_t *module)
+{
+    mca_common_fastpath_lock(&mca_osc_fastpath_component.lock);
+    --module->users;
+    mca_common_fastpath_unlock(&mca_osc_fastpath_component.lock);
+}
+
+static void deliver(const void *data, size_t length)
+{
+    mca_osc_fastpath_module_t *module;
+    mca_osc_fastpath_hdr_t hdr;
+    opal_list_t ended;
+
+    if (sizeof(hdr) > length) {
+        return;
+    }
+    memcpy(&hdr, data, sizeof(hdr));
+    module = find_window(&hdr);
+    if (NULL == module) {
+        return;
+    }
+    if (hdr.length > length - sizeof(hdr) || hdr.rank >= (uint32_t) module->size
+        || (MCA_OSC_FASTPATH_PACKET != hdr.type && MCA_OSC_FASTPATH_REPLY != hdr.type)) {
+        complain(&hdr, "a header that makes no sense");
+    } else if (OPAL_LIKELY(mca_osc_fastpath_try_enter(module))) {
+        OBJ_CONSTRUCT(&ended, opal_list_t);
+        work(module, data, sizeof(hdr) + hdr.length, &ended);
+        mca_osc_fastpath_leave(module);
+        complete_all(&ended);
+        OBJ_DESTRUCT(&ended);
+    } else {
+        to_inbox(module, data, sizeof(hdr) + hdr.length);
+    }
+    release_window(module);
+}
+
+static void arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments, size_t num_segments)
+{
+    size_t length = 0, position = 0;
+    char *all;
+
+    (void) btl;
+    if (OPAL_LIKELY(1 == num_segments)) {
+        deliver(segments->seg_addr.pval, segments->seg_len);
+        return;
+    }
+    for (size_t i = 0; i < num_segments; ++i) {
+        length += segments[i].seg_len;
+    }
+    all = malloc(length);
+    if (NULL == all) {
+        ompi_rte_abort(OMPI_ERR_OUT_OF_RESOURCE, NULL);
+    }
+    for (size_t i = 0; i < num_segments; ++i) {
+        memcpy(all + position, segments[i].seg_addr.pval, segments[i].seg_len);
+        position += segments[i].seg_len;
+    }
+    deliver(all, length);
+    free(all);
+}
+FASTPATH_BTL_RECV_CALLBACK(arrived_callback, arrived)
+
+int ompi_osc_fastpath_recv_register(void)
+{
+    return mca_bml.bml_register(MCA_OSC_FASTPATH_TAG, arrived_callback, NULL);
+}
+
+/* Try again what had to wait in one window. */
+static int progress_window(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_parked_t *parked;
+    opal_list_t ended;
+    int events = 0;
+
+    if (!mca_osc_fastpath_try_enter(module)) {
+        return 0;
+    }
+    OBJ_CONSTRUCT(&ended, opal_list_t);
+    while (NULL != (parked = from_inbox(module))) {
+        work(module, parked->data, parked->length, &ended);
+        unkeep(parked);
+        mca_osc_fastpath_pend(-1);
+        ++events;
+    }
+    if (!opal_list_is_empty(&module->blocked) && ompi_osc_fastpath_unblock(module)) {
+        ++events;
+    }
+    if (!opal_list_is_empty(&module->refused) && ompi_osc_fastpath_packets_retry(module)) {
+        ++events;
+    }
+    mca_osc_fastpath_leave(module);
+    complete_all(&ended);
+    OBJ_DESTRUCT(&ended);
+    return events;
+}
+
+int ompi_osc_fastpath_progress(void)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    mca_osc_fastpath_module_t *module;
+    opal_list_item_t *item;
+    int events = 0;
+
+    if (OPAL_LIKELY(0 == component->pending)) {
+        return 0;
+    }
+    mca_common_fastpath_lock(&component->lock);
+    for (item = opal_list_get_first(&component->modules); item != opal_list_get_end(&component->modules);
+         item = opal_list_get_next(item)) {
+        module = (mca_osc_fastpath_module_t *) ((char *) item - offsetof(mca_osc_fastpath_module_t, item));
+        ++module->users; /* keeps it, and its place in the list */
+        mca_common_fastpath_unlock(&component->lock);
+        events += progress_window(module);
+        mca_common_fastpath_lock(&component->lock);
+        --module->users;
+    }
+    mca_common_fastpath_unlock(&component->lock);
+    return events;
+}

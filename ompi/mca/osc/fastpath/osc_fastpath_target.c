@@ -1,0 +1,391 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * The target's side of packets: locks, operations and replies.
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+
+#include "osc_fastpath_operation.h"
+#include "osc_fastpath_packet.h"
+#include "osc_fastpath_target.h"
+#include "osc_fastpath_types.h"
+
+/** An operation at its target. */
+typedef struct {
+    mca_osc_fastpath_op_hdr_t hdr;
+    const unsigned char *data; /**< what came with it */
+    ompi_datatype_t *element;  /**< of an update */
+    ompi_op_t *op;             /**< of an update other than compare and swap */
+    mca_osc_fastpath_memory_t memory;
+} arrived_t;
+
+/* Nothing but a packet that nobody has sent leads here. */
+static void complain(const mca_osc_fastpath_peer_t *peer, const char *reason)
+{
+    mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "corrupt message", opal_process_info.nodename,
+                                  peer->module->id, (unsigned) peer->rank, reason);
+}
+
+/* The reply that is being filled, with at least `room` bytes of room, or NULL. */
+static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, size_t room)
+{
+    mca_osc_fastpath_packet_t *reply = peer->target.reply;
+
+    if (NULL != reply && room > mca_osc_fastpath_packet_room(reply)) {
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);
+        ompi_osc_fastpath_packet_send(reply);
+        reply = NULL;
+    }
+    if (NULL == reply) {
+        reply = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY);
+        peer->target.reply = reply;
+    }
+    return reply;
+}
+
+static void entry_put(mca_osc_fastpath_packet_t *reply, const mca_osc_fastpath_op_hdr_t *hdr, size_t offset,
+                      size_t length)
+{
+    const mca_osc_fastpath_entry_t entry = {.ticket = hdr->ticket,
+                                            .generation = hdr->generation,
+                                            .offset = hdr->offset + offset,
+                                            .length = (uint32_t) length};
+
+    memcpy(mca_osc_fastpath_packet_end(reply), &entry, sizeof(entry));
+    mca_osc_fastpath_packet_filled(reply, sizeof(entry) + length);
+}
+
+/* Put `length` bytes into replies, which are what `pack` finds at *from. */
+static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
+                      mca_osc_fastpath_cursor_t *from, size_t length)
+{
+    size_t done = 0;
+
+    while (done < length) {
+        const size_t least = length - done < 64 ? length - done : 64; /* no element is longer */
+        mca_osc_fastpath_packet_t *reply =
+            reply_packet(peer, sizeof(mca_osc_fastpath_entry_t) + MCA_OSC_FASTPATH_PAD(least));
+        size_t piece;
+
+        if (NULL == reply) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        piece = mca_osc_fastpath_packet_room(reply) - sizeof(mca_osc_fastpath_entry_t);
+        piece = length - done < piece ? length - done : piece;
+        piece = ompi_osc_fastpath_cursor_pack(
+            from, mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t), piece);
+        if (0 == piece) {
+            return OMPI_ERR_TYPE_MISMATCH;
+        }
+        entry_put(reply, hdr, done, piece);
+        done += piece;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Data that cannot be had: the origin gets zeros, so that it does not wait for ever, and an error. */
+static void reply_zeros(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr)
+{
+    void *zeros = calloc(1, hdr->length);
+    mca_osc_fastpath_cursor_t cursor;
+
+    if (NULL != zeros) {
+        ompi_osc_fastpath_cursor_begin(&cursor, zeros, hdr->length, &ompi_mpi_byte.dt, false);
+        (void) reply_data(peer, hdr, &cursor, hdr->length);
+        ompi_osc_fastpath_cursor_end(&cursor);
+        free(zeros);
+    }
+}
+
+static void do_put(const arrived_t *arrived)
+{
+    mca_osc_fastpath_cursor_t cursor;
+
+    ompi_osc_fastpath_cursor_begin(&cursor, arrived->memory.address, arrived->memory.count,
+                                   arrived->memory.type, true);
+    ompi_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
+    ompi_osc_fastpath_cursor_unpack(&cursor, arrived->data, arrived->hdr.length);
+    ompi_osc_fastpath_cursor_end(&cursor);
+}
+
+static int do_get(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
+{
+    mca_osc_fastpath_cursor_t cursor;
+    int rc;
+
+    ompi_osc_fastpath_cursor_begin(&cursor, arrived->memory.address, arrived->memory.count,
+                                   arrived->memory.type, false);
+    ompi_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
+    rc = reply_data(peer, &arrived->hdr, &cursor, arrived->hdr.length);
+    ompi_osc_fastpath_cursor_end(&cursor);
+    return rc;
+}
+
+/* In the accumulate lock. What was there before goes straight into a reply that has room for it. */
+static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
+{
+    const size_t length = arrived->hdr.length;
+    const size_t room = sizeof(mca_osc_fastpath_entry_t) + MCA_OSC_FASTPATH_PAD(length);
+    mca_osc_fastpath_update_t update = {.memory = arrived->memory,
+                                        .offset = arrived->hdr.offset,
+                                        .length = length,
+                                        .element = arrived->element,
+                                        .op = arrived->op,
+                                        .origin = arrived->data,
+                                        .compare = arrived->data + length};
+    mca_osc_fastpath_packet_t *reply;
+    mca_osc_fastpath_cursor_t cursor;
+    int rc;
+
+    if (MCA_OSC_FASTPATH_ACCUMULATE == arrived->hdr.kind) {
+        return ompi_osc_fastpath_update(&update);
+    }
+    reply = reply_packet(peer, room);
+    if (NULL == reply) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (OPAL_LIKELY(room <= mca_osc_fastpath_packet_room(reply))) {
+        update.result = mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t);
+        rc = ompi_osc_fastpath_update(&update);
+        entry_put(reply, &arrived->hdr, 0, length);
+        return rc;
+    }
+    update.result = malloc(length); /* the way back has smaller packets */
+    if (NULL == update.result) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = ompi_osc_fastpath_update(&update);
+    ompi_osc_fastpath_cursor_begin(&cursor, update.result, length, &ompi_mpi_byte.dt, false);
+    (void) reply_data(peer, &arrived->hdr, &cursor, length);
+    ompi_osc_fastpath_cursor_end(&cursor);
+    free(update.result);
+    return rc;
+}
+
+static bool is_update(uint8_t kind)
+{
+    return MCA_OSC_FASTPATH_ACCUMULATE == kind || MCA_OSC_FASTPATH_GET_ACCUMULATE == kind
+           || MCA_OSC_FASTPATH_COMPARE_AND_SWAP == kind;
+}
+
+static bool wants_data(uint8_t kind)
+{
+    return MCA_OSC_FASTPATH_GET == kind || MCA_OSC_FASTPATH_GET_ACCUMULATE == kind
+           || MCA_OSC_FASTPATH_COMPARE_AND_SWAP == kind;
+}
+
+/* Bytes of data that came with an operation, or SIZE_MAX when there is no such operation. */
+static size_t data_length(const arrived_t *arrived)
+{
+    switch (arrived->hdr.kind) {
+    case MCA_OSC_FASTPATH_PUT:
+    case MCA_OSC_FASTPATH_TYPE:
+        return arrived->hdr.length;
+    case MCA_OSC_FASTPATH_ACCUMULATE:
+    case MCA_OSC_FASTPATH_GET_ACCUMULATE:
+        return &ompi_mpi_op_no_op.op == arrived->op ? 0 : arrived->hdr.length;
+    case MCA_OSC_FASTPATH_COMPARE_AND_SWAP:
+        return 2 * (size_t) arrived->hdr.length;
+    case MCA_OSC_FASTPATH_GET:
+        return 0;
+    default:
+        return SIZE_MAX;
+    }
+}
+
+/* Read an operation and check it. @return its length with data and padding, or 0 when it makes no sense */
+static size_t parse(mca_osc_fastpath_peer_t *peer, const unsigned char *from, size_t length,
+                    arrived_t *arrived)
+{
+    size_t data;
+
+    if (sizeof(arrived->hdr) > length) {
+        complain(peer, "cut off");
+        return 0;
+    }
+    memcpy(&arrived->hdr, from, sizeof(arrived->hdr));
+    arrived->data = from + sizeof(arrived->hdr);
+    arrived->op = NULL;
+    if (is_update(arrived->hdr.kind)) {
+        arrived->element = ompi_osc_fastpath_predefined(arrived->hdr.element);
+        if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP != arrived->hdr.kind) {
+            arrived->op = ompi_osc_fastpath_op(arrived->hdr.op);
+        }
+        if (NULL == arrived->element || 0 == arrived->element->super.size
+            || 0 != arrived->hdr.length % arrived->element->super.size
+            || (NULL == arrived->op && MCA_OSC_FASTPATH_COMPARE_AND_SWAP != arrived->hdr.kind)) {
+            complain(peer, "an operation that does not exist");
+            return 0;
+        }
+    }
+    data = data_length(arrived);
+    if (SIZE_MAX == data || data > length - sizeof(arrived->hdr)) {
+        complain(peer, "an operation that does not exist, or is cut off");
+        return 0;
+    }
+    return sizeof(arrived->hdr) + MCA_OSC_FASTPATH_PAD(data);
+}
+
+/* Find the memory of an operation. @return OMPI_SUCCESS or what is wrong */
+static int find_memory(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
+{
+    ompi_datatype_t *type =
+        ompi_osc_fastpath_type_find(peer, arrived->hdr.type, arrived->hdr.type_generation);
+    size_t size;
+
+    if (NULL == type) {
+        return MPI_ERR_TYPE;
+    }
+    if (OPAL_UNLIKELY(0 != type->super.size && arrived->hdr.count > SIZE_MAX / type->super.size)) {
+        return OMPI_ERR_RMA_RANGE;
+    }
+    size = mca_osc_fastpath_packed_size(type, arrived->hdr.count);
+    if (OPAL_UNLIKELY(arrived->hdr.offset > size || arrived->hdr.length > size - arrived->hdr.offset)) {
+        return OMPI_ERR_RMA_RANGE;
+    }
+    return ompi_osc_fastpath_locate(peer->module, arrived->hdr.disp, arrived->hdr.count, type,
+                                    &arrived->memory);
+}
+
+/* @return OMPI_SUCCESS, OMPI_ERR_WOULD_BLOCK, or what went wrong, for the origin */
+static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+    int rc;
+
+    if (MCA_OSC_FASTPATH_TYPE == arrived->hdr.kind) {
+        return ompi_osc_fastpath_type_described(peer, &arrived->hdr, arrived->data);
+    }
+    rc = find_memory(peer, arrived);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        if (wants_data(arrived->hdr.kind)) {
+            reply_zeros(peer, &arrived->hdr);
+        }
+        return rc;
+    }
+    if (MCA_OSC_FASTPATH_PUT == arrived->hdr.kind) {
+        do_put(arrived);
+        return OMPI_SUCCESS;
+    }
+    if (MCA_OSC_FASTPATH_GET == arrived->hdr.kind) {
+        return do_get(peer, arrived);
+    }
+    if (!mca_osc_fastpath_accumulate_trylock(module->member, module->rank)) {
+        return OMPI_ERR_WOULD_BLOCK;
+    }
+    rc = do_update(peer, arrived);
+    mca_osc_fastpath_accumulate_unlock(module->member);
+    return rc;
+}
+
+/* May packets of this epoch take effect yet? */
+static bool epoch_open(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr)
+{
+    if (MCA_OSC_FASTPATH_EPOCH_FENCE == hdr->epoch) {
+        return 0 <= (int32_t) (peer->module->fences - hdr->number);
+    }
+    if (MCA_OSC_FASTPATH_EPOCH_START == hdr->epoch) {
+        return 0 <= (int32_t) (peer->target.posts - hdr->number);
+    }
+    return true;
+}
+
+/* Take the lock a packet asks for. @return whether the packet has it */
+static bool take_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr, bool *locked)
+{
+    mca_osc_fastpath_lockword_t *word = &peer->module->member->lock;
+
+    if (*locked || !((MCA_OSC_FASTPATH_LOCK_SHARED | MCA_OSC_FASTPATH_LOCK_EXCLUSIVE) & hdr->flags)) {
+        return true;
+    }
+    if (MCA_OSC_FASTPATH_LOCK_EXCLUSIVE & hdr->flags) {
+        *locked = mca_osc_fastpath_lock_exclusive(word, &peer->target.waits_for_lock);
+        peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : 0;
+    } else {
+        *locked = mca_osc_fastpath_lock_shared(word);
+        peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_SHARED : 0;
+    }
+    return *locked;
+}
+
+/* What a packet asks for after its operations. */
+static void finish(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+
+    if ((MCA_OSC_FASTPATH_UNLOCK & hdr->flags) && 0 != peer->target.held) {
+        mca_osc_fastpath_lock_release(&module->member->lock,
+                                      MCA_OSC_FASTPATH_LOCK_EXCLUSIVE == peer->target.held);
+        peer->target.held = 0;
+        module->rerun = true;
+    }
+    if (MCA_OSC_FASTPATH_COMPLETE & hdr->flags) {
+        ++peer->target.completes;
+    }
+    if (MCA_OSC_FASTPATH_EPOCH_FENCE == hdr->epoch) {
+        ++module->fence_done;
+    }
+    peer->target.done = hdr->sequence;
+}
+
+/* The acknowledgement travels with data where there is any. */
+static void reply(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr, int error)
+{
+    mca_osc_fastpath_packet_t *packet = peer->target.reply;
+
+    if (NULL == packet && (OMPI_SUCCESS != error || (MCA_OSC_FASTPATH_ACK & hdr->flags))) {
+        packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY);
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_SENT);
+    } else if (NULL != packet) {
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);
+        if (MCA_OSC_FASTPATH_ACK & hdr->flags) {
+            mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_CARRIED);
+        }
+    }
+    peer->target.reply = NULL;
+    if (NULL != packet) {
+        mca_osc_fastpath_packet_hdr(packet)->error = error;
+        ompi_osc_fastpath_packet_send(packet);
+    }
+}
+
+int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *packet, size_t *position,
+                                 bool *locked)
+{
+    const unsigned char *bytes = packet;
+    mca_osc_fastpath_hdr_t hdr;
+    size_t end;
+
+    memcpy(&hdr, packet, sizeof(hdr));
+    end = sizeof(hdr) + hdr.length;
+    if (!epoch_open(peer, &hdr) || !take_lock(peer, &hdr, locked)) {
+        return OMPI_ERR_WOULD_BLOCK;
+    }
+    while (*position < end) {
+        arrived_t arrived;
+        size_t length = parse(peer, bytes + *position, end - *position, &arrived);
+        int rc;
+
+        if (0 == length) {
+            peer->target.error = OMPI_ERROR;
+            break;
+        }
+        rc = operate(peer, &arrived);
+        if (OMPI_ERR_WOULD_BLOCK == rc) {
+            return rc;
+        }
+        if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+            peer->target.error = rc;
+        }
+        *position += length;
+    }
+    finish(peer, &hdr);
+    reply(peer, &hdr, peer->target.error);
+    peer->target.error = OMPI_SUCCESS;
+    return OMPI_SUCCESS;
+}

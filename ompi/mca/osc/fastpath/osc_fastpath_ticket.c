@@ -1,0 +1,141 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Operations that wait for data from a target.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_request.h"
+#include "osc_fastpath_ticket.h"
+
+#define NONE UINT32_MAX
+/** tickets are made that many at a time */
+#define CHUNK 64u
+
+mca_osc_fastpath_tickets_t *ompi_osc_fastpath_tickets_make(void)
+{
+    mca_osc_fastpath_tickets_t *tickets = calloc(1, sizeof(*tickets));
+
+    if (NULL != tickets) {
+        tickets->free = NONE;
+    }
+    return tickets;
+}
+
+void ompi_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets)
+{
+    if (NULL == tickets) {
+        return;
+    }
+    for (uint32_t i = 0; i < tickets->size; ++i) {
+        if (tickets->all[i]->generation & 1) {
+            ompi_osc_fastpath_cursor_end(&tickets->all[i]->cursor);
+        }
+    }
+    for (uint32_t i = 0; i < tickets->size; i += CHUNK) {
+        free(tickets->all[i]); /* the first of each chunk */
+    }
+    free(tickets->all);
+    free(tickets);
+}
+
+static bool grow(mca_osc_fastpath_tickets_t *tickets)
+{
+    mca_osc_fastpath_ticket_t **all = realloc(tickets->all, (tickets->size + CHUNK) * sizeof(*all));
+    mca_osc_fastpath_ticket_t *chunk;
+
+    if (NULL == all) {
+        return false;
+    }
+    tickets->all = all;
+    chunk = calloc(CHUNK, sizeof(*chunk));
+    if (NULL == chunk) {
+        return false;
+    }
+    for (uint32_t i = 0; i < CHUNK; ++i) {
+        all[tickets->size + i] = &chunk[i];
+        chunk[i].next = i + 1 < CHUNK ? tickets->size + i + 1 : tickets->free;
+    }
+    tickets->free = tickets->size;
+    tickets->size += CHUNK;
+    return true;
+}
+
+mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t *peer, void *address,
+                                                         size_t count, ompi_datatype_t *type, size_t bytes,
+                                                         uint32_t *index)
+{
+    mca_osc_fastpath_tickets_t *tickets = peer->module->tickets;
+    mca_osc_fastpath_ticket_t *ticket;
+
+    if (NONE == tickets->free && !grow(tickets)) {
+        return NULL;
+    }
+    *index = tickets->free;
+    ticket = tickets->all[*index];
+    tickets->free = ticket->next;
+    ++tickets->used;
+    ++ticket->generation;
+    ticket->peer = peer;
+    ticket->bytes = bytes;
+    ticket->request = NULL;
+    ticket->type = NULL;
+    ompi_osc_fastpath_cursor_begin(&ticket->cursor, address, count, type, true);
+    if (NULL == ticket->cursor.memory && !ompi_datatype_is_predefined(type)) {
+        OBJ_RETAIN(type); /* the convertor uses it */
+        ticket->type = type;
+    }
+    ++peer->origin.tickets;
+    if (++mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING]
+        > mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING_MOST]) {
+        mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING_MOST] =
+            mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING];
+    }
+    return ticket;
+}
+
+static mca_osc_fastpath_request_t *ticket_end(mca_osc_fastpath_ticket_t *ticket, uint32_t index)
+{
+    mca_osc_fastpath_tickets_t *tickets = ticket->peer->module->tickets;
+
+    ompi_osc_fastpath_cursor_end(&ticket->cursor);
+    if (NULL != ticket->type) {
+        OBJ_RELEASE(ticket->type);
+    }
+    ++ticket->generation;
+    ticket->next = tickets->free;
+    tickets->free = index;
+    --tickets->used;
+    --ticket->peer->origin.tickets;
+    --mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING];
+    return ticket->request;
+}
+
+int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
+                                  const void *data, mca_osc_fastpath_request_t **request)
+{
+    mca_osc_fastpath_tickets_t *tickets = peer->module->tickets;
+    mca_osc_fastpath_ticket_t *ticket;
+
+    *request = NULL;
+    if (entry->ticket >= tickets->size) {
+        return OMPI_ERR_BAD_PARAM;
+    }
+    ticket = tickets->all[entry->ticket];
+    if (entry->generation != ticket->generation || !(ticket->generation & 1) || peer != ticket->peer
+        || entry->length > ticket->bytes || entry->offset > ticket->cursor.bytes
+        || entry->length > ticket->cursor.bytes - entry->offset) {
+        return OMPI_ERR_BAD_PARAM;
+    }
+    ompi_osc_fastpath_cursor_seek(&ticket->cursor, entry->offset);
+    ompi_osc_fastpath_cursor_unpack(&ticket->cursor, data, entry->length);
+    peer->origin.ticket_bytes -= entry->length;
+    ticket->bytes -= entry->length;
+    if (0 == ticket->bytes) {
+        *request = ticket_end(ticket, entry->ticket);
+    }
+    return OMPI_SUCCESS;
+}

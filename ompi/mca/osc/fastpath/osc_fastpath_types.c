@@ -1,0 +1,152 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Datatypes of targets, described once and named by slot afterwards.
+ */
+#include "ompi_config.h"
+
+#include "osc_fastpath_memory.h"
+#include "osc_fastpath_types.h"
+
+/** A description that is longer than this is none. */
+#define DESCRIPTION_MAX ((uint64_t) 1 << 31)
+
+static mca_osc_fastpath_types_t *types_of(mca_osc_fastpath_types_t **types)
+{
+    if (NULL == *types) {
+        *types = calloc(1, sizeof(**types));
+    }
+    return *types;
+}
+
+static void slot_clear(mca_osc_fastpath_type_slot_t *slot)
+{
+    if (NULL != slot->type) {
+        ompi_datatype_t *type = slot->type;
+
+        slot->type = NULL;
+        OBJ_RELEASE(type);
+    }
+    free(slot->description);
+    slot->description = NULL;
+    slot->described = 0;
+}
+
+/* The slot of a type, or the one that has not been used for the longest time. */
+static mca_osc_fastpath_type_slot_t *slot_for(mca_osc_fastpath_types_t *types, const ompi_datatype_t *type)
+{
+    mca_osc_fastpath_type_slot_t *oldest = &types->slots[0];
+
+    for (int i = 0; i < MCA_OSC_FASTPATH_TYPE_SLOTS; ++i) {
+        mca_osc_fastpath_type_slot_t *slot = &types->slots[i];
+
+        if (type == slot->type) {
+            return slot;
+        }
+        if (slot->used < oldest->used) {
+            oldest = slot;
+        }
+    }
+    return oldest;
+}
+
+int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
+                                mca_osc_fastpath_type_name_t *name)
+{
+    mca_osc_fastpath_types_t *types;
+    mca_osc_fastpath_type_slot_t *slot;
+
+    name->description = NULL;
+    name->length = 0;
+    if (ompi_datatype_is_predefined(type)) {
+        name->type = MCA_OSC_FASTPATH_PREDEFINED | (uint32_t) type->id;
+        name->generation = 0;
+        return OMPI_SUCCESS;
+    }
+    types = types_of(&peer->origin.types);
+    if (NULL == types) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    slot = slot_for(types, type);
+    slot->used = ++types->clock;
+    if (type != slot->type) {
+        if (OMPI_SUCCESS != ompi_datatype_get_pack_description(type, &name->description)) {
+            return OMPI_ERR_TYPE_MISMATCH;
+        }
+        name->length = ompi_datatype_pack_description_length(type);
+        slot_clear(slot);
+        OBJ_RETAIN(type); /* its address names it until the slot is used for another */
+        slot->type = type;
+        ++slot->generation;
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_TYPES_SENT);
+    }
+    name->type = (uint32_t) (slot - types->slots);
+    name->generation = slot->generation;
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
+                                     const void *data)
+{
+    mca_osc_fastpath_types_t *types = types_of(&peer->target.types);
+    mca_osc_fastpath_type_slot_t *slot;
+    void *description;
+
+    if (NULL == types) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (hdr->type >= MCA_OSC_FASTPATH_TYPE_SLOTS || hdr->count > DESCRIPTION_MAX
+        || hdr->length > hdr->count) {
+        return OMPI_ERR_BAD_PARAM;
+    }
+    slot = &types->slots[hdr->type];
+    if (0 == hdr->offset) {
+        slot_clear(slot);
+        slot->generation = hdr->type_generation;
+        slot->description = malloc(hdr->count);
+        if (NULL == slot->description) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    if (NULL == slot->description || hdr->offset != slot->described
+        || hdr->length > hdr->count - slot->described) {
+        return OMPI_ERR_BAD_PARAM;
+    }
+    memcpy((char *) slot->description + slot->described, data, hdr->length);
+    slot->described += hdr->length;
+    if (slot->described == hdr->count) {
+        description = slot->description; /* the call moves its argument */
+        slot->type = ompi_datatype_create_from_packed_description(
+            &description, ompi_comm_peer_lookup(peer->module->comm, peer->rank));
+        free(slot->description);
+        slot->description = NULL;
+    }
+    return OMPI_SUCCESS;
+}
+
+ompi_datatype_t *ompi_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint32_t type,
+                                             uint32_t generation)
+{
+    mca_osc_fastpath_types_t *types = peer->target.types;
+
+    if (MCA_OSC_FASTPATH_PREDEFINED & type) {
+        return ompi_osc_fastpath_predefined(type & ~MCA_OSC_FASTPATH_PREDEFINED);
+    }
+    if (NULL == types || type >= MCA_OSC_FASTPATH_TYPE_SLOTS || generation != types->slots[type].generation) {
+        return NULL;
+    }
+    return types->slots[type].type;
+}
+
+void ompi_osc_fastpath_types_free(mca_osc_fastpath_types_t *types)
+{
+    if (NULL != types) {
+        for (int i = 0; i < MCA_OSC_FASTPATH_TYPE_SLOTS; ++i) {
+            slot_clear(&types->slots[i]);
+        }
+        free(types);
+    }
+}

@@ -1,0 +1,90 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * All waiting of one-sided communication.
+ */
+#include "ompi_config.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "compat/fastpath_ft_compat.h"
+#include "opal/mca/common/fastpath/common_fastpath_relax.h"
+#include "opal/runtime/opal_progress.h"
+
+#include "osc_fastpath_wait.h"
+
+/** rounds of progress between two offers of the processor to others */
+#define ROUNDS_BEFORE_YIELD 64u
+/** tries for a lock in memory before each of the following gives the processor away */
+#define TRIES_BEFORE_YIELD 100u
+
+static unsigned long now(void)
+{
+    struct timespec time;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &time);
+    return (unsigned long) time.tv_sec * 1000000000ul + (unsigned long) time.tv_nsec;
+}
+
+/* Has a process of the window failed? Asked only when the number of failed processes has changed. */
+static bool member_failed(mca_osc_fastpath_module_t *module, int *known)
+{
+    int failed;
+
+    if (OPAL_LIKELY(!fastpath_ft())) {
+        return false;
+    }
+    failed = fastpath_failed_procs();
+    if (*known == failed) {
+        return false;
+    }
+    *known = failed;
+    for (int rank = 0; rank < module->size; ++rank) {
+        if (fastpath_proc_failed(ompi_comm_peer_lookup(module->comm, rank))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
+                                 void *context)
+{
+    unsigned long begin;
+    unsigned rounds = 0;
+    int known = 0;
+    int rc = OMPI_SUCCESS;
+
+    if (done(module, context)) {
+        return OMPI_SUCCESS;
+    }
+    mca_osc_fastpath_count(MCA_OSC_FASTPATH_WAITS);
+    begin = now();
+    do {
+        if (OPAL_UNLIKELY(member_failed(module, &known))) {
+            rc = MPI_ERR_PROC_FAILED;
+            break;
+        }
+        mca_osc_fastpath_leave(module);
+        opal_progress();
+        if (0 == ++rounds % ROUNDS_BEFORE_YIELD) {
+            (void) sched_yield();
+        }
+        mca_osc_fastpath_enter(module);
+    } while (!done(module, context));
+    mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WAIT_TIME] += now() - begin;
+    return rc;
+}
+
+void ompi_osc_fastpath_backoff(unsigned *tries)
+{
+    if (++*tries < TRIES_BEFORE_YIELD) {
+        mca_common_fastpath_relax();
+    } else {
+        (void) sched_yield();
+    }
+}

@@ -1,0 +1,495 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Windows: how they come and go.
+ *
+ * The members of a window agree on an id that none of them has used before. Each of them makes the window
+ * known under it before any of them has finished, so that no packet comes for a window that is still to be
+ * made. A packet for an id that has been used is for a window that has been freed here: the last packets of
+ * an epoch need no reply, and may come late.
+ */
+#include "ompi_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "osc_fastpath_packet.h"
+#include "osc_fastpath_recv.h"
+#include "osc_fastpath_request.h"
+#include "osc_fastpath_sync.h"
+#include "osc_fastpath_ticket.h"
+#include "osc_fastpath_types.h"
+#include "osc_fastpath_wait.h"
+#include "osc_fastpath_window.h"
+
+/** Objects by which free lists grow. */
+#define FREE_LIST_INC 64
+
+const ompi_osc_base_module_t ompi_osc_fastpath_module_template = {
+    .osc_win_attach = ompi_osc_fastpath_attach,
+    .osc_win_detach = ompi_osc_fastpath_detach,
+    .osc_free = ompi_osc_fastpath_free,
+    .osc_put = ompi_osc_fastpath_put,
+    .osc_get = ompi_osc_fastpath_get,
+    .osc_accumulate = ompi_osc_fastpath_accumulate,
+    .osc_compare_and_swap = ompi_osc_fastpath_compare_and_swap,
+    .osc_fetch_and_op = ompi_osc_fastpath_fetch_and_op,
+    .osc_get_accumulate = ompi_osc_fastpath_get_accumulate,
+    .osc_rput = ompi_osc_fastpath_rput,
+    .osc_rget = ompi_osc_fastpath_rget,
+    .osc_raccumulate = ompi_osc_fastpath_raccumulate,
+    .osc_rget_accumulate = ompi_osc_fastpath_rget_accumulate,
+    .osc_fence = ompi_osc_fastpath_fence,
+    .osc_start = ompi_osc_fastpath_start,
+    .osc_complete = ompi_osc_fastpath_complete,
+    .osc_post = ompi_osc_fastpath_post,
+    .osc_wait = ompi_osc_fastpath_wait,
+    .osc_test = ompi_osc_fastpath_test,
+    .osc_lock = ompi_osc_fastpath_lock,
+    .osc_unlock = ompi_osc_fastpath_unlock,
+    .osc_lock_all = ompi_osc_fastpath_lock_all,
+    .osc_unlock_all = ompi_osc_fastpath_unlock_all,
+    .osc_sync = ompi_osc_fastpath_sync,
+    .osc_flush = ompi_osc_fastpath_flush,
+    .osc_flush_all = ompi_osc_fastpath_flush_all,
+    .osc_flush_local = ompi_osc_fastpath_flush_local,
+    .osc_flush_local_all = ompi_osc_fastpath_flush_local_all,
+};
+
+/* ------------------------------------------------------------------------------------- what windows share */
+
+int ompi_osc_fastpath_windows_init(void)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    int rc;
+
+    OBJ_CONSTRUCT(&component->windows, opal_hash_table_t);
+    OBJ_CONSTRUCT(&component->modules, opal_list_t);
+    OBJ_CONSTRUCT(&component->packets, opal_free_list_t);
+    OBJ_CONSTRUCT(&component->requests, opal_free_list_t);
+    component->initialized = true;
+    rc = opal_hash_table_init(&component->windows, 16);
+    if (OPAL_SUCCESS == rc) {
+        rc = opal_free_list_init(&component->packets, sizeof(mca_osc_fastpath_packet_t), 8,
+                                 OBJ_CLASS(mca_osc_fastpath_packet_t), 0, 0, 0, -1, FREE_LIST_INC, NULL, 0,
+                                 NULL, NULL, NULL);
+    }
+    if (OPAL_SUCCESS == rc) {
+        rc = opal_free_list_init(&component->requests, sizeof(mca_osc_fastpath_request_t), 8,
+                                 OBJ_CLASS(mca_osc_fastpath_request_t), 0, 0, 0, -1, FREE_LIST_INC, NULL, 0,
+                                 NULL, NULL, NULL);
+    }
+    if (OPAL_SUCCESS == rc) {
+        rc = ompi_osc_fastpath_recv_register();
+    }
+    if (OPAL_SUCCESS != rc) {
+        ompi_osc_fastpath_windows_fini();
+    }
+    return rc;
+}
+
+void ompi_osc_fastpath_windows_fini(void)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+
+    if (component->progress_registered) {
+        (void) opal_progress_unregister(ompi_osc_fastpath_progress);
+        component->progress_registered = false;
+    }
+    if (component->initialized) {
+        OBJ_DESTRUCT(&component->requests);
+        OBJ_DESTRUCT(&component->packets);
+        OBJ_DESTRUCT(&component->modules);
+        OBJ_DESTRUCT(&component->windows);
+        component->initialized = false;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- peers */
+
+static void peer_construct(mca_osc_fastpath_peer_t *peer)
+{
+    memset((char *) peer + sizeof(peer->super), 0, sizeof(*peer) - sizeof(peer->super));
+    OBJ_CONSTRUCT(&peer->target.parked, opal_list_t);
+    OBJ_CONSTRUCT(&peer->target.blocked_item, opal_list_item_t);
+}
+
+static void peer_destruct(mca_osc_fastpath_peer_t *peer)
+{
+    opal_list_item_t *item;
+
+    while (NULL != (item = opal_list_remove_first(&peer->target.parked))) {
+        OBJ_DESTRUCT(item);
+        free(item);
+    }
+    if (NULL != peer->origin.packet) {
+        ompi_osc_fastpath_packet_drop(peer->origin.packet);
+    }
+    ompi_osc_fastpath_types_free(peer->origin.types);
+    ompi_osc_fastpath_types_free(peer->target.types);
+    OBJ_DESTRUCT(&peer->target.blocked_item);
+    OBJ_DESTRUCT(&peer->target.parked);
+}
+
+OBJ_CLASS_INSTANCE(mca_osc_fastpath_peer_t, opal_list_item_t, peer_construct, peer_destruct);
+
+mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank)
+{
+    mca_osc_fastpath_peer_t *peer = OBJ_NEW(mca_osc_fastpath_peer_t);
+
+    if (NULL == peer) {
+        return NULL;
+    }
+    peer->module = module;
+    peer->rank = rank;
+    peer->access = MCA_OSC_FASTPATH_MESSAGE;
+    if (rank == module->rank) {
+        peer->access = MCA_OSC_FASTPATH_DIRECT;
+        peer->base = module->base;
+        peer->member = module->member;
+    }
+    if (module->sizes_known) {
+        peer->size = module->uniform ? module->bytes : module->extents[rank].bytes;
+        peer->disp_unit = module->uniform ? module->disp_unit : (ptrdiff_t) module->extents[rank].disp_unit;
+    }
+    atomic_thread_fence(memory_order_release); /* who finds it without the lock finds it filled in */
+    module->peers[rank] = peer;
+    return peer;
+}
+
+/* --------------------------------------------------------------------------------------- making a window */
+
+/* What all members have to know before there is a window; the largest of each. */
+enum {
+    NEXT_ID,      /* next id that is free here */
+    FAILED,       /* 1: something went wrong here */
+    BYTES_MOST,   /* of windows */
+    BYTES_LEAST,  /* negative */
+    UNIT_MOST,    /* of displacement units */
+    UNIT_LEAST,   /* negative */
+    CHECK_BOUNDS, /* 1: wants to know the others' windows */
+    NUM_FACTS
+};
+
+static int agree(ompi_communicator_t *comm, int64_t *facts, int count)
+{
+    return comm->c_coll->coll_allreduce(MPI_IN_PLACE, facts, FASTPATH_COLL_COUNT(count), &ompi_mpi_int64_t.dt,
+                                        &ompi_mpi_op_max.op, comm, comm->c_coll->coll_allreduce_module);
+}
+
+static uint32_t next_id(void)
+{
+    uint32_t id;
+
+    mca_common_fastpath_lock(&mca_osc_fastpath_component.lock);
+    id = mca_osc_fastpath_component.next_id;
+    mca_common_fastpath_unlock(&mca_osc_fastpath_component.lock);
+    return id;
+}
+
+/* Make the window known under an id, unless another thread was faster. @return whether it is */
+static bool announce(mca_osc_fastpath_module_t *module, uint32_t id)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    bool good = false;
+
+    mca_common_fastpath_lock(&component->lock);
+    if (id >= component->next_id) {
+        component->next_id = id + 1;
+        module->id = id;
+        good = OPAL_SUCCESS == opal_hash_table_set_value_uint32(&component->windows, id, module);
+        if (good) {
+            opal_list_append(&component->modules, &module->item);
+        }
+    }
+    mca_common_fastpath_unlock(&component->lock);
+    return good;
+}
+
+/* Undo it, when nobody works on messages of the window any more. */
+static void retract(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    unsigned tries = 0;
+
+    mca_common_fastpath_lock(&component->lock);
+    (void) opal_hash_table_remove_value_uint32(&component->windows, module->id);
+    while (0 != module->users) {
+        mca_common_fastpath_unlock(&component->lock);
+        ompi_osc_fastpath_backoff(&tries);
+        mca_common_fastpath_lock(&component->lock);
+    }
+    opal_list_remove_item(&component->modules, &module->item);
+    mca_common_fastpath_unlock(&component->lock);
+}
+
+/* Agree on an id and on what the windows have in common. Threads may make windows on other communicators
+ * meanwhile: an id that has been taken on one member is given up by all. */
+static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
+{
+    int64_t facts[NUM_FACTS], refused;
+    int rc;
+
+    do {
+        facts[NEXT_ID] = next_id();
+        facts[FAILED] = failed;
+        facts[BYTES_MOST] = (int64_t) module->bytes;
+        facts[BYTES_LEAST] = -(int64_t) module->bytes;
+        facts[UNIT_MOST] = module->disp_unit;
+        facts[UNIT_LEAST] = -(int64_t) module->disp_unit;
+        facts[CHECK_BOUNDS] = mca_osc_fastpath_component.check_bounds;
+        rc = agree(module->comm, facts, NUM_FACTS);
+        if (OMPI_SUCCESS != rc || 0 != facts[FAILED] || UINT32_MAX <= facts[NEXT_ID]) {
+            return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
+        }
+        refused = announce(module, (uint32_t) facts[NEXT_ID]) ? 0 : 1;
+        module->announced = 0 == refused;
+        rc = agree(module->comm, &refused, 1);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+        if (0 != refused && module->announced) {
+            retract(module);
+            module->announced = false;
+        }
+    } while (0 != refused);
+    module->uniform = facts[BYTES_MOST] == -facts[BYTES_LEAST] && facts[UNIT_MOST] == -facts[UNIT_LEAST];
+    module->wants_sizes = 0 != facts[CHECK_BOUNDS] && MPI_WIN_FLAVOR_DYNAMIC != module->flavor;
+    return OMPI_SUCCESS;
+}
+
+/* Fetch what the members say of their windows, where somebody checks it; once if all say the same. */
+static int fetch_sizes(mca_osc_fastpath_module_t *module)
+{
+    ompi_communicator_t *comm = module->comm;
+    mca_osc_fastpath_extent_t own = {.bytes = module->bytes, .disp_unit = module->disp_unit};
+    int rc = OMPI_SUCCESS;
+
+    if (!module->wants_sizes) {
+        return OMPI_SUCCESS;
+    }
+    if (!module->uniform) {
+        module->extents = calloc((size_t) module->size, sizeof(own));
+        if (NULL == module->extents) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        rc = comm->c_coll->coll_allgather(&own, (int) sizeof(own), &ompi_mpi_byte.dt, module->extents,
+                                          (int) sizeof(own), &ompi_mpi_byte.dt, comm,
+                                          comm->c_coll->coll_allgather_module);
+    }
+    module->sizes_known = OMPI_SUCCESS == rc;
+    return rc;
+}
+
+static mca_osc_fastpath_module_t *module_make(ompi_win_t *win, int flavor)
+{
+    mca_osc_fastpath_module_t *module = calloc(1, sizeof(*module));
+
+    if (NULL == module) {
+        return NULL;
+    }
+    module->super = ompi_osc_fastpath_module_template;
+    module->win = win;
+    module->flavor = flavor;
+    module->post_count = -1;
+    OBJ_CONSTRUCT(&module->item, opal_list_item_t);
+    OBJ_CONSTRUCT(&module->active, opal_list_t);
+    OBJ_CONSTRUCT(&module->refused, opal_list_t);
+    OBJ_CONSTRUCT(&module->blocked, opal_list_t);
+    OBJ_CONSTRUCT(&module->inbox, opal_list_t);
+    return module;
+}
+
+static void module_free(mca_osc_fastpath_module_t *module)
+{
+    for (int rank = 0; NULL != module->peers && rank < module->size; ++rank) {
+        if (NULL != module->peers[rank]) {
+            OBJ_RELEASE(module->peers[rank]);
+        }
+    }
+    free(module->peers);
+    free(module->extents);
+    free(module->heap_member);
+    free(module->fence_sent);
+    free(module->allocated);
+    free(module->regions);
+    free(module->start_ranks);
+    free(module->post_ranks);
+    ompi_osc_fastpath_tickets_free(module->tickets);
+    OBJ_DESTRUCT(&module->inbox);
+    OBJ_DESTRUCT(&module->blocked);
+    OBJ_DESTRUCT(&module->refused);
+    OBJ_DESTRUCT(&module->active);
+    OBJ_DESTRUCT(&module->item);
+    if (NULL != module->comm) {
+        ompi_comm_free(&module->comm);
+    }
+    free(module);
+}
+
+/* MPI_Win_allocate's memory; alignment as the info key mpi_minimum_memory_alignment asks for. */
+static int allocate(mca_osc_fastpath_module_t *module, opal_info_t *info)
+{
+    size_t alignment = MCA_OSC_FASTPATH_LINE;
+    char text[32];
+
+    if (fastpath_info_get(info, "mpi_minimum_memory_alignment", text, sizeof(text))) {
+        size_t wanted = strtoul(text, NULL, 10);
+
+        while (alignment < wanted && alignment <= SIZE_MAX / 4) {
+            alignment *= 2;
+        }
+    }
+    if (0 != posix_memalign(&module->allocated, alignment, 0 < module->bytes ? module->bytes : 1)) {
+        module->allocated = NULL;
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    module->base = module->allocated;
+    return OMPI_SUCCESS;
+}
+
+/* What this process needs by itself. */
+static int make_parts(mca_osc_fastpath_module_t *module, void *base, size_t size,
+                      fastpath_osc_disp_unit_t disp_unit, opal_info_t *info)
+{
+    module->rank = ompi_comm_rank(module->comm);
+    module->size = ompi_comm_size(module->comm);
+    module->base = base;
+    module->bytes = size;
+    module->disp_unit = disp_unit;
+    if (MPI_WIN_FLAVOR_DYNAMIC == module->flavor) {
+        module->base = NULL;
+        module->bytes = 0;
+        module->disp_unit = 1;
+    } else if (MPI_WIN_FLAVOR_ALLOCATE == module->flavor && OMPI_SUCCESS != allocate(module, info)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    module->peers = calloc((size_t) module->size, sizeof(module->peers[0]));
+    module->fence_sent = calloc((size_t) module->size, sizeof(module->fence_sent[0]));
+    module->tickets = ompi_osc_fastpath_tickets_make();
+    if (0
+        != posix_memalign((void **) &module->heap_member, MCA_OSC_FASTPATH_LINE,
+                          sizeof(*module->heap_member))) {
+        module->heap_member = NULL;
+    }
+    if (NULL == module->peers || NULL == module->fence_sent || NULL == module->tickets
+        || NULL == module->heap_member) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    memset(module->heap_member, 0, sizeof(*module->heap_member));
+    module->member = module->heap_member;
+    return OMPI_SUCCESS;
+}
+
+static void register_progress(void)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    bool first;
+
+    mca_common_fastpath_lock(&component->lock);
+    first = !component->progress_registered;
+    component->progress_registered = true;
+    mca_common_fastpath_unlock(&component->lock);
+    if (first) {
+        (void) opal_progress_register(ompi_osc_fastpath_progress);
+    }
+}
+
+int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
+                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
+{
+    mca_osc_fastpath_module_t *module = module_make(win, flavor);
+    int rc;
+
+    if (NULL == module) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = ompi_comm_dup(comm, &module->comm);
+    if (OMPI_SUCCESS != rc) {
+        module->comm = NULL;
+        module_free(module);
+        return rc;
+    }
+    win->w_osc_module = &module->super;
+    rc = make_parts(module, NULL == base ? NULL : *base, size, disp_unit, info);
+    if (OMPI_SUCCESS == rc) {
+        rc = ompi_osc_fastpath_info_init(module, info);
+    }
+    rc = agree_on_window(module, OMPI_SUCCESS != rc);
+    if (OMPI_SUCCESS == rc) {
+        register_progress();
+        rc = fetch_sizes(module);
+    }
+    if (OMPI_SUCCESS != rc) {
+        if (module->announced) {
+            retract(module);
+        }
+        win->w_osc_module = NULL;
+        module_free(module);
+        return rc;
+    }
+    if (MPI_WIN_FLAVOR_ALLOCATE == flavor) {
+        *base = module->base;
+    }
+    if (module->no_locks) {
+        win->w_flags |= OMPI_WIN_NO_LOCKS;
+    }
+    *model = MPI_WIN_UNIFIED;
+    return OMPI_SUCCESS;
+}
+
+/* ------------------------------------------------------------------------------------------ freeing a window
+ */
+
+static bool all_left(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) context;
+    return opal_list_is_empty(&module->refused);
+}
+
+/* What nobody waits for any more: things that progress would have looked after. */
+static void forget(mca_osc_fastpath_module_t *module)
+{
+    opal_list_item_t *item;
+
+    while (NULL != (item = opal_list_remove_first(&module->inbox))) {
+        OBJ_DESTRUCT(item);
+        free(item);
+        mca_osc_fastpath_pend(-1);
+    }
+    while (NULL != opal_list_remove_first(&module->blocked)) {
+        mca_osc_fastpath_pend(-1);
+    }
+    while (NULL != (item = opal_list_remove_first(&module->refused))) {
+        ompi_osc_fastpath_packet_drop((mca_osc_fastpath_packet_t *) item);
+        mca_osc_fastpath_pend(-1);
+    }
+}
+
+int ompi_osc_fastpath_free(ompi_win_t *win)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    ompi_communicator_t *comm;
+    int rc;
+
+    if (NULL == module) {
+        return OMPI_SUCCESS;
+    }
+    if (0 != module->locks || 0 <= module->post_count
+        || (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch && MCA_OSC_FASTPATH_EPOCH_FENCE != module->epoch)) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    comm = module->comm;
+    mca_osc_fastpath_enter(module);
+    (void) ompi_osc_fastpath_wait_until(module, all_left, NULL);
+    mca_osc_fastpath_leave(module);
+    /* MPI 3.1, 11.2.5: nobody leaves before all have come */
+    rc = comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+    retract(module);
+    forget(module);
+    module_free(module);
+    win->w_osc_module = NULL;
+    return rc;
+}
