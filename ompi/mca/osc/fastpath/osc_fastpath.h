@@ -220,6 +220,8 @@ typedef struct mca_osc_fastpath_module_t {
     opal_list_t inbox;                     /**< mca_osc_fastpath_parked_t that came while lock was taken */
     mca_common_fastpath_lock_t inbox_lock; /**< guards the inbox */
 
+    unsigned calls; /**< counts synchronisations, see mca_osc_fastpath_breathe() */
+
     mca_osc_fastpath_region_t *regions; /**< dynamic: attached memory in order of address */
     size_t num_regions;
     size_t max_regions;

@@ -132,6 +132,7 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
         rc = ompi_osc_fastpath_take_error(peer);
     }
     mca_osc_fastpath_leave(module);
+    mca_osc_fastpath_breathe(module);
     return rc;
 }
 
@@ -162,6 +163,7 @@ int ompi_osc_fastpath_flush_all(ompi_win_t *win)
         rc = OMPI_SUCCESS == rc ? error : rc;
     }
     mca_osc_fastpath_leave(module);
+    mca_osc_fastpath_breathe(module);
     return rc;
 }
 
@@ -201,6 +203,7 @@ int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win)
     flush_local_begin(peer);
     rc = ompi_osc_fastpath_wait_for_data(module, peer);
     mca_osc_fastpath_leave(module);
+    mca_osc_fastpath_breathe(module);
     return rc;
 }
 
@@ -220,6 +223,7 @@ int ompi_osc_fastpath_flush_local_all(ompi_win_t *win)
     }
     rc = ompi_osc_fastpath_wait_for_data(module, NULL);
     mca_osc_fastpath_leave(module);
+    mca_osc_fastpath_breathe(module);
     return rc;
 }
 

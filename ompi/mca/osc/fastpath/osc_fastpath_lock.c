@@ -118,6 +118,7 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
     --module->locks;
     module->fence_used = false;
     mca_osc_fastpath_leave(module);
+    mca_osc_fastpath_breathe(module);
     return rc;
 }
 
@@ -171,5 +172,6 @@ int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
     module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
     module->fence_used = false;
     mca_osc_fastpath_leave(module);
+    mca_osc_fastpath_breathe(module);
     return OMPI_SUCCESS == rc ? error : rc;
 }

@@ -9,6 +9,8 @@
 #ifndef MCA_OSC_FASTPATH_WAIT_H
 #define MCA_OSC_FASTPATH_WAIT_H
 
+#include "opal/runtime/opal_progress.h"
+
 #include "osc_fastpath.h"
 
 BEGIN_C_DECLS
@@ -24,6 +26,20 @@ typedef bool (*mca_osc_fastpath_done_fn_t)(mca_osc_fastpath_module_t *module, vo
  */
 int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
                                  void *context);
+
+/** Synchronisations that need not wait let everything else progress once in so many calls. */
+#define MCA_OSC_FASTPATH_BREATHE 8u
+
+/**
+ * After a synchronisation that did not wait: others may wait for this process, and it may call nothing else,
+ * such as one that polls its own window. Outside module.lock.
+ */
+static inline void mca_osc_fastpath_breathe(mca_osc_fastpath_module_t *module)
+{
+    if (OPAL_UNLIKELY(0 == ++module->calls % MCA_OSC_FASTPATH_BREATHE)) {
+        opal_progress();
+    }
+}
 
 /** Between two tries for a lock in memory that is held for a short time: spin, then yield. */
 void ompi_osc_fastpath_backoff(unsigned *tries);
