@@ -159,12 +159,16 @@ static void make(lane_t *lane, MPI_Info info)
         FP(MPI_Win_allocate(size, unit, info, lane->base, &lane->block[0], &lane->win));
         break;
     case SHARED:
-        FP(MPI_Win_allocate_shared(size, unit, info, lane->base, &lane->block[0], &lane->win));
-        query_shared(lane);
+        if (FP(MPI_Win_allocate_shared(size, unit, info, lane->base, &lane->block[0], &lane->win))) {
+            query_shared(lane);
+        }
         break;
     default:
         make_dynamic(lane, info);
         break;
+    }
+    if (MPI_WIN_NULL == lane->win) {
+        MPI_Abort(MPI_COMM_WORLD, 1); /* and FP has said why */
     }
     FP(MPI_Win_set_errhandler(lane->win, MPI_ERRORS_RETURN));
 }
@@ -176,6 +180,7 @@ void window_make(lane_t *lane, int number)
     lane->number = number;
     plan_window(&lane->plan, lane->options, number, lane->index, lane->ranks);
     lane_case(lane, "make", NULL);
+    lane->win = MPI_WIN_NULL;
     fill_models(lane);
     info = make_info(&lane->plan);
     make(lane, info);

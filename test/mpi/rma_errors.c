@@ -1,0 +1,244 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* What is no epoch, no rank, no memory: calls that must fail with an error class of one-sided communication,
+ * through the window's error handler, and leave a window that works.
+ *
+ * usage: rma_errors [bounds]       also accesses beyond a window, for osc_fastpath_check_bounds */
+
+#include "support/fp_test.h"
+
+enum { NUMBERS = 16 };
+
+static int memory[NUMBERS], number = 5;
+static int called;
+
+static void handler(MPI_Win *win, int *code, ...)
+{
+    (void) win;
+    (void) code;
+    called++;
+}
+
+static MPI_Win make(void)
+{
+    MPI_Win win;
+
+    memset(memory, 0, sizeof(memory));
+    FP(MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    FP(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    return win;
+}
+
+/* The window is as good as new. */
+static void still_works(MPI_Win win)
+{
+    const int next = (fp_rank + 1) % fp_size;
+    int got = 0;
+
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win));
+    FP(MPI_Put(&number, 1, MPI_INT, next, 3, 1, MPI_INT, win));
+    FP(MPI_Win_flush(next, win));
+    FP(MPI_Get(&got, 1, MPI_INT, next, 3, 1, MPI_INT, win));
+    FP(MPI_Win_unlock(next, win));
+    CHECK_INT(got, number);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Operations, flushes and ends of epochs without an epoch. */
+static void without_epoch(MPI_Win win)
+{
+    int got = 0, flag;
+
+    fp_case("no epoch");
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Put(&number, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Get(&got, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Accumulate(&number, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Fetch_and_op(&number, &got, MPI_INT, 0, 0, MPI_SUM, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Compare_and_swap(&number, &number, &got, MPI_INT, 0, 0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_flush(0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_flush_all(win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_flush_local(0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_flush_local_all(win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_unlock(0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_unlock_all(win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_complete(win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_wait(win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_test(win, &flag));
+    CHECK_INT(got, 0);
+    still_works(win);
+}
+
+/* One epoch within another. */
+static void within_epoch(MPI_Win win)
+{
+    MPI_Group self;
+
+    fp_case("an epoch within another");
+    FP(MPI_Comm_group(MPI_COMM_SELF, &self));
+    FP(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_lock_all(0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_start(self, 0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_unlock_all(win));
+    FP(MPI_Win_unlock(0, win));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_lock_all(0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_lock_all(0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_unlock(0, win));
+    FP(MPI_Win_unlock_all(win));
+    FP(MPI_Group_free(&self));
+    still_works(win);
+}
+
+/* A target that no lock has been taken of, though of another one. */
+static void wrong_target(MPI_Win win)
+{
+    fp_case("a target without a lock");
+    FP(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Put(&number, 1, MPI_INT, 1, 0, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_flush(1, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_unlock(1, win));
+    FP(MPI_Win_unlock(0, win));
+    still_works(win);
+}
+
+/* The MPI layer of some series leaves it to the component. */
+static void check_no_rank(int code)
+{
+    int class;
+
+    FP(MPI_Error_class(code, &class));
+    CHECK(MPI_ERR_RANK == class || MPI_ERR_RMA_SYNC == class);
+}
+
+/* Arguments that are nothing at all. */
+static void bad_arguments(MPI_Win win)
+{
+    int got;
+    MPI_Request request;
+
+    fp_case("arguments");
+    FP(MPI_Win_lock_all(0, win));
+    FP_ERROR(MPI_ERR_RANK, MPI_Put(&number, 1, MPI_INT, fp_size, 0, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RANK, MPI_Get(&got, 1, MPI_INT, -7, 0, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_COUNT, MPI_Put(&number, -1, MPI_INT, 0, 0, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_TYPE, MPI_Put(&number, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_OP, MPI_Accumulate(&number, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_OP_NULL, win));
+    FP_ERROR(MPI_ERR_RANK, MPI_Rput(&number, 1, MPI_INT, fp_size, 0, 1, MPI_INT, win, &request));
+    check_no_rank(MPI_Win_flush(fp_size, win));
+    check_no_rank(MPI_Win_flush_local(-5, win));
+    FP(MPI_Win_unlock_all(win));
+    FP_ERROR(MPI_ERR_LOCKTYPE, MPI_Win_lock(-1, 0, 0, win));
+    FP_ERROR(MPI_ERR_RANK, MPI_Win_lock(MPI_LOCK_SHARED, fp_size, 0, win));
+    FP_ERROR(MPI_ERR_ASSERT, MPI_Win_fence(MPI_MODE_NOCHECK, win));
+    still_works(win);
+}
+
+/* The window's handler is called, once each. */
+static void through_handler(MPI_Win win)
+{
+    MPI_Errhandler errors;
+
+    fp_case("handler");
+    FP(MPI_Win_create_errhandler(handler, &errors));
+    FP(MPI_Win_set_errhandler(win, errors));
+    called = 0;
+    (void) MPI_Put(&number, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+    CHECK_INT(called, 1);
+    (void) MPI_Win_unlock(0, win);
+    CHECK_INT(called, 2);
+    FP(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    FP(MPI_Errhandler_free(&errors));
+    still_works(win);
+}
+
+/* A window that is freed within an epoch; its memory attached twice, detached without, and to no dynamic one.
+ */
+static void ends(MPI_Win win)
+{
+    MPI_Win dynamic;
+
+    fp_case("end within an epoch");
+    FP(MPI_Win_lock(MPI_LOCK_SHARED, fp_rank, 0, win));
+    FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_free(&win));
+    FP(MPI_Win_unlock(fp_rank, win));
+    fp_case("attach");
+    FP_ERROR(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, memory, sizeof(memory)));
+    FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
+    FP(MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN));
+    FP(MPI_Win_attach(dynamic, memory, sizeof(memory)));
+    FP_ERROR(MPI_ERR_RMA_ATTACH, MPI_Win_attach(dynamic, memory + 1, sizeof(int)));
+    FP(MPI_Win_detach(dynamic, memory));
+    FP(MPI_Win_free(&dynamic));
+}
+
+/* Only windows that share memory can be asked for it. */
+static void shared(MPI_Win win)
+{
+    MPI_Aint size;
+    int unit;
+    void *base;
+
+    fp_case("shared_query of no shared window");
+    FP_ERROR(MPI_ERR_RMA_FLAVOR, MPI_Win_shared_query(win, 0, &size, &unit, &base));
+}
+
+/* Beyond the window, before it, of a size that wraps around, and where nothing is attached. */
+static void out_of_bounds(void)
+{
+    MPI_Win win = make(), dynamic;
+    MPI_Datatype gaps;
+    int got[4] = {0};
+    MPI_Aint address;
+
+    fp_case("bounds");
+    FP(MPI_Type_vector(2, 1, NUMBERS, MPI_INT, &gaps));
+    FP(MPI_Type_commit(&gaps));
+    FP(MPI_Win_lock_all(0, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Put(&number, 1, MPI_INT, 1, NUMBERS, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(got, 2, MPI_INT, 1, NUMBERS - 1, 2, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(got, 2, MPI_INT, 0, 0, 1, gaps, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(got, 1, MPI_INT, 1, INTPTR_MAX / 2, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Fetch_and_op(&number, got, MPI_INT, 1, NUMBERS, MPI_SUM, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Compare_and_swap(&number, &number, got, MPI_INT, 1, NUMBERS, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Accumulate(&number, 1, MPI_INT, 1, NUMBERS, 1, MPI_INT, MPI_SUM, win));
+    FP(MPI_Put(&number, 1, MPI_INT, 1, NUMBERS - 1, 1, MPI_INT, win));
+    FP(MPI_Put(&number, 0, MPI_INT, 1, NUMBERS, 0, MPI_INT, win));
+    FP(MPI_Win_unlock_all(win));
+    still_works(win);
+    FP(MPI_Win_free(&win));
+    FP(MPI_Type_free(&gaps));
+    FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
+    FP(MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN));
+    FP(MPI_Get_address(memory, &address));
+    FP(MPI_Win_lock_all(0, dynamic));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Put(&number, 1, MPI_INT, fp_rank, address, 1, MPI_INT, dynamic));
+    FP(MPI_Win_unlock_all(dynamic));
+    FP(MPI_Win_free(&dynamic));
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Win win;
+
+    fp_init(&argc, &argv, 2);
+    if (1 < argc && 0 == strcmp(argv[1], "bounds")) {
+        out_of_bounds();
+        return fp_finish();
+    }
+    win = make();
+    without_epoch(win);
+    within_epoch(win);
+    wrong_target(win);
+    bad_arguments(win);
+    through_handler(win);
+    shared(win);
+    ends(win);
+    FP(MPI_Win_free(&win));
+    return fp_finish();
+}

@@ -1,0 +1,201 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* Locks: that exclusive ones exclude, that a writer gets in while readers come and go, that readers who hold
+ * several locks do not wait for each other because of a writer, the own rank's lock, epochs with nothing
+ * inside.
+ *
+ * usage: rma_locks [sm]        only what osc/sm of Open MPI has: memory that MPI allocates */
+
+#include "support/fp_test.h"
+
+enum { NUMBERS = 600, WRITER_ROUNDS = 20 };
+
+static MPI_Win win;
+static long *memory;
+
+/* All ranks count at all targets, by get and put under exclusive locks. */
+static void exclude(int rounds)
+{
+    fp_case("exclusive locks");
+    for (int round = 0; round < rounds; round++) {
+        const int target = (fp_rank + round) % fp_size;
+        long value[NUMBERS];
+
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
+        FP(MPI_Get(value, NUMBERS, MPI_LONG, target, 0, NUMBERS, MPI_LONG, win));
+        FP(MPI_Win_flush(target, win));
+        CHECK_INT(value[0], value[NUMBERS - 1]);
+        for (int i = 0; i < NUMBERS; i++) {
+            value[i]++;
+        }
+        FP(MPI_Put(value, NUMBERS, MPI_LONG, target, 0, NUMBERS, MPI_LONG, win));
+        FP(MPI_Win_unlock(target, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_lock(MPI_LOCK_SHARED, fp_rank, 0, win));
+    CHECK_INT(memory[0], rounds);
+    CHECK_INT(memory[NUMBERS - 1], rounds);
+    FP(MPI_Win_unlock(fp_rank, win));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* The last rank writes, all others read without a pause until the writer has been in often enough, so at any
+ * time some reader has the lock or asks for it. */
+static void writer_gets_in(void)
+{
+    const int writer = fp_size - 1;
+    long seen[NUMBERS], stop = 0, value;
+
+    fp_case("a writer among readers");
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, fp_rank, 0, win));
+    memset(memory, 0, NUMBERS * sizeof(*memory));
+    FP(MPI_Win_unlock(fp_rank, win));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (writer == fp_rank) {
+        for (value = 1; value <= WRITER_ROUNDS; value++) {
+            for (int i = 0; i < NUMBERS; i++) {
+                seen[i] = value;
+            }
+            FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+            FP(MPI_Put(seen, NUMBERS, MPI_LONG, 0, 0, NUMBERS, MPI_LONG, win));
+            FP(MPI_Win_unlock(0, win));
+        }
+    }
+    while (writer != fp_rank && WRITER_ROUNDS > stop) {
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+        FP(MPI_Get(seen, NUMBERS, MPI_LONG, 0, 0, NUMBERS, MPI_LONG, win));
+        FP(MPI_Win_flush(0, win));
+        CHECK_INT(seen[NUMBERS - 1], seen[0]);
+        CHECK(stop <= seen[0]);
+        stop = seen[0];
+        FP(MPI_Win_unlock(0, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Readers take the locks of ranks 0 and 1 in opposite order and keep both, while writers ask for one of them:
+ * a waiting writer must not make the one reader wait for the other, whom it would wait for. */
+static void readers_with_two(int rounds)
+{
+    const int first = fp_rank % 2;
+    long value[2];
+
+    fp_case("readers with two locks");
+    for (int round = 0; round < rounds; round++) {
+        if (2 > fp_rank) {
+            for (int i = 0; i < 2; i++) {
+                const int target = (first + i) % 2;
+
+                FP(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+                FP(MPI_Get(&value[i], 1, MPI_LONG, target, 3, 1, MPI_LONG, win));
+                FP(MPI_Win_flush(target, win));
+            }
+            FP(MPI_Win_unlock(0, win));
+            FP(MPI_Win_unlock(1, win));
+            FP(MPI_Win_lock_all(0, win));
+            for (int i = 0; i < 2; i++) {
+                FP(MPI_Get(&value[i], 1, MPI_LONG, (first + i) % 2, 3, 1, MPI_LONG, win));
+                FP(MPI_Win_flush((first + i) % 2, win));
+            }
+            FP(MPI_Win_unlock_all(win));
+        } else {
+            value[0] = round;
+            FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, fp_rank % 2, 0, win));
+            FP(MPI_Put(value, 1, MPI_LONG, fp_rank % 2, 3, 1, MPI_LONG, win));
+            FP(MPI_Win_unlock(fp_rank % 2, win));
+        }
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* The own lock is there when MPI_Win_lock returns, whatever comes next: loads and stores are safe then. */
+static void own_lock(int rounds)
+{
+    const int target = 0;
+    long value;
+
+    fp_case("own lock");
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (target == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
+        memory[7] = memory[8] = 0;
+        FP(MPI_Win_unlock(target, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    for (int round = 0; round < rounds; round++) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
+        if (target == fp_rank) {
+            const long before = *(volatile long *) &memory[7];
+
+            *(volatile long *) &memory[8] = before;
+            *(volatile long *) &memory[7] = before + 1;
+        } else {
+            FP(MPI_Get(&value, 1, MPI_LONG, target, 7, 1, MPI_LONG, win));
+            FP(MPI_Win_flush(target, win));
+            value++;
+            FP(MPI_Put(&value, 1, MPI_LONG, target, 7, 1, MPI_LONG, win));
+        }
+        FP(MPI_Win_unlock(target, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (target == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+        CHECK_INT(memory[7], (long) rounds * fp_size);
+        FP(MPI_Win_unlock(target, win));
+    }
+}
+
+/* Nothing inside, of all kinds, mixed with others' exclusive locks. */
+static void nothing_inside(int rounds)
+{
+    fp_case("nothing inside");
+    for (int round = 0; round < rounds; round++) {
+        for (int target = 0; target < fp_size; target++) {
+            FP(MPI_Win_lock((round % 2) ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, win));
+            FP(MPI_Win_flush(target, win));
+            FP(MPI_Win_unlock(target, win));
+        }
+        FP(MPI_Win_lock_all(0, win));
+        FP(MPI_Win_flush_all(win));
+        FP(MPI_Win_flush_local_all(win));
+        FP(MPI_Win_sync(win));
+        FP(MPI_Win_unlock_all(win));
+        FP(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
+        FP(MPI_Win_unlock_all(win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+static void try_all(bool sm)
+{
+    exclude(60);
+    writer_gets_in();
+    if (!sm) {
+        readers_with_two(100);
+    }
+    own_lock(60);
+    nothing_inside(40);
+    FP(MPI_Win_free(&win));
+}
+
+int main(int argc, char **argv)
+{
+    const MPI_Aint bytes = NUMBERS * sizeof(long);
+    const bool sm = 1 < argc;
+
+    fp_init(&argc, &argv, 2);
+    if (!sm) {
+        memory = calloc(NUMBERS, sizeof(*memory));
+        FP(MPI_Win_create(memory, bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        try_all(sm);
+        free(memory);
+    }
+    FP(MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    memset(memory, 0, (size_t) bytes);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    try_all(sm);
+    return fp_finish();
+}

@@ -1,0 +1,149 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* MPI_THREAD_MULTIPLE: threads with a window each, threads in one window, threads that make and free windows
+ * at a time, threads that wait for requests or messages meanwhile.
+ *
+ * usage: rma_threads [sm]        only memory that MPI allocates */
+
+#include "support/fp_test.h"
+
+enum { THREADS = 4, ROUNDS = 30, NUMBERS = 512 };
+
+static MPI_Comm comms[THREADS];
+static MPI_Win shared;
+static long *shared_memory;
+static bool only_allocated;
+
+static MPI_Win make(MPI_Comm comm, int number, long **memory)
+{
+    const MPI_Aint bytes = NUMBERS * sizeof(long);
+    MPI_Win win;
+
+    if (only_allocated || 0 == number % 2) {
+        FP(MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, comm, memory, &win));
+    } else {
+        *memory = malloc((size_t) bytes);
+        FP(MPI_Win_create(*memory, bytes, sizeof(long), MPI_INFO_NULL, comm, &win));
+    }
+    memset(*memory, 0, (size_t) bytes);
+    return win;
+}
+
+static void drop(MPI_Win *win, int number, long *memory)
+{
+    FP(MPI_Win_free(win));
+    if (!only_allocated && 0 != number % 2) {
+        free(memory);
+    }
+}
+
+/* A window of its own for each thread, used in all ways, and made anew now and then. */
+static void own_window(int index)
+{
+    const int next = (fp_rank + 1) % fp_size, before = (fp_rank + fp_size - 1) % fp_size;
+
+    for (int round = 0; round < ROUNDS / 6; round++) {
+        long *memory, value, got;
+        MPI_Win win = make(comms[index], round + index, &memory);
+
+        for (int i = 0; i < 6; i++) {
+            fp_case("thread %d, own window, round %d, %d", index, round, i);
+            value = 1000 * round + 10 * i + fp_rank;
+            FP(MPI_Win_fence(0, win));
+            FP(MPI_Put(&value, 1, MPI_LONG, next, i, 1, MPI_LONG, win));
+            FP(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+            CHECK_INT(memory[i], 1000 * round + 10 * i + before);
+            FP(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win));
+            FP(MPI_Fetch_and_op(&value, &got, MPI_LONG, next, 100, MPI_SUM, win));
+            FP(MPI_Win_unlock(next, win));
+        }
+        drop(&win, round + index, memory);
+    }
+}
+
+/* All threads in one lock_all epoch: each has a part of the memory, and all count at one place. */
+static void one_window(int index)
+{
+    const long one = 1;
+    long mine[20], theirs[20], got;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        const int target = (fp_rank + round) % fp_size, at = 10 + 20 * (fp_rank * THREADS + index);
+        MPI_Request request;
+
+        fp_case("thread %d, common window, round %d", index, round);
+        for (int i = 0; i < 20; i++) {
+            mine[i] = 100 * round + i + index;
+        }
+        FP(MPI_Put(mine, 20, MPI_LONG, target, at, 20, MPI_LONG, shared));
+        if (index % 2) {
+            FP(MPI_Win_flush(target, shared));
+        } else {
+            FP(MPI_Win_flush_all(shared));
+        }
+        FP(MPI_Rget(theirs, 20, MPI_LONG, target, at, 20, MPI_LONG, shared, &request));
+        FP(MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, shared));
+        FP(MPI_Fetch_and_op(&one, &got, MPI_LONG, 0, 0, MPI_SUM, shared));
+        FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(0 == memcmp(mine, theirs, sizeof(mine)));
+        FP(MPI_Win_flush_local(0, shared));
+        CHECK(0 <= got && got < 2L * THREADS * ROUNDS * fp_size);
+        FP(MPI_Win_flush(0, shared));
+    }
+}
+
+/* One thread sends messages around while the others work in the window. */
+static void window_and_messages(int index)
+{
+    if (0 != index) {
+        one_window(index);
+        return;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        const int next = (fp_rank + 1) % fp_size, before = (fp_rank + fp_size - 1) % fp_size;
+        long sent = round, got = -1;
+
+        fp_case("messages, round %d", round);
+        FP(MPI_Sendrecv(&sent, 1, MPI_LONG, next, 5, &got, 1, MPI_LONG, before, 5, comms[0],
+                        MPI_STATUS_IGNORE));
+        CHECK_INT(got, round);
+    }
+}
+
+static void in_one_window(void (*body)(int), int threads)
+{
+    fp_case("common window");
+    shared = make(MPI_COMM_WORLD, 1, &shared_memory);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_lock_all(0, shared));
+    fp_run_threads(THREADS, body);
+    FP(MPI_Win_unlock_all(shared));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK_INT((0 == fp_rank) ? shared_memory[0] : 2L * threads * ROUNDS * fp_size,
+              2L * threads * ROUNDS * fp_size);
+    drop(&shared, 1, shared_memory);
+}
+
+int main(int argc, char **argv)
+{
+    if (MPI_THREAD_MULTIPLE > fp_init_thread(&argc, &argv, 2, MPI_THREAD_MULTIPLE)) {
+        fp_skip("no MPI_THREAD_MULTIPLE");
+    }
+    if (10 + 20 * fp_size * THREADS > NUMBERS) {
+        fp_skip("it has room for %d ranks", (NUMBERS - 10) / 20 / THREADS);
+    }
+    only_allocated = 1 < argc;
+    for (int i = 0; i < THREADS; i++) {
+        FP(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
+    }
+    fp_run_threads(THREADS, own_window);
+    in_one_window(one_window, THREADS);
+    in_one_window(window_and_messages, THREADS - 1);
+    for (int i = 0; i < THREADS; i++) {
+        FP(MPI_Comm_free(&comms[i]));
+    }
+    return fp_finish();
+}
