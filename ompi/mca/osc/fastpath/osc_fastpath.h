@@ -97,6 +97,14 @@ typedef struct {
 } mca_osc_fastpath_parked_t;
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_parked_t);
 
+/** Target: a put whose pieces are put together before it takes effect. */
+typedef struct {
+    opal_list_item_t super;
+    uint32_t number; /**< tells it from others of its origin */
+    unsigned char *data;
+} mca_osc_fastpath_whole_t;
+OBJ_CLASS_DECLARATION(mca_osc_fastpath_whole_t);
+
 /** What this process knows of another member of a window, and of itself; made when first needed. */
 typedef struct mca_osc_fastpath_peer_t {
     opal_list_item_t super; /**< module.active: there is something to flush or unlock */
@@ -120,6 +128,7 @@ typedef struct mca_osc_fastpath_peer_t {
         bool in_start;       /**< member of the group of MPI_Win_start */
         bool waits_for_lock; /**< DIRECT, COPY: counted as a waiting writer */
         uint32_t starts;     /**< MPI_Win_start with this peer, so far */
+        uint32_t wholes;     /**< puts in pieces that are put together at the target, so far */
         uint32_t sent;       /**< packets sent so far: sequence of the last one */
         uint32_t acked;      /**< packets that have taken effect there */
         uint32_t operations; /**< sequence of the last packet whose effect is not known by other means */
@@ -143,6 +152,7 @@ typedef struct mca_osc_fastpath_peer_t {
         bool waits_for_lock; /**< counted as a waiting writer */
         bool wants_lock;     /**< the own rank only: MPI_Win_lock waits for its turn in module.blocked */
         opal_list_t parked;  /**< mca_osc_fastpath_parked_t in order of sequence */
+        opal_list_t wholes;  /**< mca_osc_fastpath_whole_t */
         opal_list_item_t blocked_item;          /**< in module.blocked */
         mca_osc_fastpath_packet_t *reply;       /**< being filled */
         struct mca_osc_fastpath_types_t *types; /**< datatypes it has described */
@@ -203,6 +213,7 @@ typedef struct mca_osc_fastpath_module_t {
     bool lock_all_nocheck; /**< lock_all with MPI_MODE_NOCHECK */
     bool fence_used;       /**< there were operations since the last fence */
     unsigned locks;        /**< targets locked by MPI_Win_lock */
+    unsigned locks_held;   /**< peers with origin.lock_sent */
     int *start_ranks;      /**< its members as ranks of the window */
     int start_count;
     int *post_ranks; /**< members of the group of MPI_Win_post as ranks of the window */
@@ -267,6 +278,13 @@ static inline mca_osc_fastpath_peer_t *mca_osc_fastpath_peer(mca_osc_fastpath_mo
     mca_osc_fastpath_peer_t *peer = module->peers[rank];
 
     return OPAL_LIKELY(NULL != peer) ? peer : ompi_osc_fastpath_peer_make(module, rank);
+}
+
+/** The lock of a peer has been asked for or taken, or is given back. */
+static inline void mca_osc_fastpath_set_locked(mca_osc_fastpath_peer_t *peer, bool locked)
+{
+    peer->module->locks_held += (unsigned) locked - (unsigned) peer->origin.lock_sent;
+    peer->origin.lock_sent = locked;
 }
 
 /** Remember that there is something to flush or unlock. */

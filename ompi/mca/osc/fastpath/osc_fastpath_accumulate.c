@@ -10,11 +10,23 @@
 
 #include "osc_fastpath_operation.h"
 
+/* MPI 3.1, 11.3.4: integers, logicals and bytes, not derived. */
+static bool may_compare(const ompi_datatype_t *type)
+{
+    const int kind = type->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE;
+
+    return ompi_datatype_is_predefined(type) && OMPI_DATATYPE_FLAG_DATA_FLOAT != kind
+           && OMPI_DATATYPE_FLAG_DATA_COMPLEX != kind;
+}
+
 /* Fill in what is updated how. @return OMPI_SUCCESS, or an error class for what cannot be updated */
 static int update(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
 {
     operation->element = ompi_osc_fastpath_element(operation->type);
     if (NULL == operation->element) {
+        return MPI_ERR_TYPE;
+    }
+    if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP == operation->kind && !may_compare(operation->type)) {
         return MPI_ERR_TYPE;
     }
     if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP != operation->kind
@@ -100,6 +112,9 @@ int ompi_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count
 int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
                                    int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win)
 {
+    if (!ompi_datatype_is_predefined(type)) {
+        return MPI_ERR_TYPE;
+    }
     return ompi_osc_fastpath_rget_accumulate(origin_addr, 1, type, result_addr, 1, type, target, disp, 1,
                                              type, op, win, NULL);
 }

@@ -38,6 +38,7 @@ enum {
     MCA_OSC_FASTPATH_UNLOCK = 0x04,         /**< release it after the operations */
     MCA_OSC_FASTPATH_ACK = 0x08,            /**< reply when all of this packet has taken effect */
     MCA_OSC_FASTPATH_COMPLETE = 0x10,       /**< MPI_Win_complete: the origin's last packet of this epoch */
+    MCA_OSC_FASTPATH_LOCK_PASS = 0x20, /**< shared: do not wait behind writers, the origin has other locks */
 };
 
 /** Kinds of access epochs; a packet waits at the target until its epoch may take effect there. */
@@ -72,7 +73,9 @@ enum {
     MCA_OSC_FASTPATH_ACCUMULATE = 3,
     MCA_OSC_FASTPATH_GET_ACCUMULATE = 4, /**< MPI_Fetch_and_op, too */
     MCA_OSC_FASTPATH_COMPARE_AND_SWAP = 5,
-    MCA_OSC_FASTPATH_TYPE = 6, /**< describes a datatype for later operations */
+    MCA_OSC_FASTPATH_TYPE = 6,      /**< describes a datatype for later operations */
+    MCA_OSC_FASTPATH_PUT_WHOLE = 7, /**< a put that is cut within elements: takes effect when it is whole;
+                                         `ticket` tells it from others of its kind */
 };
 
 /** In mca_osc_fastpath_op_hdr_t.type: the rest is the id of a predefined datatype, else a slot. */
@@ -82,18 +85,19 @@ enum {
  * An operation, or a piece of one. An operation that does not fit into a packet is cut into pieces, each
  * with all there is to know, so that a target keeps nothing between them.
  *
- * Data follows a PUT, an ACCUMULATE, a GET_ACCUMULATE other than MPI_NO_OP (`length` bytes), a
+ * Data follows a PUT or PUT_WHOLE, an ACCUMULATE, a GET_ACCUMULATE other than MPI_NO_OP (`length` bytes), a
  * COMPARE_AND_SWAP (the new value and the one compared with, `length` bytes each) and a TYPE.
  */
 typedef struct {
-    uint8_t kind;             /**< MCA_OSC_FASTPATH_PUT ... */
-    uint8_t op;               /**< of an update: index of the predefined operation */
-    uint16_t element;         /**< of an update: id of the predefined datatype its elements have */
-    uint32_t length;          /**< bytes of packed data this piece is about */
-    int64_t disp;             /**< displacement in the target's units; TYPE: unused */
-    uint64_t count;           /**< elements of the target's datatype; TYPE: bytes of the whole description */
-    uint64_t offset;          /**< of this piece in the packed data of the operation, or in the description */
-    uint32_t type;            /**< the target's datatype: slot, or MCA_OSC_FASTPATH_PREDEFINED and an id */
+    uint8_t kind;     /**< MCA_OSC_FASTPATH_PUT ... */
+    uint8_t op;       /**< of an update: index of the predefined operation */
+    uint16_t element; /**< of an update: id of the predefined datatype its elements have; of a get: bytes of
+                           an element at the origin */
+    uint32_t length;  /**< bytes of packed data this piece is about */
+    int64_t disp;     /**< displacement in the target's units; TYPE: unused */
+    uint64_t count;   /**< elements of the target's datatype; TYPE: bytes of the whole description */
+    uint64_t offset;  /**< of this piece in the packed data of the operation, or in the description */
+    uint32_t type;    /**< the target's datatype: slot, or MCA_OSC_FASTPATH_PREDEFINED and an id */
     uint32_t type_generation; /**< of the slot */
     uint32_t ticket;          /**< what waits for the reply: index */
     uint32_t generation;      /**< and generation */

@@ -32,7 +32,7 @@ static void unlock_own(mca_osc_fastpath_peer_t *peer)
 {
     if (peer->origin.lock_sent) {
         mca_osc_fastpath_lock_release(&peer->member->lock, MPI_LOCK_EXCLUSIVE == peer->origin.lock_type);
-        peer->origin.lock_sent = false;
+        mca_osc_fastpath_set_locked(peer, false);
         (void) ompi_osc_fastpath_unblock(peer->module);
     }
 }
@@ -61,7 +61,7 @@ int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
     } else {
         peer->origin.lock_type = type;
         peer->origin.nocheck = 0 != (MPI_MODE_NOCHECK & assertion);
-        peer->origin.lock_sent = false;
+        mca_osc_fastpath_set_locked(peer, false);
         ++module->locks;
         if (target == module->rank && !peer->origin.nocheck) {
             rc = lock_own(peer);
@@ -92,7 +92,7 @@ static int unlock_message(mca_osc_fastpath_peer_t *peer)
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_flush_end(peer->module, peer);
     }
-    peer->origin.lock_sent = false;
+    mca_osc_fastpath_set_locked(peer, false);
     ompi_osc_fastpath_deactivate(peer);
     return OMPI_SUCCESS == rc ? ompi_osc_fastpath_take_error(peer) : rc;
 }
@@ -138,7 +138,7 @@ int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
         module->epoch = MCA_OSC_FASTPATH_EPOCH_PASSIVE;
         module->lock_all_nocheck = 0 != (MPI_MODE_NOCHECK & assertion);
         own->origin.lock_type = 0;
-        own->origin.lock_sent = false;
+        mca_osc_fastpath_set_locked(own, false);
         if (!module->lock_all_nocheck) {
             rc = lock_own(own);
         }

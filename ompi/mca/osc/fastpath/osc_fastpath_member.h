@@ -38,12 +38,19 @@ typedef struct {
     _Atomic uint32_t writers; /**< processes that wait for the lock exclusively */
 } mca_osc_fastpath_lockword_t;
 
-/** Take the lock shared. @return whether it could be taken */
-static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *word)
+/**
+ * Take the lock shared.
+ *
+ * @param pass  do not wait behind waiting writers. Needed by who has other locks already: writers may wait
+ *              for those, and both would wait for ever.
+ *
+ * @return whether it could be taken
+ */
+static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *word, bool pass)
 {
     uint32_t holders = atomic_load_explicit(&word->holders, memory_order_relaxed);
 
-    if (0 != atomic_load_explicit(&word->writers, memory_order_relaxed)) {
+    if (!pass && 0 != atomic_load_explicit(&word->writers, memory_order_relaxed)) {
         return false;
     }
     while (holders < MCA_OSC_FASTPATH_EXCLUSIVE) {

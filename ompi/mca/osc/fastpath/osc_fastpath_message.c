@@ -17,6 +17,8 @@
 
 /** A packet is sent rather than filled with a piece of an operation that is shorter than this. */
 #define PIECE_MIN 256
+/** The longest datatype of several predefined ones that is sent in pieces of whole elements */
+#define UNIT_MAX PIECE_MIN
 /** Bytes that one piece of a get asks for, at most */
 #define GET_MAX (64 << 10)
 /** Bytes that gets from one target may wait for; further pieces wait */
@@ -154,29 +156,54 @@ static int name_type(sending_t *sending)
     return rc;
 }
 
+/* No piece may end within an element of the target's datatype: convertors cannot do that. Where its elements
+ * differ, a piece is a multiple of the whole type; puts of types that are too long for that are put together
+ * again at the target. */
+static void choose_unit(sending_t *sending)
+{
+    const mca_osc_fastpath_operation_t *operation = sending->operation;
+    ompi_datatype_t *element = operation->element;
+
+    if (NULL == element && !fastpath_is_plain(operation->type, operation->count)) {
+        element = ompi_osc_fastpath_element(operation->type);
+        if (NULL == element) {
+            sending->unit = operation->type->super.size;
+            sending->hdr.element = 1;
+            if (MCA_OSC_FASTPATH_PUT == operation->kind && UNIT_MAX < sending->unit) {
+                sending->hdr.kind = MCA_OSC_FASTPATH_PUT_WHOLE;
+                sending->hdr.ticket = ++sending->peer->origin.wholes;
+                sending->unit = 1;
+            }
+            return;
+        }
+    }
+    if (MCA_OSC_FASTPATH_GET == operation->kind) {
+        ompi_datatype_t *result = fastpath_is_plain(operation->result_type, operation->result_count)
+                                      ? NULL
+                                      : ompi_osc_fastpath_element(operation->result_type);
+
+        /* where the target's memory is one piece, it cuts replies as the origin can take them */
+        sending->hdr.element = (uint16_t) (NULL != result ? result->super.size : 1);
+        element = NULL != element ? element : result;
+    }
+    sending->unit = NULL != element ? element->super.size : 1;
+}
+
 /* Fill in what all pieces have in common. */
 static int prepare(sending_t *sending)
 {
     const mca_osc_fastpath_operation_t *operation = sending->operation;
 
     sending->hdr = (mca_osc_fastpath_op_hdr_t){.kind = operation->kind, .disp = operation->disp};
-    sending->unit = 1;
     sending->has_data = MCA_OSC_FASTPATH_GET != operation->kind;
     sending->wants_data = NULL != operation->result;
+    choose_unit(sending);
     if (NULL != operation->element) {
         sending->hdr.element = (uint16_t) operation->element->id;
-        sending->unit = operation->element->super.size;
         if (NULL != operation->op) {
             sending->hdr.op = (uint8_t) ompi_osc_fastpath_op_index(operation->op);
             sending->has_data = &ompi_mpi_op_no_op.op != operation->op;
         }
-    } else if (MCA_OSC_FASTPATH_GET == operation->kind) {
-        ompi_datatype_t *element = fastpath_is_plain(operation->type, operation->count)
-                                       ? &ompi_mpi_byte.dt
-                                       : ompi_osc_fastpath_element(operation->type);
-
-        /* a piece must not end within an element of the target's */
-        sending->unit = NULL != element ? element->super.size : sending->total;
     }
     return name_type(sending);
 }

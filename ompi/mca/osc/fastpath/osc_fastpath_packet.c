@@ -184,6 +184,7 @@ static uint8_t describe_epoch(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_hd
     mca_osc_fastpath_module_t *module = peer->module;
     int type = peer->origin.lock_type;
     bool nocheck = peer->origin.nocheck;
+    uint8_t pass;
 
     switch (module->epoch) {
     case MCA_OSC_FASTPATH_EPOCH_FENCE:
@@ -206,8 +207,9 @@ static uint8_t describe_epoch(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_hd
     if (nocheck || peer->origin.lock_sent || 0 == type) {
         return 0;
     }
-    peer->origin.lock_sent = true;
-    return MPI_LOCK_EXCLUSIVE == type ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : MCA_OSC_FASTPATH_LOCK_SHARED;
+    pass = 0 < module->locks_held ? MCA_OSC_FASTPATH_LOCK_PASS : 0;
+    mca_osc_fastpath_set_locked(peer, true);
+    return MPI_LOCK_EXCLUSIVE == type ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : MCA_OSC_FASTPATH_LOCK_SHARED | pass;
 }
 
 void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags)

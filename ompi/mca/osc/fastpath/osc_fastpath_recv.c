@@ -118,18 +118,21 @@ static bool run_own_lock(mca_osc_fastpath_peer_t *peer)
 {
     mca_osc_fastpath_lockword_t *word = &peer->member->lock;
 
+    bool taken;
+
     if (MPI_LOCK_EXCLUSIVE == peer->origin.lock_type) {
-        peer->origin.lock_sent = mca_osc_fastpath_lock_exclusive(word, &peer->origin.waits_for_lock);
+        taken = mca_osc_fastpath_lock_exclusive(word, &peer->origin.waits_for_lock);
     } else {
-        peer->origin.lock_sent = mca_osc_fastpath_lock_shared(word);
+        taken = mca_osc_fastpath_lock_shared(word, 0 < peer->module->locks_held);
     }
-    if (peer->origin.lock_sent) {
+    if (taken) {
+        mca_osc_fastpath_set_locked(peer, true);
         peer->target.wants_lock = false;
         unblock(peer);
     } else {
         block(peer);
     }
-    return peer->origin.lock_sent;
+    return taken;
 }
 
 bool ompi_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer)

@@ -19,6 +19,7 @@
 typedef struct {
     mca_osc_fastpath_op_hdr_t hdr;
     const unsigned char *data; /**< what came with it */
+    size_t length;             /**< of a put: bytes of data */
     ompi_datatype_t *element;  /**< of an update */
     ompi_op_t *op;             /**< of an update other than compare and swap */
     mca_osc_fastpath_memory_t memory;
@@ -60,9 +61,9 @@ static void entry_put(mca_osc_fastpath_packet_t *reply, const mca_osc_fastpath_o
     mca_osc_fastpath_packet_filled(reply, sizeof(entry) + length);
 }
 
-/* Put `length` bytes into replies, which are what `pack` finds at *from. */
+/* Put the next `length` bytes of *from into replies, each a multiple of `unit` bytes but the last. */
 static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
-                      mca_osc_fastpath_cursor_t *from, size_t length)
+                      mca_osc_fastpath_cursor_t *from, size_t length, size_t unit)
 {
     size_t done = 0;
 
@@ -76,7 +77,7 @@ static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_h
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         piece = mca_osc_fastpath_packet_room(reply) - sizeof(mca_osc_fastpath_entry_t);
-        piece = length - done < piece ? length - done : piece;
+        piece = length - done < piece ? length - done : piece - piece % unit;
         piece = ompi_osc_fastpath_cursor_pack(
             from, mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t), piece);
         if (0 == piece) {
@@ -96,7 +97,7 @@ static void reply_zeros(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op
 
     if (NULL != zeros) {
         ompi_osc_fastpath_cursor_begin(&cursor, zeros, hdr->length, &ompi_mpi_byte.dt, false);
-        (void) reply_data(peer, hdr, &cursor, hdr->length);
+        (void) reply_data(peer, hdr, &cursor, hdr->length, 1);
         ompi_osc_fastpath_cursor_end(&cursor);
         free(zeros);
     }
@@ -109,7 +110,7 @@ static void do_put(const arrived_t *arrived)
     ompi_osc_fastpath_cursor_begin(&cursor, arrived->memory.address, arrived->memory.count,
                                    arrived->memory.type, true);
     ompi_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
-    ompi_osc_fastpath_cursor_unpack(&cursor, arrived->data, arrived->hdr.length);
+    ompi_osc_fastpath_cursor_unpack(&cursor, arrived->data, arrived->length);
     ompi_osc_fastpath_cursor_end(&cursor);
 }
 
@@ -121,9 +122,47 @@ static int do_get(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
     ompi_osc_fastpath_cursor_begin(&cursor, arrived->memory.address, arrived->memory.count,
                                    arrived->memory.type, false);
     ompi_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
-    rc = reply_data(peer, &arrived->hdr, &cursor, arrived->hdr.length);
+    rc = reply_data(peer, &arrived->hdr, &cursor, arrived->hdr.length,
+                    NULL != cursor.memory && 0 != arrived->hdr.element ? arrived->hdr.element : 1);
     ompi_osc_fastpath_cursor_end(&cursor);
     return rc;
+}
+
+/* A put that comes in pieces which end within elements. @return OMPI_SUCCESS or an error */
+static int do_put_whole(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
+{
+    const size_t total = mca_osc_fastpath_packed_size(arrived->memory.type, arrived->memory.count);
+    mca_osc_fastpath_whole_t *whole;
+
+    OPAL_LIST_FOREACH(whole, &peer->target.wholes, mca_osc_fastpath_whole_t)
+    {
+        if (whole->number == arrived->hdr.ticket) {
+            break;
+        }
+    }
+    if (&whole->super == opal_list_get_end(&peer->target.wholes)) {
+        whole = OBJ_NEW(mca_osc_fastpath_whole_t);
+        whole->number = arrived->hdr.ticket;
+        whole->data = malloc(total);
+        opal_list_append(&peer->target.wholes, &whole->super);
+    }
+    if (NULL != whole->data) { /* else there is no memory for it, which is told when it is whole */
+        memcpy(whole->data + arrived->hdr.offset, arrived->data, arrived->hdr.length);
+    }
+    if (arrived->hdr.offset + arrived->hdr.length < total) {
+        return OMPI_SUCCESS;
+    }
+    opal_list_remove_item(&peer->target.wholes, &whole->super);
+    if (NULL != whole->data) {
+        arrived->data = whole->data;
+        arrived->hdr.offset = 0;
+        arrived->length = total;
+        do_put(arrived);
+        OBJ_RELEASE(whole);
+        return OMPI_SUCCESS;
+    }
+    OBJ_RELEASE(whole);
+    return OMPI_ERR_OUT_OF_RESOURCE;
 }
 
 /* In the accumulate lock. What was there before goes straight into a reply that has room for it. */
@@ -161,7 +200,7 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
     }
     rc = ompi_osc_fastpath_update(&update);
     ompi_osc_fastpath_cursor_begin(&cursor, update.result, length, &ompi_mpi_byte.dt, false);
-    (void) reply_data(peer, &arrived->hdr, &cursor, length);
+    (void) reply_data(peer, &arrived->hdr, &cursor, length, arrived->element->super.size);
     ompi_osc_fastpath_cursor_end(&cursor);
     free(update.result);
     return rc;
@@ -184,6 +223,7 @@ static size_t data_length(const arrived_t *arrived)
 {
     switch (arrived->hdr.kind) {
     case MCA_OSC_FASTPATH_PUT:
+    case MCA_OSC_FASTPATH_PUT_WHOLE:
     case MCA_OSC_FASTPATH_TYPE:
         return arrived->hdr.length;
     case MCA_OSC_FASTPATH_ACCUMULATE:
@@ -211,6 +251,7 @@ static size_t parse(mca_osc_fastpath_peer_t *peer, const unsigned char *from, si
     memcpy(&arrived->hdr, from, sizeof(arrived->hdr));
     arrived->data = from + sizeof(arrived->hdr);
     arrived->op = NULL;
+    arrived->length = arrived->hdr.length;
     if (is_update(arrived->hdr.kind)) {
         arrived->element = ompi_osc_fastpath_predefined(arrived->hdr.element);
         if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP != arrived->hdr.kind) {
@@ -272,6 +313,9 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
         do_put(arrived);
         return OMPI_SUCCESS;
     }
+    if (MCA_OSC_FASTPATH_PUT_WHOLE == arrived->hdr.kind) {
+        return do_put_whole(peer, arrived);
+    }
     if (MCA_OSC_FASTPATH_GET == arrived->hdr.kind) {
         return do_get(peer, arrived);
     }
@@ -307,7 +351,7 @@ static bool take_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_
         *locked = mca_osc_fastpath_lock_exclusive(word, &peer->target.waits_for_lock);
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : 0;
     } else {
-        *locked = mca_osc_fastpath_lock_shared(word);
+        *locked = mca_osc_fastpath_lock_shared(word, 0 != (MCA_OSC_FASTPATH_LOCK_PASS & hdr->flags));
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_SHARED : 0;
     }
     return *locked;

@@ -70,9 +70,17 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
 {
     mca_osc_fastpath_tickets_t *tickets = peer->module->tickets;
     mca_osc_fastpath_ticket_t *ticket;
+    void *staged = NULL;
 
     if (NONE == tickets->free && !grow(tickets)) {
         return NULL;
+    }
+    /* replies may end within elements of a type that has different ones, which convertors cannot take */
+    if (!fastpath_is_plain(type, count) && NULL == ompi_osc_fastpath_element(type)) {
+        staged = calloc(1, bytes);
+        if (NULL == staged) {
+            return NULL;
+        }
     }
     *index = tickets->free;
     ticket = tickets->all[*index];
@@ -83,8 +91,15 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
     ticket->bytes = bytes;
     ticket->request = NULL;
     ticket->type = NULL;
-    ompi_osc_fastpath_cursor_begin(&ticket->cursor, address, count, type, true);
-    if (NULL == ticket->cursor.memory && !ompi_datatype_is_predefined(type)) {
+    ticket->staged = staged;
+    if (NULL != staged) {
+        ticket->address = address;
+        ticket->count = count;
+        ompi_osc_fastpath_cursor_begin(&ticket->cursor, staged, bytes, &ompi_mpi_byte.dt, true);
+    } else {
+        ompi_osc_fastpath_cursor_begin(&ticket->cursor, address, count, type, true);
+    }
+    if ((NULL != staged || NULL == ticket->cursor.memory) && !ompi_datatype_is_predefined(type)) {
         OBJ_RETAIN(type); /* the convertor uses it */
         ticket->type = type;
     }
@@ -102,6 +117,12 @@ static mca_osc_fastpath_request_t *ticket_end(mca_osc_fastpath_ticket_t *ticket,
     mca_osc_fastpath_tickets_t *tickets = ticket->peer->module->tickets;
 
     ompi_osc_fastpath_cursor_end(&ticket->cursor);
+    if (NULL != ticket->staged) {
+        ompi_osc_fastpath_cursor_begin(&ticket->cursor, ticket->address, ticket->count, ticket->type, true);
+        ompi_osc_fastpath_cursor_unpack(&ticket->cursor, ticket->staged, ticket->cursor.bytes);
+        ompi_osc_fastpath_cursor_end(&ticket->cursor);
+        free(ticket->staged);
+    }
     if (NULL != ticket->type) {
         OBJ_RELEASE(ticket->type);
     }

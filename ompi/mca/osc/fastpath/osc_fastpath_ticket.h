@@ -20,9 +20,12 @@ typedef struct mca_osc_fastpath_ticket_t {
     uint32_t generation; /**< of this use; odd while it is used */
     uint32_t next;       /**< free: index of the next free one */
     mca_osc_fastpath_peer_t *peer;
-    size_t bytes;                               /**< that are still to come */
-    mca_osc_fastpath_cursor_t cursor;           /**< where they go */
-    ompi_datatype_t *type;                      /**< retained: of the cursor's buffer, or NULL */
+    size_t bytes;                     /**< that are still to come */
+    mca_osc_fastpath_cursor_t cursor; /**< where they go */
+    ompi_datatype_t *type;            /**< retained: of the buffer, or NULL */
+    void *address;                    /**< the buffer, where data is staged */
+    size_t count;                     /**< elements of it */
+    void *staged;                     /**< data that is put into the buffer when all of it is here, or NULL */
     struct mca_osc_fastpath_request_t *request; /**< of an MPI_Rget or MPI_Rget_accumulate, or NULL */
 } mca_osc_fastpath_ticket_t;
 

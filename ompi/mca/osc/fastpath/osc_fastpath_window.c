@@ -113,6 +113,7 @@ static void peer_construct(mca_osc_fastpath_peer_t *peer)
 {
     memset((char *) peer + sizeof(peer->super), 0, sizeof(*peer) - sizeof(peer->super));
     OBJ_CONSTRUCT(&peer->target.parked, opal_list_t);
+    OBJ_CONSTRUCT(&peer->target.wholes, opal_list_t);
     OBJ_CONSTRUCT(&peer->target.blocked_item, opal_list_item_t);
 }
 
@@ -130,9 +131,21 @@ static void peer_destruct(mca_osc_fastpath_peer_t *peer)
     ompi_osc_fastpath_types_free(peer->origin.types);
     ompi_osc_fastpath_types_free(peer->target.types);
     OBJ_DESTRUCT(&peer->target.blocked_item);
+    OPAL_LIST_DESTRUCT(&peer->target.wholes);
     OBJ_DESTRUCT(&peer->target.parked);
 }
 
+static void whole_construct(mca_osc_fastpath_whole_t *whole)
+{
+    whole->data = NULL;
+}
+
+static void whole_destruct(mca_osc_fastpath_whole_t *whole)
+{
+    free(whole->data);
+}
+
+OBJ_CLASS_INSTANCE(mca_osc_fastpath_whole_t, opal_list_item_t, whole_construct, whole_destruct);
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_peer_t, opal_list_item_t, peer_construct, peer_destruct);
 
 mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank)
