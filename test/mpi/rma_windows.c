@@ -11,7 +11,7 @@
 
 #include "support/fp_test.h"
 
-enum { MANY = 60, NUMBERS = 32 };
+enum { MANY = 40, NUMBERS = 32 };
 
 static bool only_allocated;
 
@@ -80,7 +80,7 @@ static void free_ahead(int rounds)
 
         fp_case("free while others work, round %d", round);
         FP(MPI_Win_lock_all(0, place.win));
-        for (int i = 0; i < 30 * fp_rank; i++) {
+        for (int i = 0; i < 10 * fp_rank; i++) {
             FP(MPI_Fetch_and_op(&one, &got, MPI_LONG, 0, fp_rank, (0 == i) ? MPI_REPLACE : MPI_SUM,
                                 place.win));
             FP(MPI_Win_flush(0, place.win));
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
     }
     only_allocated = 1 < argc;
     early_and_late(80);
-    free_ahead(20);
+    free_ahead(12);
     many();
     some_ranks(20);
     without_comm();
