@@ -130,6 +130,7 @@ static void bad_arguments(MPI_Win win)
     FP_ERROR(MPI_ERR_TYPE, MPI_Put(&number, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, win));
     FP_ERROR(MPI_ERR_OP, MPI_Accumulate(&number, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_OP_NULL, win));
     FP_ERROR(MPI_ERR_RANK, MPI_Rput(&number, 1, MPI_INT, fp_size, 0, 1, MPI_INT, win, &request));
+    fp_at(__FILE__, __LINE__, "flush of no rank");
     check_no_rank(MPI_Win_flush(fp_size, win));
     check_no_rank(MPI_Win_flush_local(-5, win));
     FP(MPI_Win_unlock_all(win));
