@@ -169,7 +169,7 @@ static void ends(MPI_Win win)
     FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Win_free(&win));
     FP(MPI_Win_unlock(fp_rank, win));
     fp_case("attach");
-    FP_ERROR(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, memory, sizeof(memory)));
+    FP_ERROR(MPI_ERR_RMA_FLAVOR, MPI_Win_attach(win, memory, sizeof(memory)));
     FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
     FP(MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN));
     FP(MPI_Win_attach(dynamic, memory, sizeof(memory)));

@@ -67,6 +67,7 @@ typedef struct {
     opal_list_t modules;             /**< all windows, by module.item */
     uint32_t next_id;                /**< ids below have been used in this process, or cannot be any more */
     opal_atomic_int32_t pending;     /**< things that progress has to look after; 0 lets it return at once */
+    opal_atomic_int32_t locks_held;  /**< peers of all windows with origin.lock_sent */
     opal_free_list_t packets;        /**< mca_osc_fastpath_packet_t */
     opal_free_list_t requests;       /**< mca_osc_fastpath_request_t */
 } mca_osc_fastpath_component_t;
@@ -120,22 +121,23 @@ typedef struct mca_osc_fastpath_peer_t {
 
     /** As origin: this process accesses the peer. Guarded by module.lock. */
     struct {
-        int lock_type;       /**< MPI_Win_lock: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, or 0 */
-        bool nocheck;        /**< MPI_MODE_NOCHECK: nobody competes, the target's lock is not taken */
-        bool lock_sent;      /**< the lock has been asked for or taken */
-        bool active;         /**< in module.active */
-        bool describing;     /**< a datatype is being described: its pieces stay together */
-        bool in_start;       /**< member of the group of MPI_Win_start */
-        bool waits_for_lock; /**< DIRECT, COPY: counted as a waiting writer */
-        uint32_t starts;     /**< MPI_Win_start with this peer, so far */
-        uint32_t wholes;     /**< puts in pieces that are put together at the target, so far */
-        uint32_t sent;       /**< packets sent so far: sequence of the last one */
-        uint32_t acked;      /**< packets that have taken effect there */
-        uint32_t operations; /**< sequence of the last packet whose effect is not known by other means */
-        uint32_t ack_asked;  /**< sequence of the last packet that will be replied to */
-        unsigned tickets;    /**< operations of this peer that wait for replies */
-        size_t ticket_bytes; /**< and the bytes they wait for */
-        int error;           /**< an operation failed there: for the next synchronisation */
+        int lock_type;          /**< MPI_Win_lock: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, or 0 */
+        bool nocheck;           /**< MPI_MODE_NOCHECK: nobody competes, the target's lock is not taken */
+        bool lock_sent;         /**< the lock has been asked for or taken */
+        bool active;            /**< in module.active */
+        bool describing;        /**< a datatype is being described: its pieces stay together */
+        bool in_start;          /**< member of the group of MPI_Win_start */
+        bool waits_for_lock;    /**< DIRECT, COPY: counted as a waiting writer */
+        uint32_t starts;        /**< MPI_Win_start with this peer, so far */
+        uint32_t wholes;        /**< puts in pieces that are put together at the target, so far */
+        uint32_t sent;          /**< packets sent so far: sequence of the last one */
+        uint32_t acked;         /**< packets that have taken effect there */
+        uint32_t operations;    /**< sequence of the last packet whose effect is not known by other means */
+        uint32_t ack_asked;     /**< sequence of the last packet that will be replied to */
+        uint32_t lock_sequence; /**< sequence of the packet that has asked for the lock */
+        unsigned tickets;       /**< operations of this peer that wait for replies */
+        size_t ticket_bytes;    /**< and the bytes they wait for */
+        int error;              /**< an operation failed there: for the next synchronisation */
         mca_osc_fastpath_packet_t *packet;      /**< being filled */
         struct mca_osc_fastpath_types_t *types; /**< datatypes the peer knows by slot */
     } origin;
@@ -183,6 +185,7 @@ typedef struct mca_osc_fastpath_module_t {
     ptrdiff_t disp_unit;                       /**< of this process */
     void *allocated;                           /**< to be freed with the window */
     bool sizes_known;                          /**< peers' size and disp_unit are valid */
+    bool threads;                              /**< some member uses several threads */
     bool announced;                            /**< known by its id */
     bool wants_sizes;                          /**< somebody checks bounds: sizes are to be known */
     bool uniform;                              /**< all members have this size and unit */
@@ -213,7 +216,6 @@ typedef struct mca_osc_fastpath_module_t {
     bool lock_all_nocheck; /**< lock_all with MPI_MODE_NOCHECK */
     bool fence_used;       /**< there were operations since the last fence */
     unsigned locks;        /**< targets locked by MPI_Win_lock */
-    unsigned locks_held;   /**< peers with origin.lock_sent */
     int *start_ranks;      /**< its members as ranks of the window */
     int start_count;
     int *post_ranks; /**< members of the group of MPI_Win_post as ranks of the window */
@@ -283,7 +285,9 @@ static inline mca_osc_fastpath_peer_t *mca_osc_fastpath_peer(mca_osc_fastpath_mo
 /** The lock of a peer has been asked for or taken, or is given back. */
 static inline void mca_osc_fastpath_set_locked(mca_osc_fastpath_peer_t *peer, bool locked)
 {
-    peer->module->locks_held += (unsigned) locked - (unsigned) peer->origin.lock_sent;
+    if (locked != peer->origin.lock_sent) {
+        (void) OPAL_THREAD_ADD_FETCH32(&mca_osc_fastpath_component.locks_held, locked ? 1 : -1);
+    }
     peer->origin.lock_sent = locked;
 }
 

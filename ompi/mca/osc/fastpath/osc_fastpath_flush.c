@@ -109,12 +109,68 @@ static bool may_flush(const mca_osc_fastpath_module_t *module, const mca_osc_fas
            || (NULL != peer ? 0 != peer->origin.lock_type : 0 < module->locks);
 }
 
+/* Is there one way to a peer only, on which everything stays in order, and is what has arrived worked on
+ * before what comes after it? */
+static bool in_order(const mca_osc_fastpath_peer_t *peer)
+{
+    const mca_bml_base_endpoint_t *endpoint =
+        mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
+    const mca_bml_base_btl_t *link;
+
+    if (NULL == endpoint || 1 != endpoint->btl_eager.arr_size || 1 != endpoint->btl_send.arr_size
+        || 1 < endpoint->btl_rdma.arr_size || peer->module->threads) {
+        return false;
+    }
+    link = &endpoint->btl_eager.bml_btls[0];
+    return link->btl == endpoint->btl_send.bml_btls[0].btl
+           && (0 == endpoint->btl_rdma.arr_size || link->btl == endpoint->btl_rdma.bml_btls[0].btl)
+           && 0 == strcmp("tcp", link->btl->btl_component->btl_version.mca_component_name);
+}
+
+/*
+ * May a flush do without an acknowledgement? While the origin has the exclusive lock nobody else accesses the
+ * window, so an operation that has not taken effect yet can be noticed only by who gets a message that the
+ * origin has sent later, the target or a third process. In a job of two processes there is no third, and on
+ * one TCP connection no message overtakes another.
+ */
+static bool unnoticed(const mca_osc_fastpath_peer_t *peer)
+{
+    return MPI_LOCK_EXCLUSIVE == peer->origin.lock_type && peer->origin.lock_sent
+           && 0 <= (int32_t) (peer->origin.acked - peer->origin.lock_sequence) && 0 == peer->origin.tickets
+           && (NULL == peer->origin.packet || !peer->origin.packet->data_from_target)
+           && 2 == ompi_comm_size(&ompi_mpi_comm_world.comm) && 0 == ompi_comm_num_dyncomm && in_order(peer);
+}
+
+static bool all_left(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) context;
+    return opal_list_is_empty(&module->refused);
+}
+
+/* Flush one peer and wait for it. */
+static int flush(mca_osc_fastpath_peer_t *peer)
+{
+    int rc;
+
+    if (has_operations(peer->origin.packet) && unnoticed(peer)) {
+        ompi_osc_fastpath_origin_send(peer, 0);
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_ELIMINATED);
+        return ompi_osc_fastpath_wait_until(peer->module, all_left, NULL);
+    }
+    rc = ompi_osc_fastpath_flush_begin(peer, 0);
+    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_flush_end(peer->module, peer) : rc;
+}
+
 int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    mca_osc_fastpath_peer_t *peer = module->peers[target];
+    mca_osc_fastpath_peer_t *peer;
     int rc;
 
+    if (OPAL_UNLIKELY(0 > target || target >= module->size)) {
+        return MPI_ERR_RANK;
+    }
+    peer = module->peers[target];
     /* orders what was loaded and stored in memory that others reach, with the same in their calls */
     atomic_thread_fence(memory_order_seq_cst);
     if (OPAL_UNLIKELY(NULL == peer)) {
@@ -124,10 +180,7 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     mca_osc_fastpath_enter(module);
-    rc = ompi_osc_fastpath_flush_begin(peer, 0);
-    if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_flush_end(module, peer);
-    }
+    rc = flush(peer);
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_take_error(peer);
     }
@@ -190,9 +243,13 @@ int ompi_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_f
 int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    mca_osc_fastpath_peer_t *peer = module->peers[target];
+    mca_osc_fastpath_peer_t *peer;
     int rc;
 
+    if (OPAL_UNLIKELY(0 > target || target >= module->size)) {
+        return MPI_ERR_RANK;
+    }
+    peer = module->peers[target];
     if (OPAL_UNLIKELY(!may_flush(module, peer))) {
         return OMPI_ERR_RMA_SYNC;
     }

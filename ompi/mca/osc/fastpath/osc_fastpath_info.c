@@ -15,9 +15,19 @@ static bool is_true(const char *value)
     return 0 == strcasecmp(value, "true") || 0 == strcasecmp(value, "yes") || 0 == strcmp(value, "1");
 }
 
-static const char *boolean(bool value)
+static bool is_false(const char *value)
 {
-    return value ? "true" : "false";
+    return 0 == strcasecmp(value, "false") || 0 == strcasecmp(value, "no") || 0 == strcmp(value, "0");
+}
+
+/* What a key with a boolean value returns. Open MPI shows what the user has given, unless it is told by NULL
+ * that the key is ignored; so that is the answer where what is in force is something else. */
+static fastpath_info_text_t in_force(bool is, fastpath_info_text_t given)
+{
+    if (NULL != given && (is ? !is_true(given) : !is_false(given))) {
+        return NULL;
+    }
+    return (fastpath_info_text_t) (is ? "true" : "false");
 }
 
 static mca_osc_fastpath_module_t *module_of(opal_infosubscriber_t *subscriber)
@@ -30,8 +40,7 @@ static fastpath_info_text_t no_locks(opal_infosubscriber_t *subscriber, fastpath
                                      fastpath_info_text_t value)
 {
     (void) key;
-    (void) value;
-    return (fastpath_info_text_t) boolean(module_of(subscriber)->no_locks);
+    return in_force(module_of(subscriber)->no_locks, value);
 }
 
 /* Promises about sizes, too. */
@@ -39,16 +48,14 @@ static fastpath_info_text_t same_size(opal_infosubscriber_t *subscriber, fastpat
                                       fastpath_info_text_t value)
 {
     (void) key;
-    (void) value;
-    return (fastpath_info_text_t) boolean(module_of(subscriber)->same_size);
+    return in_force(module_of(subscriber)->same_size, value);
 }
 
 static fastpath_info_text_t same_disp_unit(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
                                            fastpath_info_text_t value)
 {
     (void) key;
-    (void) value;
-    return (fastpath_info_text_t) boolean(module_of(subscriber)->same_disp_unit);
+    return in_force(module_of(subscriber)->same_disp_unit, value);
 }
 
 /* Where the memory lies, too. */
@@ -56,8 +63,7 @@ static fastpath_info_text_t noncontig(opal_infosubscriber_t *subscriber, fastpat
                                       fastpath_info_text_t value)
 {
     (void) key;
-    (void) value;
-    return (fastpath_info_text_t) boolean(module_of(subscriber)->noncontig);
+    return in_force(module_of(subscriber)->noncontig, value);
 }
 
 /* All accumulates of an origin are in order, whatever less would do. */
@@ -79,6 +85,9 @@ static fastpath_info_text_t acc_ops(opal_infosubscriber_t *subscriber, fastpath_
 {
     (void) key;
     if (NULL != value) {
+        if (0 != strcmp(value, "same_op") && 0 != strcmp(value, "same_op_no_op")) {
+            return NULL;
+        }
         module_of(subscriber)->same_op = 0 == strcmp(value, "same_op");
     }
     return (fastpath_info_text_t) (module_of(subscriber)->same_op ? "same_op" : "same_op_no_op");
@@ -88,10 +97,10 @@ static fastpath_info_text_t eager(opal_infosubscriber_t *subscriber, fastpath_in
                                   fastpath_info_text_t value)
 {
     (void) key;
-    if (NULL != value) {
+    if (NULL != value && (is_true(value) || is_false(value))) {
         module_of(subscriber)->eager = is_true(value);
     }
-    return (fastpath_info_text_t) boolean(module_of(subscriber)->eager);
+    return in_force(module_of(subscriber)->eager, value);
 }
 
 static fastpath_info_text_t max_pending(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
@@ -103,6 +112,8 @@ static fastpath_info_text_t max_pending(opal_infosubscriber_t *subscriber, fastp
     (void) key;
     if (0 < number && UINT32_MAX >= number) {
         module->max_pending = (unsigned) number;
+    } else if (NULL != value) {
+        return NULL;
     }
     snprintf(module->max_pending_text, sizeof(module->max_pending_text), "%u", module->max_pending);
     return module->max_pending_text;
@@ -140,13 +151,20 @@ int ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *
     module->max_pending = mca_osc_fastpath_component.max_pending;
     snprintf(module->ordering, sizeof(module->ordering), "rar,raw,war,waw");
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && OMPI_SUCCESS == rc; ++i) {
-        char value[64] = "";
+        char *key = (char *) keys[i].key;
+        char given[64] = "", value[64];
 
-        if (!fastpath_info_get(info, keys[i].key, value, sizeof(value))) {
-            snprintf(value, sizeof(value), "%s",
-                     (const char *) keys[i].callback(&module->win->super, (char *) keys[i].key, NULL));
+        bool is_given = fastpath_info_get(info, key, given, sizeof(given));
+        const char *answer = keys[i].callback(&module->win->super, key, is_given ? given : NULL);
+
+        if (NULL == answer) { /* the window's copy of the keys says what is in force instead */
+            answer = keys[i].callback(&module->win->super, key, NULL);
+            rc = opal_info_set(module->win->super.s_info, key, answer);
         }
-        rc = opal_infosubscribe_subscribe(&module->win->super, (char *) keys[i].key, value, keys[i].callback);
+        snprintf(value, sizeof(value), "%s", answer);
+        rc = OMPI_SUCCESS != rc ? rc
+                                : opal_infosubscribe_subscribe(&module->win->super, (char *) keys[i].key,
+                                                               value, keys[i].callback);
     }
     return rc;
 }

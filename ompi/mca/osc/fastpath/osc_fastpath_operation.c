@@ -86,6 +86,15 @@ int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *opera
     mca_osc_fastpath_peer_t *peer;
     int rc;
 
+    if (OPAL_UNLIKELY(0 > operation->target || operation->target >= module->size)) {
+        if (MPI_PROC_NULL != operation->target) {
+            return MPI_ERR_RANK;
+        }
+        if (operation->request_wanted) {
+            *operation->request = &ompi_request_empty;
+        }
+        return OMPI_SUCCESS;
+    }
     if (OPAL_UNLIKELY(NULL == module->peers[operation->target])) {
         mca_osc_fastpath_enter(module);
         (void) mca_osc_fastpath_peer(module, operation->target);

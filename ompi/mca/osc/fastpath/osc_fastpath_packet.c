@@ -207,8 +207,9 @@ static uint8_t describe_epoch(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_hd
     if (nocheck || peer->origin.lock_sent || 0 == type) {
         return 0;
     }
-    pass = 0 < module->locks_held ? MCA_OSC_FASTPATH_LOCK_PASS : 0;
+    pass = 0 < mca_osc_fastpath_component.locks_held ? MCA_OSC_FASTPATH_LOCK_PASS : 0;
     mca_osc_fastpath_set_locked(peer, true);
+    peer->origin.lock_sequence = hdr->sequence;
     return MPI_LOCK_EXCLUSIVE == type ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : MCA_OSC_FASTPATH_LOCK_SHARED | pass;
 }
 

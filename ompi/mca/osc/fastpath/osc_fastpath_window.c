@@ -183,6 +183,7 @@ enum {
     UNIT_MOST,    /* of displacement units */
     UNIT_LEAST,   /* negative */
     CHECK_BOUNDS, /* 1: wants to know the others' windows */
+    THREADS,      /* 1: several threads may be in MPI at a time */
     NUM_FACTS
 };
 
@@ -253,6 +254,7 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
         facts[UNIT_MOST] = module->disp_unit;
         facts[UNIT_LEAST] = -(int64_t) module->disp_unit;
         facts[CHECK_BOUNDS] = mca_osc_fastpath_component.check_bounds;
+        facts[THREADS] = opal_using_threads();
         rc = agree(module->comm, facts, NUM_FACTS);
         if (OMPI_SUCCESS != rc || 0 != facts[FAILED] || UINT32_MAX <= facts[NEXT_ID]) {
             return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
@@ -269,6 +271,7 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
         }
     } while (0 != refused);
     module->uniform = facts[BYTES_MOST] == -facts[BYTES_LEAST] && facts[UNIT_MOST] == -facts[UNIT_LEAST];
+    module->threads = 0 != facts[THREADS];
     module->wants_sizes = 0 != facts[CHECK_BOUNDS] && MPI_WIN_FLAVOR_DYNAMIC != module->flavor;
     return OMPI_SUCCESS;
 }
