@@ -4,8 +4,8 @@
  */
 
 /* Locks: that exclusive ones exclude, that a writer gets in while readers come and go, that readers who hold
- * several locks do not wait for each other because of a writer, the own rank's lock, epochs with nothing
- * inside.
+ * several locks do not wait for each other because of a writer, nor writers who lock in one order, the own
+ * rank's lock, epochs with nothing inside.
  *
  * usage: rma_locks [sm]        only what osc/sm of Open MPI has: memory that MPI allocates */
 
@@ -169,12 +169,34 @@ static void nothing_inside(int rounds)
     FP(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* Those ranks but the first two lock these two, the first one first, and then access the one or the other
+ * first: who has locked both has to get both, whichever it accesses first. */
+static void two_in_order(int rounds)
+{
+    fp_case("exclusive locks of two targets, always in the same order");
+    for (int round = 0; round < rounds && 2 <= fp_rank; round++) {
+        const int first = (fp_rank + round) % 2;
+        long value;
+
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
+        FP(MPI_Get(&value, 1, MPI_LONG, first, 0, 1, MPI_LONG, win));
+        FP(MPI_Win_flush(first, win));
+        fp_sleep_ms(1);
+        FP(MPI_Get(&value, 1, MPI_LONG, 1 - first, 0, 1, MPI_LONG, win));
+        FP(MPI_Win_unlock(0, win));
+        FP(MPI_Win_unlock(1, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 static void try_all(bool sm)
 {
     exclude(60);
     writer_gets_in();
     if (!sm) {
         readers_with_two(100);
+        two_in_order(20);
     }
     own_lock(60);
     nothing_inside(40);

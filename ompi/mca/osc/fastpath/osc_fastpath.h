@@ -216,7 +216,8 @@ typedef struct mca_osc_fastpath_module_t {
     bool lock_all_nocheck; /**< lock_all with MPI_MODE_NOCHECK */
     bool fence_used;       /**< there were operations since the last fence */
     unsigned locks;        /**< targets locked by MPI_Win_lock */
-    int *start_ranks;      /**< its members as ranks of the window */
+    mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock: its lock may not have been asked for yet */
+    int *start_ranks;                     /**< its members as ranks of the window */
     int start_count;
     int *post_ranks; /**< members of the group of MPI_Win_post as ranks of the window */
     int post_count;  /**< -1: no exposure epoch */

@@ -46,6 +46,29 @@ static bool may_lock(mca_osc_fastpath_module_t *module)
     return MCA_OSC_FASTPATH_EPOCH_NONE == module->epoch;
 }
 
+static bool granted(mca_osc_fastpath_module_t *module, void *context)
+{
+    const mca_osc_fastpath_peer_t *peer = context;
+
+    (void) module;
+    return peer->origin.lock_sent && 0 <= (int32_t) (peer->origin.acked - peer->origin.lock_sequence);
+}
+
+/* A program that locks several targets, always in the same order, must not meet another one that has got them
+ * in another order because locks are asked for late: what has been locked before comes first. */
+static int take_last_lock(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_peer_t *last = module->last_locked;
+    int rc;
+
+    module->last_locked = NULL;
+    if (NULL == last || 0 == last->origin.lock_type || last->origin.nocheck || granted(module, last)) {
+        return OMPI_SUCCESS;
+    }
+    rc = ompi_osc_fastpath_send_empty(last, MCA_OSC_FASTPATH_ACK);
+    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_wait_until(module, granted, last) : rc;
+}
+
 int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
@@ -58,13 +81,15 @@ int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
         rc = OMPI_ERR_OUT_OF_RESOURCE;
     } else if (!may_lock(module) || 0 != peer->origin.lock_type) {
         rc = OMPI_ERR_RMA_SYNC;
-    } else {
+    } else if (OMPI_SUCCESS == (rc = take_last_lock(module))) {
         peer->origin.lock_type = type;
         peer->origin.nocheck = 0 != (MPI_MODE_NOCHECK & assertion);
         mca_osc_fastpath_set_locked(peer, false);
         ++module->locks;
         if (target == module->rank && !peer->origin.nocheck) {
             rc = lock_own(peer);
+        } else if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
+            module->last_locked = peer;
         }
     }
     mca_osc_fastpath_leave(module);
