@@ -22,7 +22,7 @@ static bool has_operations(const mca_osc_fastpath_packet_t *packet)
 
 int ompi_osc_fastpath_send_empty(mca_osc_fastpath_peer_t *peer, uint8_t flags)
 {
-    if (NULL == ompi_osc_fastpath_origin_packet(peer, 0)) {
+    if (NULL == ompi_osc_fastpath_origin_packet(peer, 0, 0)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     ompi_osc_fastpath_origin_send(peer, flags);

@@ -35,30 +35,52 @@ static mca_osc_fastpath_module_t *module_of(opal_infosubscriber_t *subscriber)
     return mca_osc_fastpath_module((ompi_win_t *) subscriber);
 }
 
-/* Whether locks are used is settled when the window is made. */
+/* Take a boolean value over, if it is one. */
+static void take_over(bool *is, fastpath_info_text_t given)
+{
+    if (NULL != given && (is_true(given) || is_false(given))) {
+        *is = is_true(given);
+    }
+}
+
+/* MPI_Win_lock and MPI_Win_lock_all are errors while this is true. */
 static fastpath_info_text_t no_locks(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
                                      fastpath_info_text_t value)
 {
+    mca_osc_fastpath_module_t *module = module_of(subscriber);
+
     (void) key;
-    return in_force(module_of(subscriber)->no_locks, value);
+    take_over(&module->no_locks, value);
+    if (module->no_locks) {
+        module->win->w_flags |= OMPI_WIN_NO_LOCKS;
+    } else {
+        module->win->w_flags &= (uint16_t) ~OMPI_WIN_NO_LOCKS;
+    }
+    return in_force(module->no_locks, value);
 }
 
-/* Promises about sizes, too. */
+/* Promises about sizes; what is kept of them is looked at and not believed. */
 static fastpath_info_text_t same_size(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
                                       fastpath_info_text_t value)
 {
+    mca_osc_fastpath_module_t *module = module_of(subscriber);
+
     (void) key;
-    return in_force(module_of(subscriber)->same_size, value);
+    take_over(&module->same_size, value);
+    return in_force(module->same_size, value);
 }
 
 static fastpath_info_text_t same_disp_unit(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
                                            fastpath_info_text_t value)
 {
+    mca_osc_fastpath_module_t *module = module_of(subscriber);
+
     (void) key;
-    return in_force(module_of(subscriber)->same_disp_unit, value);
+    take_over(&module->same_disp_unit, value);
+    return in_force(module->same_disp_unit, value);
 }
 
-/* Where the memory lies, too. */
+/* Where the memory lies is settled when the window is made. */
 static fastpath_info_text_t noncontig(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
                                       fastpath_info_text_t value)
 {
@@ -97,9 +119,7 @@ static fastpath_info_text_t eager(opal_infosubscriber_t *subscriber, fastpath_in
                                   fastpath_info_text_t value)
 {
     (void) key;
-    if (NULL != value && (is_true(value) || is_false(value))) {
-        module_of(subscriber)->eager = is_true(value);
-    }
+    take_over(&module_of(subscriber)->eager, value);
     return in_force(module_of(subscriber)->eager, value);
 }
 
@@ -143,9 +163,6 @@ int ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *
     };
     int rc = OMPI_SUCCESS;
 
-    module->no_locks = get_bool(info, "no_locks");
-    module->same_size = get_bool(info, "same_size");
-    module->same_disp_unit = get_bool(info, "same_disp_unit");
     module->noncontig = get_bool(info, "alloc_shared_noncontig");
     module->eager = mca_osc_fastpath_component.eager;
     module->max_pending = mca_osc_fastpath_component.max_pending;

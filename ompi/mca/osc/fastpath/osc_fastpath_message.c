@@ -83,14 +83,14 @@ static int throttle(sending_t *sending, mca_osc_fastpath_done_fn_t done)
 }
 
 /* A packet with room for the next piece, in *packet. */
-static int get_room(sending_t *sending, mca_osc_fastpath_packet_t **packet)
+static int get_room(sending_t *sending, size_t expected, mca_osc_fastpath_packet_t **packet)
 {
     int rc = throttle(sending, may_go_on);
 
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    *packet = ompi_osc_fastpath_origin_packet(sending->peer, sending->room);
+    *packet = ompi_osc_fastpath_origin_packet(sending->peer, sending->room, expected);
     if (NULL == *packet || sending->room > mca_osc_fastpath_packet_room(*packet)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -112,7 +112,7 @@ static int describe_type(sending_t *sending, const mca_osc_fastpath_type_name_t 
         size_t length = name->length - hdr.offset;
 
         sending->room = sizeof(hdr) + (length < PIECE_MIN ? MCA_OSC_FASTPATH_PAD(length) : PIECE_MIN);
-        rc = get_room(sending, &packet);
+        rc = get_room(sending, sending->room, &packet);
         if (OMPI_SUCCESS == rc) {
             unsigned char *to = mca_osc_fastpath_packet_end(packet);
 
@@ -291,7 +291,7 @@ static int put_pieces(sending_t *sending)
     while (sending->hdr.offset < sending->total) {
         size_t length = piece_length(sending);
 
-        rc = get_room(sending, &packet);
+        rc = get_room(sending, sending->has_data ? sizeof(sending->hdr) + length : 0, &packet);
         if (OMPI_SUCCESS != rc) {
             return rc;
         }

@@ -65,12 +65,27 @@ static bool get_memory(mca_osc_fastpath_packet_t *packet, size_t size)
     return NULL != packet->data;
 }
 
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type)
+/* Bytes of room for a packet that is to have so many, header included. */
+static size_t packet_size(const mca_btl_base_module_t *btl, size_t expected)
+{
+    size_t size = mca_osc_fastpath_component.packet_size + sizeof(mca_osc_fastpath_hdr_t);
+
+    if (size > btl->btl_eager_limit) {
+        size = btl->btl_eager_limit;
+    }
+    if (size < expected && size < btl->btl_max_send_size) {
+        size = expected < btl->btl_max_send_size ? MCA_OSC_FASTPATH_PAD(expected) : btl->btl_max_send_size;
+    }
+    return size;
+}
+
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
+                                                         size_t expected)
 {
     mca_bml_base_endpoint_t *endpoint =
         mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
     mca_osc_fastpath_packet_t *packet;
-    size_t size = mca_osc_fastpath_component.packet_size + sizeof(mca_osc_fastpath_hdr_t);
+    size_t size;
 
     if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
         return NULL;
@@ -81,9 +96,7 @@ mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t
     }
     packet->peer = peer;
     packet->bml_btl = mca_bml_base_btl_array_get_next(&endpoint->btl_eager);
-    if (size > packet->bml_btl->btl->btl_eager_limit) {
-        size = packet->bml_btl->btl->btl_eager_limit;
-    }
+    size = packet_size(packet->bml_btl->btl, expected + sizeof(mca_osc_fastpath_hdr_t));
     if (!get_memory(packet, size & ~(size_t) (MCA_OSC_FASTPATH_ALIGN - 1))) {
         opal_free_list_return(&mca_osc_fastpath_component.packets, &packet->super);
         return NULL;
@@ -163,7 +176,8 @@ void ompi_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet)
     opal_free_list_return(&mca_osc_fastpath_component.packets, &packet->super);
 }
 
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room)
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                           size_t expected)
 {
     mca_osc_fastpath_packet_t *packet = peer->origin.packet;
 
@@ -172,7 +186,7 @@ mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer
         packet = NULL;
     }
     if (NULL == packet) {
-        packet = peer->origin.packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_PACKET);
+        packet = peer->origin.packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_PACKET, expected);
         mca_osc_fastpath_activate(peer);
     }
     return packet;

@@ -16,11 +16,14 @@ BEGIN_C_DECLS
 /**
  * Get a packet to fill.
  *
- * @param type  MCA_OSC_FASTPATH_PACKET or _REPLY
+ * @param type      MCA_OSC_FASTPATH_PACKET or _REPLY
+ * @param expected  bytes that are to go into it: more than fits into an ordinary packet get one as large as
+ *                  the BTL allows
  *
  * @return a packet with an empty header, or NULL when there is no memory
  */
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type);
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
+                                                         size_t expected);
 
 /** @return bytes of room in a packet */
 static inline size_t mca_osc_fastpath_packet_room(const mca_osc_fastpath_packet_t *packet)
@@ -57,11 +60,13 @@ void ompi_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet);
 
 /**
  * Origin: get the packet for a target that is being filled, with at least `room` bytes of room; what is in
- * the way is sent. Must not be called when ompi_osc_fastpath_may_send() says no.
+ * the way is sent. A new one has room for `expected` bytes if the BTL allows it. Must not be called when
+ * ompi_osc_fastpath_may_send() says no.
  *
  * @return the packet or NULL when there is no memory
  */
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room);
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                           size_t expected);
 
 /** Origin: @return whether another packet may be sent to a target without an acknowledgement first */
 static inline bool ompi_osc_fastpath_may_send(const mca_osc_fastpath_peer_t *peer)

@@ -33,7 +33,7 @@ static void complain(const mca_osc_fastpath_peer_t *peer, const char *reason)
 }
 
 /* The reply that is being filled, with at least `room` bytes of room, or NULL. */
-static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, size_t room)
+static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, size_t room, size_t expected)
 {
     mca_osc_fastpath_packet_t *reply = peer->target.reply;
 
@@ -43,7 +43,7 @@ static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, si
         reply = NULL;
     }
     if (NULL == reply) {
-        reply = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY);
+        reply = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, expected);
         peer->target.reply = reply;
     }
     return reply;
@@ -70,7 +70,8 @@ static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_h
     while (done < length) {
         const size_t least = length - done < 64 ? length - done : 64; /* no element is longer */
         mca_osc_fastpath_packet_t *reply =
-            reply_packet(peer, sizeof(mca_osc_fastpath_entry_t) + MCA_OSC_FASTPATH_PAD(least));
+            reply_packet(peer, sizeof(mca_osc_fastpath_entry_t) + MCA_OSC_FASTPATH_PAD(least),
+                         sizeof(mca_osc_fastpath_entry_t) + length - done);
         size_t piece;
 
         if (NULL == reply) {
@@ -184,7 +185,7 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
     if (MCA_OSC_FASTPATH_ACCUMULATE == arrived->hdr.kind) {
         return ompi_osc_fastpath_update(&update);
     }
-    reply = reply_packet(peer, room);
+    reply = reply_packet(peer, room, room);
     if (NULL == reply) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -383,7 +384,7 @@ static void reply(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *h
     mca_osc_fastpath_packet_t *packet = peer->target.reply;
 
     if (NULL == packet && (OMPI_SUCCESS != error || (MCA_OSC_FASTPATH_ACK & hdr->flags))) {
-        packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY);
+        packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, 0);
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_SENT);
     } else if (NULL != packet) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);

@@ -449,9 +449,6 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
     if (MPI_WIN_FLAVOR_ALLOCATE == flavor) {
         *base = module->base;
     }
-    if (module->no_locks) {
-        win->w_flags |= OMPI_WIN_NO_LOCKS;
-    }
     *model = MPI_WIN_UNIFIED;
     return OMPI_SUCCESS;
 }
