@@ -88,10 +88,9 @@ static void check_guarded(const lane_t *lane, const operation_t *op)
 
 /* ------------------------------------------------------------------ operations */
 
-static void swap_in(const element_t *element, const operation_t *op, unsigned char *now,
-                    const unsigned char *data, const unsigned char *compared)
+static void swap_in(const element_t *element, unsigned char *now, const unsigned char *data,
+                    const unsigned char *compared)
 {
-    (void) op;
     if (0 == memcmp(now, compared, element->extent)) {
         memcpy(now, data, element->extent);
     }
@@ -127,7 +126,7 @@ static void change(const lane_t *lane, const operation_t *op, unsigned char *pac
         break;
     case COMPARE_AND_SWAP:
         hoped_for(lane, op, start, compared);
-        swap_in(element, op, packed, data, compared);
+        swap_in(element, packed, data, compared);
         break;
     default:
         element_combine(element, op->op, packed, data, op->elements);

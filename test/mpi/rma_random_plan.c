@@ -600,13 +600,13 @@ static void make_part(maker_t *maker)
 
 /* ----------------------------------------------------------------------- phases */
 
-static mode_t_ choose_mode(const window_plan_t *window, int number)
+static sync_mode_t choose_mode(const window_plan_t *window, int number)
 {
     fp_random_t r = {.state = fp_key(number / 2, 0, 7, 0) ^ window->key};
     fp_random_t own = {.state = fp_key(number, 0, 8, 0) ^ window->key};
     fp_random_t *from = one_in(&own, 2) ? &own : &r; /* the same one twice, often */
 
-    return (mode_t_) any_of(from, window->no_locks ? LOCKS : MODES);
+    return (sync_mode_t) any_of(from, window->no_locks ? LOCKS : MODES);
 }
 
 static void choose_role(phase_t *phase, const window_plan_t *window, fp_random_t *r, int number)

@@ -31,7 +31,7 @@ extern const char *const plan_kind_names[KINDS];
 #define PLAN_KIND_LETTERS "casd"
 
 /** What synchronises a phase. */
-typedef enum { FENCE, PSCW, LOCKS, LOCKS_SHARED, MIXED_LOCKS, MODES } mode_t_;
+typedef enum { FENCE, PSCW, LOCKS, LOCKS_SHARED, MIXED_LOCKS, MODES } sync_mode_t;
 extern const char *const plan_mode_names[MODES];
 
 /** Who does what with a slot in a phase. */
@@ -128,7 +128,7 @@ typedef struct {
 
 typedef struct {
     int number; /**< in the window */
-    mode_t_ mode;
+    sync_mode_t mode;
     bool joined;   /**< nothing but the epochs between this phase and the next one */
     bool chains;   /**< some slot is hot */
     bool swapping; /**< hot slots are written, not added to */
