@@ -65,7 +65,7 @@ job() {
 # info: what ompi_info knows of our components, one line per fact.
 info() {
     OMPI_MCA_opal_mca_base_component_path=$ours "$OMPI_INFO" --all --level 9 --parsable 2>"$scratch/info.err" |
-        grep -E '^mca:(btl:fastsm|mpool:fastsm|pml:fastpath):'
+        grep -E '^mca:(btl:fastsm|mpool:fastsm|osc:fastpath|pml:fastpath):'
 }
 
 # Reads info's lines, prints NAME TYPE LEVEL VALUE for each parameter.

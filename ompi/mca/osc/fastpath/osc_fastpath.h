@@ -223,6 +223,7 @@ typedef struct mca_osc_fastpath_module_t {
     int post_count;  /**< -1: no exposure epoch */
 
     uint32_t fences;         /**< number of the fence epoch that packets may take effect in */
+    uint32_t packets_done;   /**< packets that have taken effect here, of all origins */
     uint32_t fence_done;     /**< packets of fence epochs that have taken effect here, of all origins */
     uint32_t fence_expected; /**< and that had been sent here before the last fence */
     uint32_t *fence_sent;    /**< by rank: packets of fence epochs sent there since the last fence */

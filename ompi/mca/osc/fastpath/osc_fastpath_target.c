@@ -375,6 +375,7 @@ static void finish(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *
     if (MCA_OSC_FASTPATH_EPOCH_FENCE == hdr->epoch) {
         ++module->fence_done;
     }
+    ++module->packets_done;
     peer->target.done = hdr->sequence;
 }
 

@@ -8,8 +8,8 @@
  *
  * The members of a window agree on an id that none of them has used before. Each of them makes the window
  * known under it before any of them has finished, so that no packet comes for a window that is still to be
- * made. A packet for an id that has been used is for a window that has been freed here: the last packets of
- * an epoch need no reply, and may come late.
+ * made; and none of them frees it before all packets that have been sent are there, so that no packet comes
+ * for a window that has been freed.
  */
 #include "ompi_config.h"
 
@@ -456,10 +456,50 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
 /* ------------------------------------------------------------------------------------------ freeing a window
  */
 
-static bool all_left(mca_osc_fastpath_module_t *module, void *context)
+/* Has everything left, and has every reply come that was asked for? */
+static bool nothing_out(mca_osc_fastpath_module_t *module, void *context)
 {
     (void) context;
+    for (int rank = 0; rank < module->size; ++rank) {
+        const mca_osc_fastpath_peer_t *peer = module->peers[rank];
+
+        if (NULL != peer && 0 > (int32_t) (peer->origin.acked - peer->origin.ack_asked)) {
+            return false;
+        }
+    }
     return opal_list_is_empty(&module->refused);
+}
+
+static bool all_here(mca_osc_fastpath_module_t *module, void *context)
+{
+    return *(const uint32_t *) context == module->packets_done;
+}
+
+/* Wait until nothing is on its way any more, in either direction: the last packets of an epoch need no reply,
+ * and must not arrive when the window has gone. MPI 3.1, 11.2.5: nobody leaves before all have come. */
+static int drain(mca_osc_fastpath_module_t *module)
+{
+    ompi_communicator_t *comm = module->comm;
+    uint32_t expected = 0;
+    int rc;
+
+    mca_osc_fastpath_enter(module);
+    rc = ompi_osc_fastpath_wait_until(module, nothing_out, NULL);
+    for (int rank = 0; rank < module->size; ++rank) {
+        module->fence_sent[rank] = NULL == module->peers[rank] ? 0 : module->peers[rank]->origin.sent;
+    }
+    mca_osc_fastpath_leave(module);
+    if (OMPI_SUCCESS == rc) {
+        rc = comm->c_coll->coll_reduce_scatter_block(module->fence_sent, &expected, 1, &ompi_mpi_uint32_t.dt,
+                                                     &ompi_mpi_op_sum.op, comm,
+                                                     comm->c_coll->coll_reduce_scatter_block_module);
+    }
+    if (OMPI_SUCCESS == rc) {
+        mca_osc_fastpath_enter(module);
+        rc = ompi_osc_fastpath_wait_until(module, all_here, &expected);
+        mca_osc_fastpath_leave(module);
+    }
+    return rc;
 }
 
 /* What nobody waits for any more: things that progress would have looked after. */
@@ -484,7 +524,6 @@ static void forget(mca_osc_fastpath_module_t *module)
 int ompi_osc_fastpath_free(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    ompi_communicator_t *comm;
     int rc;
 
     if (NULL == module) {
@@ -494,12 +533,7 @@ int ompi_osc_fastpath_free(ompi_win_t *win)
         || (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch && MCA_OSC_FASTPATH_EPOCH_FENCE != module->epoch)) {
         return OMPI_ERR_RMA_SYNC;
     }
-    comm = module->comm;
-    mca_osc_fastpath_enter(module);
-    (void) ompi_osc_fastpath_wait_until(module, all_left, NULL);
-    mca_osc_fastpath_leave(module);
-    /* MPI 3.1, 11.2.5: nobody leaves before all have come */
-    rc = comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+    rc = drain(module);
     retract(module);
     forget(module);
     module_free(module);
