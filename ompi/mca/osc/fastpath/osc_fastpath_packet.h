@@ -43,10 +43,16 @@ static inline mca_osc_fastpath_hdr_t *mca_osc_fastpath_packet_hdr(mca_osc_fastpa
     return (mca_osc_fastpath_hdr_t *) packet->data;
 }
 
-/** `length` bytes more have been filled. */
+/** `length` bytes more have been filled. What is left of the last 8 is zero: nothing of this process leaks.
+ */
 static inline void mca_osc_fastpath_packet_filled(mca_osc_fastpath_packet_t *packet, size_t length)
 {
+    unsigned char *end = packet->data + packet->length + length;
+
     packet->length += MCA_OSC_FASTPATH_PAD(length);
+    while (end < packet->data + packet->length) {
+        *end++ = 0;
+    }
 }
 
 /** Hand a packet or a reply to its BTL, or keep it for progress where the BTL has no room. */
