@@ -10,11 +10,12 @@
  * and between two phases, unless they are joined by one fence or by post and start, ranks look at their
  * memory between two barriers. See rma_random_plan.h for what an operation can be.
  *
- * usage: rma_random [SEED [EPOCHS [LANES [KINDS [stock]]]]]
+ * usage: rma_random [SEED [EPOCHS [LANES [KINDS [stock | all [WINDOW]]]]]]
  *
  * SEED "new" takes one from the clock; it is printed. EPOCHS is the number of phases, in each of which every
  * rank has an epoch or some. LANES above 1 are threads of MPI_THREAD_MULTIPLE, each with windows of its own.
  * KINDS are letters: c(reated), a(llocated), s(hared), d(ynamic) windows, without which all are tried.
+ * WINDOW is the number of the first window, to come to a failure sooner.
  * "stock" leaves out what Open MPI's own components do wrong (see docs/testing.md). */
 
 #include <time.h>
@@ -72,7 +73,7 @@ static void run_lane(int index)
     lane_t *lane = lanes[index];
     int epochs = 0;
 
-    for (int window = 0; epochs < options.epochs; window++) {
+    for (int window = options.first; epochs < options.epochs; window++) {
         window_make(lane, window);
         for (int phase = 0; phase < lane->plan.phases; phase++) {
             one_phase(lane, phase);
@@ -129,6 +130,7 @@ static void read_options(int argc, char **argv)
     options.seed = (0 == strcmp(seed, "new")) ? (uint64_t) time(NULL) : strtoull(seed, NULL, 0);
     options.epochs = (2 < argc) ? atoi(argv[2]) : 300;
     options.lanes = (3 < argc) ? atoi(argv[3]) : 1;
+    options.first = (6 < argc) ? atoi(argv[6]) : 0;
     options.stock = 5 < argc && 0 == strcmp(argv[5], "stock");
     for (int kind = 0; kind < KINDS; kind++) {
         options.kinds[kind] = NULL != strchr(kinds, PLAN_KIND_LETTERS[kind]);
@@ -159,7 +161,8 @@ int main(int argc, char **argv)
 {
     read_options(argc, argv);
     if (1 > options.lanes || MAX_LANES < options.lanes || 1 > options.epochs) {
-        fprintf(stderr, "usage: rma_random [SEED|new [EPOCHS [LANES (1 to %d) [KINDS [stock]]]]]\n",
+        fprintf(stderr,
+                "usage: rma_random [SEED|new [EPOCHS [LANES (1 to %d) [KINDS [stock|all [WINDOW]]]]]]\n",
                 MAX_LANES);
         return 2;
     }

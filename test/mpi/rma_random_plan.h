@@ -144,6 +144,7 @@ typedef struct {
 typedef struct {
     uint64_t seed;
     int epochs, lanes;
+    int first; /**< window */
     bool kinds[KINDS];
     bool stock; /**< leave out what osc/pt2pt and osc/rdma of Open MPI 4.1.4 do wrong: see rma_random.c */
 } options_t;
