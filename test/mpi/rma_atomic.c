@@ -90,7 +90,7 @@ static void add_by_swap(const place_t *place, const integer_t *integer, MPI_Aint
 static void add(const place_t *place, const integer_t *integer, MPI_Datatype derived, int way)
 {
     static const long long ones[3] = {1, 1, 1};
-    unsigned char three[24], fetched[24];
+    static unsigned char three[24], fetched[24]; /* until the flush or unlock that follows */
 
     for (int i = 0; i < 3; i++) {
         memcpy(three + i * integer->size, &ones[0], (size_t) integer->size);
