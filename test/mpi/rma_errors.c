@@ -186,6 +186,9 @@ static void shared(MPI_Win win)
     void *base;
 
     fp_case("shared_query of no shared window");
+    if (6 <= OMPI_MAJOR_VERSION) {
+        return; /* Open MPI answers by itself there: a size of 0 */
+    }
     FP_ERROR(MPI_ERR_RMA_FLAVOR, MPI_Win_shared_query(win, 0, &size, &unit, &base));
 }
 

@@ -6,14 +6,14 @@
 /* Kinds of windows: what MPI_Win_get_attr, MPI_Win_get_group and MPI_Win_shared_query say of them, memory of
  * 0 bytes, displacement units that differ, MPI_PROC_NULL, the own rank, and memory that comes and goes.
  *
- * usage: rma_kinds [sm]        what Open MPI's osc/sm has: only windows whose memory MPI allocates, aligned
- * or not */
+ * usage: rma_kinds [sm | unshared]   sm: what Open MPI's osc/sm has: only windows whose memory MPI allocates,
+ * aligned or not; unshared: all but those of MPI_Win_allocate_shared */
 
 #include "support/fp_test.h"
 
 enum { LENGTH = 1000 };
 
-static bool one_node, all;
+static bool one_node, all, shared;
 
 static void *attribute(MPI_Win win, int key)
 {
@@ -278,6 +278,7 @@ int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 1);
     all = 2 > argc || 0 != strcmp(argv[1], "sm");
+    shared = 2 > argc || 0 != strcmp(argv[1], "unshared");
     if (64 < fp_size) {
         fp_skip("it has tables for 64 ranks");
     }
@@ -292,7 +293,7 @@ int main(int argc, char **argv)
     try_allocated(LENGTH, 1);
     try_allocated(LENGTH, 4);
     try_allocated(0, 1);
-    if (one_node) {
+    if (one_node && shared) {
         try_shared(true);
         try_shared(false);
     }
