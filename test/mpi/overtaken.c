@@ -127,6 +127,39 @@ static void receive_all(void)
     }
 }
 
+/* As many as cannot all be under way, to a process that has freed their communicator, and all taken back. */
+static void take_back_all(void)
+{
+    MPI_Request *requests = malloc(MANY * sizeof(requests[0]));
+    int cancelled = 0;
+    MPI_Comm comm;
+
+    fp_case("cancelled sends on a communicator that is gone");
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        for (int i = 0; i < MANY; i++) {
+            FP(MPI_Issend(NULL, 0, MPI_BYTE, 1, TAG, comm, &requests[i]));
+        }
+        for (int i = 0; i < MANY; i++) {
+            FP(MPI_Cancel(&requests[i]));
+        }
+        for (int i = 0; i < MANY; i++) {
+            MPI_Status status;
+
+            FP(MPI_Wait(&requests[i], &status));
+            cancelled += fp_was_cancelled(&status);
+        }
+        CHECK_INT(cancelled, MANY);
+    }
+    FP(MPI_Comm_free(&comm));
+    if (1 == fp_rank) {
+        fp_signal(0, MPI_COMM_WORLD);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    free(requests);
+}
+
 int main(int argc, char **argv)
 {
     const bool links = 1 < argc;
@@ -152,6 +185,7 @@ int main(int argc, char **argv)
         }
         FP(MPI_Barrier(MPI_COMM_WORLD));
     }
+    take_back_all();
     if (links && 0 == fp_rank) {
         CHECK(0 < atomic_load(&held_back));
     }
