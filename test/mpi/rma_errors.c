@@ -192,22 +192,30 @@ static void shared(MPI_Win win)
     FP_ERROR(MPI_ERR_RMA_FLAVOR, MPI_Win_shared_query(win, 0, &size, &unit, &base));
 }
 
-/* Beyond the window, before it, of a size that wraps around, and where nothing is attached. */
+/* Beyond the window, before it, with a displacement or an extent that wraps around to the window's beginning,
+ * and where nothing is attached. */
 static void out_of_bounds(void)
 {
+    const MPI_Aint quarter = INTPTR_MAX / 2 + 1; /* of all addresses; MPI_INT has 4 bytes */
     MPI_Win win = make(), dynamic;
-    MPI_Datatype gaps;
-    int got[4] = {0};
+    MPI_Datatype gaps, wide;
+    int got[5] = {0};
     MPI_Aint address;
 
     fp_case("bounds");
     FP(MPI_Type_vector(2, 1, NUMBERS, MPI_INT, &gaps));
     FP(MPI_Type_commit(&gaps));
+    FP(MPI_Type_create_resized(MPI_INT, 0, quarter, &wide));
+    FP(MPI_Type_commit(&wide));
     FP(MPI_Win_lock_all(0, win));
     FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Put(&number, 1, MPI_INT, 1, NUMBERS, 1, MPI_INT, win));
     FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(got, 2, MPI_INT, 1, NUMBERS - 1, 2, MPI_INT, win));
     FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(got, 2, MPI_INT, 0, 0, 1, gaps, win));
     FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(got, 1, MPI_INT, 1, INTPTR_MAX / 2, 1, MPI_INT, win));
+    for (int target = 0; target < 2; target++) {
+        FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(got, 1, MPI_INT, target, quarter, 1, MPI_INT, win));
+        FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(got, 5, MPI_INT, target, 0, 5, wide, win));
+    }
     FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Fetch_and_op(&number, got, MPI_INT, 1, NUMBERS, MPI_SUM, win));
     FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Compare_and_swap(&number, &number, got, MPI_INT, 1, NUMBERS, win));
     FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Accumulate(&number, 1, MPI_INT, 1, NUMBERS, 1, MPI_INT, MPI_SUM, win));
@@ -217,6 +225,7 @@ static void out_of_bounds(void)
     still_works(win);
     FP(MPI_Win_free(&win));
     FP(MPI_Type_free(&gaps));
+    FP(MPI_Type_free(&wide));
     FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
     FP(MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN));
     FP(MPI_Get_address(memory, &address));

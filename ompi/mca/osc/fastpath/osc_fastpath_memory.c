@@ -93,17 +93,18 @@ void ompi_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor)
     }
 }
 
-void ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end)
+bool ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end)
 {
     const ptrdiff_t extent = type->super.ub - type->super.lb;
-    const ptrdiff_t last = 0 < count ? extent * (ptrdiff_t) (count - 1) : 0;
+    ptrdiff_t last;
 
     if (0 == mca_osc_fastpath_packed_size(type, count)) {
         *first = *end = 0;
-        return;
+        return true;
     }
-    *first = type->super.true_lb + (0 > last ? last : 0);
-    *end = type->super.true_ub + (0 < last ? last : 0);
+    return !__builtin_mul_overflow(extent, count - 1, &last)
+           && !__builtin_add_overflow(type->super.true_lb, 0 > last ? last : 0, first)
+           && !__builtin_add_overflow(type->super.true_ub, 0 < last ? last : 0, end);
 }
 
 /* The predefined operations that windows know, by their index in packets. */

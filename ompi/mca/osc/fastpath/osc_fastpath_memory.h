@@ -66,8 +66,10 @@ static inline size_t mca_osc_fastpath_packed_size(ompi_datatype_t *type, size_t 
  *
  * @param first  offset of the first byte
  * @param end    offset after the last byte; equals first when there are none
+ *
+ * @return false when no memory is as large as that
  */
-void ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end);
+bool ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end);
 
 /** Memory of a window that an operation is about. */
 typedef struct {

@@ -34,24 +34,35 @@ static bool attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, u
     return begin >= end;
 }
 
+/* Which bytes an access covers, relative to where displacements count from. Counts and displacements are the
+ * user's, or have come in a packet. @return false when no memory is as large as that */
+static bool covers(int64_t disp, ptrdiff_t unit, size_t count, ompi_datatype_t *type, ptrdiff_t *first,
+                   ptrdiff_t *end)
+{
+    ptrdiff_t start;
+
+    return !__builtin_mul_overflow(disp, unit, &start) && ompi_osc_fastpath_span(type, count, first, end)
+           && !__builtin_add_overflow(*first, start, first) && !__builtin_add_overflow(*end, start, end);
+}
+
 int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
                              ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
 {
+    const bool dynamic = MPI_WIN_FLAVOR_DYNAMIC == module->flavor;
     ptrdiff_t first, end;
 
+    if (!covers(disp, dynamic ? 1 : module->disp_unit, count, type, &first, &end)) {
+        return OMPI_ERR_RMA_RANGE;
+    }
+    if (first != end
+        && !(dynamic ? attached(module, (uintptr_t) first, (uintptr_t) end)
+                     : 0 <= first && (size_t) end <= module->bytes)) {
+        return OMPI_ERR_RMA_RANGE;
+    }
     memory->type = type;
     memory->count = count;
-    ompi_osc_fastpath_span(type, count, &first, &end);
-    if (MPI_WIN_FLAVOR_DYNAMIC == module->flavor) {
-        memory->address = (void *) (uintptr_t) disp;
-        return first == end || attached(module, (uintptr_t) (disp + first), (uintptr_t) (disp + end))
-                   ? OMPI_SUCCESS
-                   : OMPI_ERR_RMA_RANGE;
-    }
-    memory->address = (char *) module->base + disp * module->disp_unit;
-    first += disp * module->disp_unit;
-    end += disp * module->disp_unit;
-    return first == end || (0 <= first && (size_t) end <= module->bytes) ? OMPI_SUCCESS : OMPI_ERR_RMA_RANGE;
+    memory->address = dynamic ? (void *) (uintptr_t) disp : (char *) module->base + disp * module->disp_unit;
+    return OMPI_SUCCESS;
 }
 
 /* Does the access lie in the target's window, as far as that is known here? */
@@ -63,10 +74,8 @@ static bool in_bounds(const mca_osc_fastpath_module_t *module, const mca_osc_fas
     if (!module->sizes_known || MPI_WIN_FLAVOR_DYNAMIC == module->flavor) {
         return true;
     }
-    ompi_osc_fastpath_span(operation->type, operation->count, &first, &end);
-    first += operation->disp * peer->disp_unit;
-    end += operation->disp * peer->disp_unit;
-    return first == end || (0 <= first && (size_t) end <= peer->size);
+    return covers(operation->disp, peer->disp_unit, operation->count, operation->type, &first, &end)
+           && (first == end || (0 <= first && (size_t) end <= peer->size));
 }
 
 /* Do origin and target speak of the same amount of data? */

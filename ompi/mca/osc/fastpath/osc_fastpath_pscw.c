@@ -19,7 +19,7 @@
 int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *group)
 {
     const int count = ompi_group_size(group);
-    int *ranks = calloc((size_t) (0 < count ? 2 * count : 1), sizeof(*ranks));
+    int *ranks = calloc(0 < count ? 2 * (size_t) count : 1, sizeof(*ranks));
     int *from = NULL == ranks ? NULL : ranks + count;
 
     if (NULL == ranks) {
