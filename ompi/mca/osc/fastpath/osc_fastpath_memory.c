@@ -37,13 +37,18 @@ void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const voi
     }
 }
 
+/* Open MPI 4.1 sets a convertor wrongly to a position ahead of where it is, unless it is at the beginning: it
+ * leaves elements out, writes beside the buffer or loops for ever afterwards. */
 void ompi_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t position)
 {
+    size_t beginning = 0;
+
     if (position == cursor->position) {
         return;
     }
     cursor->position = position;
     if (NULL == cursor->memory && 0 != cursor->bytes) {
+        (void) opal_convertor_set_position(&cursor->convertor, &beginning);
         (void) opal_convertor_set_position(&cursor->convertor, &position);
     }
 }
