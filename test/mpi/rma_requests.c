@@ -209,6 +209,37 @@ static void try_gaps(int target)
     FP(MPI_Type_free(&vector));
 }
 
+/* Gets of the longest elements there are, with gaps between them on both sides: none may be cut. */
+static void try_long(int target)
+{
+    enum { EXTENT = 2, USED = MOST * sizeof(int) / EXTENT / sizeof(long double _Complex) };
+    typedef long double _Complex element_t;
+    static element_t data[USED], results[EXTENT * USED];
+    MPI_Datatype spread, vector;
+
+    fp_case("long elements, from %d", target);
+    FP(MPI_Type_create_resized(MPI_C_LONG_DOUBLE_COMPLEX, 0, EXTENT * sizeof(element_t), &spread));
+    FP(MPI_Type_commit(&spread));
+    FP(MPI_Type_vector(USED, 1, EXTENT, MPI_C_LONG_DOUBLE_COMPLEX, &vector));
+    FP(MPI_Type_commit(&vector));
+    for (int i = 0; i < USED; i++) {
+        data[i] = i;
+    }
+    memset(results, 0, sizeof(results));
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
+    FP(MPI_Put(data, USED, MPI_C_LONG_DOUBLE_COMPLEX, target, 0, USED, spread, win));
+    FP(MPI_Win_flush(target, win));
+    FP(MPI_Get(results, 1, vector, target, 0, USED, spread, win));
+    FP(MPI_Win_unlock(target, win));
+    for (int i = 0; i < USED; i++) {
+        if (!CHECK(data[i] == results[EXTENT * i])) {
+            break;
+        }
+    }
+    FP(MPI_Type_free(&spread));
+    FP(MPI_Type_free(&vector));
+}
+
 static void try_all(void)
 {
     for (int verb = 0; verb < 4; verb++) {
@@ -221,6 +252,7 @@ static void try_all(void)
     for (int target = 0; target < fp_size; target++) {
         try_free(target);
         try_gaps(target);
+        try_long(target);
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
     FP(MPI_Win_free(&win));

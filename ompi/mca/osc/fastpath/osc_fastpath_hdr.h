@@ -91,8 +91,8 @@ enum {
 typedef struct {
     uint8_t kind;     /**< MCA_OSC_FASTPATH_PUT ... */
     uint8_t op;       /**< of an update: index of the predefined operation */
-    uint16_t element; /**< of an update: id of the predefined datatype its elements have; of a get: bytes of
-                           an element at the origin */
+    uint16_t element; /**< of an update: id of the predefined datatype its elements have; of a get: replies
+                           are multiples of so many bytes, so that none ends within an element */
     uint32_t length;  /**< bytes of packed data this piece is about */
     int64_t disp;     /**< displacement in the target's units; TYPE: unused */
     uint64_t count;   /**< elements of the target's datatype; TYPE: bytes of the whole description */

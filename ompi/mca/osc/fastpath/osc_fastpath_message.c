@@ -182,9 +182,8 @@ static void choose_unit(sending_t *sending)
                                       ? NULL
                                       : ompi_osc_fastpath_element(operation->result_type);
 
-        /* where the target's memory is one piece, it cuts replies as the origin can take them */
-        sending->hdr.element = (uint16_t) (NULL != result ? result->super.size : 1);
         element = NULL != element ? element : result;
+        sending->hdr.element = (uint16_t) (NULL != element ? element->super.size : 1);
     }
     sending->unit = NULL != element ? element->super.size : 1;
 }

@@ -124,7 +124,7 @@ static int do_get(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
                                    arrived->memory.type, false);
     ompi_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
     rc = reply_data(peer, &arrived->hdr, &cursor, arrived->hdr.length,
-                    NULL != cursor.memory && 0 != arrived->hdr.element ? arrived->hdr.element : 1);
+                    0 != arrived->hdr.element ? arrived->hdr.element : 1);
     ompi_osc_fastpath_cursor_end(&cursor);
     return rc;
 }
