@@ -78,7 +78,7 @@ int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     /* what this process has stored into its window comes before what others load from it */
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     if (!(MPI_MODE_NOPRECEDE & assertion)) {
         rc = end_epoch(module);
     }
@@ -89,6 +89,6 @@ int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
     module->fence_used = false;
     (void) ompi_osc_fastpath_unblock(module);
     mca_osc_fastpath_leave(module);
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     return rc;
 }

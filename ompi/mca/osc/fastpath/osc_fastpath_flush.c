@@ -172,7 +172,7 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
     }
     peer = module->peers[target];
     /* orders what was loaded and stored in memory that others reach, with the same in their calls */
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     if (OPAL_UNLIKELY(NULL == peer)) {
         return may_flush(module, NULL) ? OMPI_SUCCESS : OMPI_ERR_RMA_SYNC;
     }
@@ -195,7 +195,7 @@ int ompi_osc_fastpath_flush_all(ompi_win_t *win)
     mca_osc_fastpath_peer_t *peer;
     int rc = OMPI_SUCCESS;
 
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     if (OPAL_UNLIKELY(!may_flush(module, NULL))) {
         return OMPI_ERR_RMA_SYNC;
     }
@@ -288,6 +288,6 @@ int ompi_osc_fastpath_sync(ompi_win_t *win)
 {
     (void) win;
     opal_progress();
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     return OMPI_SUCCESS;
 }

@@ -94,7 +94,7 @@ int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
     }
     mca_osc_fastpath_leave(module);
     /* loads of the window come after the lock */
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     return rc;
 }
 
@@ -132,7 +132,7 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
         return OMPI_ERR_RMA_SYNC;
     }
     /* stores to the window come before the unlock */
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
         rc = unlock_message(peer);
@@ -169,7 +169,7 @@ int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
         }
     }
     mca_osc_fastpath_leave(module);
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     return rc;
 }
 
@@ -182,7 +182,7 @@ int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
     if (MCA_OSC_FASTPATH_EPOCH_PASSIVE != module->epoch) {
         return OMPI_ERR_RMA_SYNC;
     }
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     unlock_own(module->peers[module->rank]);
     OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)

@@ -82,7 +82,7 @@ int ompi_osc_fastpath_complete(ompi_win_t *win)
     if (MCA_OSC_FASTPATH_EPOCH_START != module->epoch) {
         return OMPI_ERR_RMA_SYNC;
     }
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     for (int i = 0; i < module->start_count; ++i) {
         mca_osc_fastpath_peer_t *peer = module->peers[module->start_ranks[i]];
@@ -114,7 +114,7 @@ int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
     int rc = OMPI_SUCCESS;
 
     (void) assertion;
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     if (0 <= module->post_count) {
         rc = OMPI_ERR_RMA_SYNC;
@@ -154,7 +154,7 @@ static void end_exposure(mca_osc_fastpath_module_t *module)
     free(module->post_ranks);
     module->post_ranks = NULL;
     module->post_count = -1;
-    atomic_thread_fence(memory_order_seq_cst);
+    mca_osc_fastpath_order_window();
 }
 
 int ompi_osc_fastpath_wait(ompi_win_t *win)

@@ -13,6 +13,16 @@
 
 BEGIN_C_DECLS
 
+/**
+ * Order what this process has loaded and stored in memory that windows expose, before and after this point.
+ * The partner is the same call of the process on the other side of the synchronisation: in the unified model
+ * (MPI 4.0, 12.4) both see each other's stores once both have synchronised. Needs no lock.
+ */
+static inline void mca_osc_fastpath_order_window(void)
+{
+    atomic_thread_fence(memory_order_seq_cst); /* pairs with itself, see above */
+}
+
 /** @return whether operations to a peer may be called now */
 static inline bool mca_osc_fastpath_accessible(const mca_osc_fastpath_module_t *module,
                                                const mca_osc_fastpath_peer_t *peer)
