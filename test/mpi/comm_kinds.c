@@ -223,23 +223,35 @@ static void cycle(int round)
     fp_wait_send(&out[1]);
 }
 
-static void thousands(int count)
+/* Bytes that this process has more after so many communicators. */
+static long growth(int count)
 {
     size_t before;
-    long grown;
 
-    for (int i = 0; i < count / 4; i++) {
-        cycle(i);
-    }
     FP(MPI_Barrier(MPI_COMM_WORLD));
     before = allocated();
     for (int i = 0; i < count; i++) {
         cycle(i);
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
-    grown = (long) (allocated() - before);
+    return (long) (allocated() - before);
+}
+
+/* What is kept for the next communicator, or is more because this time more of them were there at once, is
+ * allocated once; what is lost is lost each time. */
+static void thousands(int count)
+{
+    long grown = 0, most = 8L * count;
+
+    for (int i = 0; i < count / 4; i++) {
+        cycle(i);
+    }
+    for (int attempt = 0; 8L * count <= most && attempt < 3; attempt++) {
+        grown = growth(count);
+        FP(MPI_Allreduce(&grown, &most, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD));
+    }
     if (0 == fp_rank) {
-        printf("# %ld bytes more after %d communicators\n", grown, count);
+        printf("# at most %ld bytes more after %d communicators\n", most, count);
     }
     CHECK(8L * count > grown);
 }
