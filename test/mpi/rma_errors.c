@@ -235,6 +235,32 @@ static void out_of_bounds(void)
     FP(MPI_Win_free(&dynamic));
 }
 
+/* A member may be accessed before its own call that makes the window returns. The one that came early has the
+ * same bounds as all others: windows of several sizes, so that making one takes a step more. */
+static void early_access(void)
+{
+    enum { WINDOWS = 200 };
+    const MPI_Aint size = (MPI_Aint) (NUMBERS - fp_rank % 3) * (MPI_Aint) sizeof(int);
+
+    fp_case("access by members that have the window earlier");
+    for (int i = 0; i < WINDOWS; i++) {
+        MPI_Win win;
+        int got;
+
+        FP(MPI_Win_create(memory, size, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        FP(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+        for (int step = 1; step <= fp_size; step++) {
+            const int target = (fp_rank + step) % fp_size;
+
+            FP(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+            FP(MPI_Get(&got, 1, MPI_INT, target, NUMBERS - target % 3 - 1, 1, MPI_INT, win));
+            FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(&got, 1, MPI_INT, target, NUMBERS - target % 3, 1, MPI_INT, win));
+            FP(MPI_Win_unlock(target, win));
+        }
+        FP(MPI_Win_free(&win));
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win win;
@@ -242,6 +268,7 @@ int main(int argc, char **argv)
     fp_init(&argc, &argv, 2);
     if (1 < argc && 0 == strcmp(argv[1], "bounds")) {
         out_of_bounds();
+        early_access();
         return fp_finish();
     }
     win = make();

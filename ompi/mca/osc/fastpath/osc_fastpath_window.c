@@ -148,6 +148,18 @@ static void whole_destruct(mca_osc_fastpath_whole_t *whole)
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_whole_t, opal_list_item_t, whole_construct, whole_destruct);
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_peer_t, opal_list_item_t, peer_construct, peer_destruct);
 
+/* What the module knows of the peer's window by now. */
+static void describe(mca_osc_fastpath_peer_t *peer)
+{
+    const mca_osc_fastpath_module_t *module = peer->module;
+
+    if (module->sizes_known) {
+        peer->size = module->uniform ? module->bytes : module->extents[peer->rank].bytes;
+        peer->disp_unit = module->uniform ? module->disp_unit
+                                          : (ptrdiff_t) module->extents[peer->rank].disp_unit;
+    }
+}
+
 mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank)
 {
     mca_osc_fastpath_peer_t *peer = OBJ_NEW(mca_osc_fastpath_peer_t);
@@ -163,10 +175,7 @@ mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *
         peer->base = module->base;
         peer->member = module->member;
     }
-    if (module->sizes_known) {
-        peer->size = module->uniform ? module->bytes : module->extents[rank].bytes;
-        peer->disp_unit = module->uniform ? module->disp_unit : (ptrdiff_t) module->extents[rank].disp_unit;
-    }
+    describe(peer);
     atomic_thread_fence(memory_order_release); /* who finds it without the lock finds it filled in */
     module->peers[rank] = peer;
     return peer;
@@ -276,6 +285,19 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
     return OMPI_SUCCESS;
 }
 
+/* Members that were ready earlier may have sent something by now, and have a peer here that knows no size. */
+static void sizes_are_known(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_enter(module);
+    module->sizes_known = true;
+    for (int rank = 0; rank < module->size; ++rank) {
+        if (NULL != module->peers[rank]) {
+            describe(module->peers[rank]);
+        }
+    }
+    mca_osc_fastpath_leave(module);
+}
+
 /* Fetch what the members say of their windows, where somebody checks it; once if all say the same. */
 static int fetch_sizes(mca_osc_fastpath_module_t *module)
 {
@@ -295,7 +317,9 @@ static int fetch_sizes(mca_osc_fastpath_module_t *module)
                                           (int) sizeof(own), &ompi_mpi_byte.dt, comm,
                                           comm->c_coll->coll_allgather_module);
     }
-    module->sizes_known = OMPI_SUCCESS == rc;
+    if (OMPI_SUCCESS == rc) {
+        sizes_are_known(module);
+    }
     return rc;
 }
 
