@@ -8,6 +8,7 @@
  */
 #include "ompi_config.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
 #include "osc_fastpath_memory.h"
@@ -37,19 +38,11 @@ void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const voi
     }
 }
 
-/* Open MPI 4.1 sets a convertor wrongly to a position ahead of where it is, unless it is at the beginning: it
- * leaves elements out, writes beside the buffer or loops for ever afterwards. */
 void ompi_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t position)
 {
-    size_t beginning = 0;
-
-    if (position == cursor->position) {
-        return;
-    }
     cursor->position = position;
     if (NULL == cursor->memory && 0 != cursor->bytes) {
-        (void) opal_convertor_set_position(&cursor->convertor, &beginning);
-        (void) opal_convertor_set_position(&cursor->convertor, &position);
+        mca_common_fastpath_convertor_seek(&cursor->convertor, position);
     }
 }
 

@@ -4,6 +4,8 @@
  */
 #include "ompi_config.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
+
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
@@ -144,20 +146,12 @@ void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, 
     }
 }
 
-/* Data into a buffer that is not one piece of memory. FRAGs may come in any order, and several at a time.
- * Where the last one ended within an element, Open MPI 4.1 must not be told to move on from there: if that
- * is some whole elements of the type and a few bytes, opal_convertor_generic_simple_position() leaves its
- * stack one level too low. So a piece that is not next is looked for from the beginning. */
+/* Data into a buffer that is not one piece of memory. FRAGs may come in any order, and several at a time. */
 static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, uint32_t iov_count,
                        size_t offset, size_t size)
 {
-    size_t beginning = 0;
-
     OPAL_THREAD_LOCK(&req->req_lock);
-    if (OPAL_UNLIKELY(offset != req->req_recv.req_base.req_convertor.bConverted)) {
-        opal_convertor_set_position(&req->req_recv.req_base.req_convertor, &beginning);
-    }
-    opal_convertor_set_position(&req->req_recv.req_base.req_convertor, &offset);
+    mca_common_fastpath_convertor_seek(&req->req_recv.req_base.req_convertor, offset);
     opal_convertor_unpack(&req->req_recv.req_base.req_convertor, iov, &iov_count, &size);
     OPAL_THREAD_UNLOCK(&req->req_lock);
 }

@@ -9,6 +9,8 @@
  */
 #include "ompi_config.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
+
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
@@ -178,7 +180,7 @@ static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t
     int rc;
 
     *size = *size < limit ? *size : limit;
-    opal_convertor_set_position(&req->req_send.req_base.req_convertor, &offset);
+    mca_common_fastpath_convertor_seek(&req->req_send.req_base.req_convertor, offset);
     descriptor =
         mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), size,
                                      MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
