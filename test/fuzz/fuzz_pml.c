@@ -48,31 +48,14 @@ packet_t *packet_add(uint8_t type, const void *hdr, size_t hdr_size, message_t *
     return packet;
 }
 
-/* In memory of exactly its length, sometimes in two pieces; the header is in the first one. */
+/* The header is in the first piece. */
 static void deliver(const packet_t *packet)
 {
-    const size_t length = packet->length;
-    size_t cut = length;
-    char *first, *second;
-
     if (NULL != getenv("FP_FUZZ_VERBOSE")) {
-        fprintf(stderr, "# to the PML: type %d, %zu bytes\n", packet->type, length);
+        fprintf(stderr, "# to the PML: type %d, %zu bytes\n", packet->type, packet->length);
     }
-    if (fuzz_one_in(8) && length > packet->hdr_size) {
-        cut = packet->hdr_size + fuzz_below(length - packet->hdr_size);
-    }
-    first = malloc(cut);
-    second = malloc(length - cut);
-    memcpy(first, packet->bytes, cut);
-    memcpy(second, packet->bytes + cut, length - cut);
-    {
-        mca_btl_base_segment_t segments[] = {{.seg_addr.pval = first, .seg_len = cut},
-                                             {.seg_addr.pval = second, .seg_len = length - cut}};
-
-        world_deliver(packet->type, segments, cut == length ? 1 : 2);
-    }
-    free(first);
-    free(second);
+    world_arrive((mca_btl_base_tag_t) (MCA_BTL_TAG_PML + packet->type), packet->bytes, packet->length,
+                 packet->hdr_size);
 }
 
 /* What a message that has been damaged would be, if it were meant. */

@@ -14,10 +14,10 @@
 #include "ompi/mca/pml/fastpath/pml_fastpath.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_hdr.h"
 
-#include "fuzz.h"
+#include "fuzz_world.h"
 
 /** bytes that a packet may become longer by */
-enum { MORE = 64, RANKS = 3 };
+enum { MORE = 64 };
 
 /** A message from a peer. */
 typedef struct {
@@ -74,13 +74,11 @@ extern unsigned n_messages, n_receives, n_sends;
 packet_t *packet_add(uint8_t type, const void *hdr, size_t hdr_size, message_t *message, uint64_t offset,
                      size_t length);
 
-/* fuzz_pml_world.c: the process, its peers and the BTL between them */
+/* fuzz_pml_world.c: the PML, and what the BTL of its peers can do */
 void world_start(int *argc, char ***argv);
 void world_begin(void);
 void world_end(void);
-void world_deliver(uint8_t type, const mca_btl_base_segment_t *segments, size_t count);
 extern ompi_communicator_t *world_comm;
-extern ompi_proc_t *world_procs[RANKS];
 /** The BTL wants memory registered in this case. */
 extern bool world_registers;
 
