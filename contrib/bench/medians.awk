@@ -1,7 +1,8 @@
 # Copyright (c) 2026 The fastpath authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What compare and report share: medians over rounds.  us[ROUND, KEY] has the results, rounds their number.
+# What compare and report share: medians over rounds.  us[ROUND, KEY] has the results, rounds their number; those of
+# report have the key "with ranks what bytes", and rival[1], ..., rival[rivals] are what fastpath is compared with.
 
 function median(values, n,    i, j, t)
 {
@@ -30,4 +31,18 @@ function over(one, base,    r, n, values)
 function show(value, format)
 {
     return value == "" ? "-" : sprintf(format, value)
+}
+
+# The fastest of those that we are compared with, per round.
+function find_best(np, what, bytes,    r, i, key)
+{
+    for (r = 1; r <= rounds; ++r) {
+        for (i = 1; i <= rivals; ++i) {
+            key = rival[i] " " np " " what " " bytes
+            if ((r, key) in us && (!((r, "best " np " " what " " bytes) in us) \
+                    || us[r, key] < us[r, "best " np " " what " " bytes])) {
+                us[r, "best " np " " what " " bytes] = us[r, key]
+            }
+        }
+    }
 }

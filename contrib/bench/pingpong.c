@@ -20,6 +20,7 @@
  * nonblocking  both sides MPI_Irecv, MPI_Isend, MPI_Waitall; time of one exchange
  * rate         windows of 64 MPI_Isend, answered by an empty message; time of one message
  * vector       latency of a vector of 8-byte blocks with gaps of 8 bytes
+ * allreduce    MPI_Allreduce of words of 8 bytes by rank 0 and 1
  * unexpected   latency while DEPTH messages of other tags wait at each side (default: 10000)
  * posted       latency while DEPTH receives of other tags are posted at each side
  *
@@ -43,6 +44,7 @@
 enum { TAG = 7, FIRST_OTHER_TAG = 100, MAX_DEPTH = 30000, WINDOW = 64 }; /* tags up to 32767 are guaranteed */
 
 static int rank;
+static MPI_Comm both; /* ranks 0 and 1 */
 static char *out;
 static char *in;
 static int depth = 10000;
@@ -157,6 +159,15 @@ static void rate(long iterations, int size)
     }
 }
 
+/* Both have the same words, so MPI_BOR gives them back and they can be checked like any message. */
+static void allreduce(long iterations, int size)
+{
+    for (long i = 0; i < iterations; ++i) {
+        bench_fill(out, (size_t) size, (uint64_t) i);
+        MPI_Allreduce(out, in, size / 8, MPI_UINT64_T, MPI_BOR, both);
+    }
+}
+
 /* Messages of other tags go both ways.  They have arrived when the next message from the same side has. */
 static void send_others(void)
 {
@@ -206,6 +217,7 @@ static const struct mode {
     {"nonblocking", nonblocking, 1.0, 1, NULL, NULL},
     {"rate", rate, WINDOW, 1, NULL, NULL},
     {"vector", vector, 2.0, 2, NULL, NULL},
+    {"allreduce", allreduce, 1.0, 1, NULL, NULL},
     {"unexpected", latency, 2.0, 1, send_others, receive_others},
     {"posted", latency, 2.0, 1, post_others, complete_others},
 };
@@ -428,6 +440,7 @@ void bench_pingpong(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     parse(argc, argv, ranks, &options);
     make_room(&options);
+    MPI_Comm_split(MPI_COMM_WORLD, rank <= 1 ? 0 : MPI_UNDEFINED, rank, &both);
     if (ranks > 2) {
         turns = turns_open(0, NULL);
     }
@@ -442,6 +455,9 @@ void bench_pingpong(int argc, char **argv)
     }
     if (0 == rank) {
         wake_all(turns, ranks);
+    }
+    if (MPI_COMM_NULL != both) {
+        MPI_Comm_free(&both);
     }
     free(out);
     free(in);

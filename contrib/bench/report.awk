@@ -134,20 +134,6 @@ function compared_best(np, what, bytes)
     put(floors("fastpath", np, what, bytes), " %8s", "%.2f")
 }
 
-# The fastest of those that we are compared with, per round.
-function find_best(np, what, bytes,    r, i, key)
-{
-    for (r = 1; r <= rounds; ++r) {
-        for (i = 1; i <= rivals; ++i) {
-            key = rival[i] " " np " " what " " bytes
-            if ((r, key) in us && (!((r, "best " np " " what " " bytes) in us) \
-                    || us[r, key] < us[r, "best " np " " what " " bytes])) {
-                us[r, "best " np " " what " " bytes] = us[r, key]
-            }
-        }
-    }
-}
-
 function staged(    i, b, with, name)
 {
     title("1. Ping-pong of 2 ranks in stages, us one way")
