@@ -36,6 +36,7 @@
 #include "osc_fastpath_counters.h"
 #include "osc_fastpath_hdr.h"
 #include "osc_fastpath_member.h"
+#include "osc_fastpath_node.h"
 
 BEGIN_C_DECLS
 
@@ -58,7 +59,9 @@ typedef struct {
     unsigned packet_size; /**< parameter: bytes */
     unsigned max_packets; /**< parameter: unacknowledged packets to one target */
     unsigned max_pending; /**< parameter: operations of a window that wait for replies */
+    bool shared_memory;   /**< parameter: members of a node share memory */
     unsigned refuse;      /**< parameter: percentage of BTL calls that fail, for tests */
+    unsigned debug_node;  /**< parameter: so many processes are taken for a node, for tests; 0: all of it */
 
     bool initialized;                /**< osc_init has run */
     bool progress_registered;        /**< there are windows; under lock */
@@ -112,10 +115,11 @@ typedef struct mca_osc_fastpath_peer_t {
     struct mca_osc_fastpath_module_t *module;
     int rank;
     mca_osc_fastpath_access_t access;
+    int node_index; /**< DIRECT, COPY: in module.node */
 
     void *base;                        /**< DIRECT, COPY: the target's window; dynamic windows: NULL */
-    size_t size;                       /**< bytes of the target's window, if module.sizes_known */
-    ptrdiff_t disp_unit;               /**< the target's, if module.sizes_known */
+    size_t size;                       /**< bytes of the target's window; MESSAGE: if module.sizes_known */
+    ptrdiff_t disp_unit;               /**< the target's; MESSAGE: if module.sizes_known */
     mca_osc_fastpath_member_t *member; /**< DIRECT, COPY: its locks */
     pid_t pid;                         /**< COPY */
 
@@ -210,17 +214,20 @@ typedef struct mca_osc_fastpath_module_t {
     mca_osc_fastpath_peer_t **peers;        /**< by rank, NULL until needed */
     mca_osc_fastpath_member_t *member;      /**< this process's own */
     mca_osc_fastpath_member_t *heap_member; /**< it, where it is on the heap; to be freed */
+    mca_osc_fastpath_node_t node;           /**< what it shares; settled before the first message */
     opal_list_t active;                     /**< peers with something to flush or unlock */
 
     uint8_t epoch;         /**< MCA_OSC_FASTPATH_EPOCH_*: access epoch to more than single targets */
     bool lock_all_nocheck; /**< lock_all with MPI_MODE_NOCHECK */
+    bool lock_all_taken;   /**< lock_all has the locks of the members of the node */
     bool fence_used;       /**< there were operations since the last fence */
     unsigned locks;        /**< targets locked by MPI_Win_lock */
     mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock: its lock may not have been asked for yet */
     int *start_ranks;                     /**< its members as ranks of the window */
     int start_count;
-    int *post_ranks; /**< members of the group of MPI_Win_post as ranks of the window */
-    int post_count;  /**< -1: no exposure epoch */
+    int *post_ranks;             /**< members of the group of MPI_Win_post as ranks of the window */
+    int post_count;              /**< -1: no exposure epoch */
+    uint32_t completes_expected; /**< value of member.completes when all DIRECT and COPY origins are done */
 
     uint32_t fences;         /**< number of the fence epoch that packets may take effect in */
     uint32_t packets_done;   /**< packets that have taken effect here, of all origins */
@@ -304,6 +311,8 @@ static inline void mca_osc_fastpath_activate(mca_osc_fastpath_peer_t *peer)
 
 /* The verbs, as MPI calls them through the module's table; each in the file of its name. */
 int ompi_osc_fastpath_free(ompi_win_t *win);
+int ompi_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
+                                   fastpath_osc_disp_unit_t *disp_unit, void *base);
 int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size);
 int ompi_osc_fastpath_detach(ompi_win_t *win, const void *base);
 int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,

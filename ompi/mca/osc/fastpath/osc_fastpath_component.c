@@ -76,6 +76,14 @@ static const mca_common_fastpath_param_t params[] = {
      .level = OPAL_INFO_LVL_4,
      .storage = &mca_osc_fastpath_component.check_bounds,
      .value = 0},
+    {.name = "shared_memory",
+     .text =
+         "Let processes of one node access the memory of allocated windows, and the locks of all windows, "
+         "themselves; otherwise by messages, as those of other nodes",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_4,
+     .storage = &mca_osc_fastpath_component.shared_memory,
+     .value = 1},
     {.name = "packet_size",
      .text = "Bytes of operations and their data that are packed into one message, at most; the transport "
              "may allow less",
@@ -112,6 +120,15 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 0,
      .min = 0,
      .max = 90},
+    {.name = "debug_node",
+     .text = "Take so many processes of a node, in order of rank, for all of it, and so on; 0 takes it as it "
+             "is; for tests",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_9,
+     .storage = &mca_osc_fastpath_component.debug_node,
+     .value = 0,
+     .min = 0,
+     .max = 1 << 20},
 };
 
 static int component_register(void)
@@ -168,10 +185,10 @@ static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_o
     (void) base;
     (void) size;
     (void) disp_unit;
-    (void) comm;
     (void) info;
-    if (MPI_WIN_FLAVOR_SHARED == flavor) {
-        /* no shared memory yet; the error ends the search, so another component is asked first */
+    if (MPI_WIN_FLAVOR_SHARED == flavor
+        && (!mca_osc_fastpath_component.shared_memory || ompi_group_have_remote_peers(comm->c_local_group))) {
+        /* the error ends the search, so another component is asked first */
         return 1 == opal_list_get_size(&ompi_osc_base_framework.framework_components) ? OMPI_ERR_RMA_SHARED
                                                                                       : -1;
     }

@@ -14,20 +14,6 @@
 /** Data that needs a packed form on its way is moved in pieces of so many bytes. */
 #define PIECE 8192
 
-/* The memory of an operation in this process. */
-static int locate(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                  mca_osc_fastpath_memory_t *memory)
-{
-    if (peer->rank == peer->module->rank) {
-        return ompi_osc_fastpath_locate(peer->module, operation->disp, operation->count, operation->type,
-                                        memory);
-    }
-    memory->type = operation->type;
-    memory->count = operation->count;
-    memory->address = (char *) peer->base + operation->disp * peer->disp_unit;
-    return OMPI_SUCCESS;
-}
-
 /* Copy from one buffer to another of the same packed size. */
 static int copy(const void *from, size_t from_count, ompi_datatype_t *from_type, void *to, size_t to_count,
                 ompi_datatype_t *to_type)
@@ -60,17 +46,22 @@ static int copy(const void *from, size_t from_count, ompi_datatype_t *from_type,
     return OMPI_SUCCESS;
 }
 
+static bool take_accumulate_lock(mca_osc_fastpath_module_t *module, void *context)
+{
+    const mca_osc_fastpath_peer_t *peer = context;
+
+    return mca_osc_fastpath_accumulate_trylock(peer->member, module->rank);
+}
+
 /* One piece of an update, in the target's accumulate lock. */
 static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
 {
-    unsigned tries = 0;
-    int rc;
+    int rc = ompi_osc_fastpath_wait_for_memory(peer->module, take_accumulate_lock, peer);
 
-    while (!mca_osc_fastpath_accumulate_trylock(peer->member, peer->module->rank)) {
-        ompi_osc_fastpath_backoff(&tries);
+    if (OMPI_SUCCESS == rc) {
+        rc = ompi_osc_fastpath_update(update);
+        mca_osc_fastpath_accumulate_unlock(peer->member);
     }
-    rc = ompi_osc_fastpath_update(update);
-    mca_osc_fastpath_accumulate_unlock(peer->member);
     return rc;
 }
 
@@ -123,7 +114,7 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
 int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation)
 {
     mca_osc_fastpath_memory_t memory;
-    int rc = locate(peer, operation, &memory);
+    int rc = ompi_osc_fastpath_locate_peer(peer, operation->disp, operation->count, operation->type, &memory);
 
     if (OMPI_SUCCESS != rc) {
         return rc;

@@ -6,6 +6,7 @@
  * @file
  * MPI_Win_fence: the members tell each other how many packets each of them has sent to whom. A member leaves
  * when all that are for it have taken effect. Packets of the next epoch, which may come before that, wait.
+ * Those who share memory have a barrier in it, afterwards, or instead where nobody else is a member.
  */
 #include "ompi_config.h"
 
@@ -71,6 +72,7 @@ static int end_epoch(mca_osc_fastpath_module_t *module)
 int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    const int both = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
     int rc = OMPI_SUCCESS;
 
     if (0 != module->locks || 0 <= module->post_count
@@ -79,8 +81,13 @@ int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
     }
     /* what this process has stored into its window comes before what others load from it */
     mca_osc_fastpath_order_window();
-    if (!(MPI_MODE_NOPRECEDE & assertion)) {
+    if (!(MPI_MODE_NOPRECEDE & assertion) && !module->node.everybody) {
         rc = end_epoch(module);
+    }
+    /* Members of the node access its memory as soon as their next epoch begins: all have to have come here,
+     * and all packets to any of them have to have taken effect. */
+    if (OMPI_SUCCESS == rc && module->node.direct && both != (both & assertion)) {
+        rc = ompi_osc_fastpath_node_barrier(module);
     }
     mca_osc_fastpath_enter(module);
     ++module->fences;

@@ -179,6 +179,10 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
     if (OPAL_UNLIKELY(!may_flush(module, peer))) {
         return OMPI_ERR_RMA_SYNC;
     }
+    if (MCA_OSC_FASTPATH_MESSAGE != peer->access) {
+        mca_osc_fastpath_breathe(module);
+        return OMPI_SUCCESS;
+    }
     mca_osc_fastpath_enter(module);
     rc = flush(peer);
     if (OMPI_SUCCESS == rc) {
@@ -253,7 +257,8 @@ int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win)
     if (OPAL_UNLIKELY(!may_flush(module, peer))) {
         return OMPI_ERR_RMA_SYNC;
     }
-    if (NULL == peer) {
+    if (NULL == peer || MCA_OSC_FASTPATH_MESSAGE != peer->access) {
+        mca_osc_fastpath_breathe(module);
         return OMPI_SUCCESS;
     }
     mca_osc_fastpath_enter(module);

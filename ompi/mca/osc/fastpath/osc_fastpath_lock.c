@@ -28,13 +28,52 @@ static int lock_own(mca_osc_fastpath_peer_t *peer)
     return ompi_osc_fastpath_wait_until(peer->module, has_lock, peer);
 }
 
-static void unlock_own(mca_osc_fastpath_peer_t *peer)
+/* One try for the lock of a peer of the node. */
+static inline bool try_lock(mca_osc_fastpath_peer_t *peer)
+{
+    bool taken;
+
+    if (MPI_LOCK_EXCLUSIVE == peer->origin.lock_type) {
+        taken = mca_osc_fastpath_lock_exclusive(&peer->member->lock, &peer->origin.waits_for_lock);
+    } else {
+        taken = mca_osc_fastpath_lock_shared(&peer->member->lock, 0 < mca_osc_fastpath_component.locks_held);
+    }
+    if (OPAL_LIKELY(taken)) {
+        mca_osc_fastpath_set_locked(peer, true);
+    }
+    return taken;
+}
+
+static bool lock_taken(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) module;
+    return try_lock(context);
+}
+
+/* Wait for the lock of another member of the node, outside module.lock. */
+static int lock_other(mca_osc_fastpath_peer_t *peer)
+{
+    int rc = ompi_osc_fastpath_wait_for_memory(peer->module, lock_taken, peer);
+
+    if (OMPI_SUCCESS != rc) {
+        mca_osc_fastpath_lock_give_up(&peer->member->lock, &peer->origin.waits_for_lock);
+    }
+    return rc;
+}
+
+static inline void release_lock(mca_osc_fastpath_peer_t *peer)
 {
     if (peer->origin.lock_sent) {
         mca_osc_fastpath_lock_release(&peer->member->lock, MPI_LOCK_EXCLUSIVE == peer->origin.lock_type);
         mca_osc_fastpath_set_locked(peer, false);
-        (void) ompi_osc_fastpath_unblock(peer->module);
     }
+}
+
+/* Those who came by message may wait for it. */
+static void unlock_own(mca_osc_fastpath_peer_t *peer)
+{
+    release_lock(peer);
+    (void) ompi_osc_fastpath_unblock(peer->module);
 }
 
 /* May a passive target epoch begin? A fence epoch in which nothing has happened ends by it. */
@@ -69,12 +108,66 @@ static int take_last_lock(mca_osc_fastpath_module_t *module)
     return OMPI_SUCCESS == rc ? ompi_osc_fastpath_wait_until(module, granted, last) : rc;
 }
 
+/* The lock of another member of the node, if it is free and there is nothing else to look at. Nothing of it
+ * is looked at by message handlers, so that only threads have to be kept out. */
+static inline bool lock_now(mca_osc_fastpath_module_t *module, int type, int target, int assertion)
+{
+    mca_osc_fastpath_peer_t *peer = module->peers[target];
+
+    if (NULL == peer || MCA_OSC_FASTPATH_MESSAGE == peer->access || target == module->rank || module->threads
+        || MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch || 0 != peer->origin.lock_type
+        || NULL != module->last_locked || 0 != assertion) {
+        return false;
+    }
+    peer->origin.lock_type = type;
+    if (OPAL_UNLIKELY(!try_lock(peer))) {
+        mca_osc_fastpath_lock_give_up(&peer->member->lock, &peer->origin.waits_for_lock);
+        peer->origin.lock_type = 0;
+        return false;
+    }
+    peer->origin.nocheck = false;
+    ++module->locks;
+    mca_osc_fastpath_order_locked();
+    return true;
+}
+
+/* What is left to do for the lock of a peer that nothing forbids. Inside module.lock, which may be given back
+ * meanwhile. */
+static int lock_peer(mca_osc_fastpath_peer_t *peer)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+    int rc;
+
+    if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
+        module->last_locked = peer;
+        return OMPI_SUCCESS;
+    }
+    if (peer->origin.nocheck) {
+        return OMPI_SUCCESS;
+    }
+    if (peer->rank == module->rank) {
+        rc = lock_own(peer);
+    } else {
+        mca_osc_fastpath_leave(module);
+        rc = lock_other(peer);
+        mca_osc_fastpath_enter(module);
+    }
+    if (OMPI_SUCCESS != rc) {
+        peer->origin.lock_type = 0;
+        --module->locks;
+    }
+    return rc;
+}
+
 int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer;
     int rc = OMPI_SUCCESS;
 
+    if (OPAL_LIKELY(lock_now(module, type, target, assertion))) {
+        return OMPI_SUCCESS;
+    }
     mca_osc_fastpath_enter(module);
     peer = mca_osc_fastpath_peer(module, target);
     if (NULL == peer) {
@@ -86,11 +179,7 @@ int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
         peer->origin.nocheck = 0 != (MPI_MODE_NOCHECK & assertion);
         mca_osc_fastpath_set_locked(peer, false);
         ++module->locks;
-        if (target == module->rank && !peer->origin.nocheck) {
-            rc = lock_own(peer);
-        } else if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
-            module->last_locked = peer;
-        }
+        rc = lock_peer(peer);
     }
     mca_osc_fastpath_leave(module);
     /* loads of the window come after the lock */
@@ -122,6 +211,25 @@ static int unlock_message(mca_osc_fastpath_peer_t *peer)
     return OMPI_SUCCESS == rc ? ompi_osc_fastpath_take_error(peer) : rc;
 }
 
+/* What has been locked by lock_now(), or could have been. */
+static inline bool unlock_now(mca_osc_fastpath_peer_t *peer)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+
+    if (MCA_OSC_FASTPATH_MESSAGE == peer->access || peer->rank == module->rank || module->threads) {
+        return false;
+    }
+    if (OPAL_UNLIKELY(peer->origin.nocheck)) {
+        mca_osc_fastpath_order_window();
+    }
+    release_lock(peer);
+    mca_osc_fastpath_order_locked();
+    peer->origin.lock_type = 0;
+    --module->locks;
+    module->fence_used = false;
+    return true;
+}
+
 int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
@@ -131,13 +239,19 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
     if (NULL == peer || 0 == peer->origin.lock_type) {
         return OMPI_ERR_RMA_SYNC;
     }
+    if (OPAL_LIKELY(unlock_now(peer))) {
+        mca_osc_fastpath_breathe(module);
+        return OMPI_SUCCESS;
+    }
     /* stores to the window come before the unlock */
     mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
         rc = unlock_message(peer);
-    } else {
+    } else if (peer->rank == module->rank) {
         unlock_own(peer);
+    } else {
+        release_lock(peer);
     }
     peer->origin.lock_type = 0;
     --module->locks;
@@ -147,28 +261,72 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
     return rc;
 }
 
+static void release_node(mca_osc_fastpath_module_t *module, int count)
+{
+    for (int index = 0; index < count; ++index) {
+        mca_osc_fastpath_lock_release(&module->node.members[index].lock, false);
+    }
+}
+
+/* Take the locks of all members of the node, or none: who waits for one holds none, because those that it
+ * waits for may wait for the others. @return whether they have been taken; else *refused is one that has not
+ */
+static bool lock_node(mca_osc_fastpath_module_t *module, bool pass, int *refused)
+{
+    for (int index = 0; index < module->node.count; ++index) {
+        if (!mca_osc_fastpath_lock_shared(&module->node.members[index].lock, pass)) {
+            release_node(module, index);
+            *refused = index;
+            return false;
+        }
+    }
+    return true;
+}
+
+/** What lock_all waits for. */
+typedef struct {
+    bool pass; /**< other locks are held already: waiting writers are passed */
+    int index; /**< of the member whose lock is not to be had */
+} lock_all_t;
+
+static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
+{
+    lock_all_t *wanted = context;
+
+    return mca_osc_fastpath_lock_sharable(&module->node.members[wanted->index].lock, wanted->pass)
+           && lock_node(module, wanted->pass, &wanted->index);
+}
+
+static void set_lock_all_taken(mca_osc_fastpath_module_t *module, bool taken)
+{
+    if (module->lock_all_taken != taken) {
+        (void) OPAL_THREAD_ADD_FETCH32(&mca_osc_fastpath_component.locks_held, taken ? 1 : -1);
+    }
+    module->lock_all_taken = taken;
+}
+
 int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    mca_osc_fastpath_peer_t *own;
+    lock_all_t wanted = {.pass = 0 < mca_osc_fastpath_component.locks_held};
     int rc = OMPI_SUCCESS;
 
     mca_osc_fastpath_enter(module);
-    own = mca_osc_fastpath_peer(module, module->rank);
-    if (NULL == own) {
-        rc = OMPI_ERR_OUT_OF_RESOURCE;
-    } else if (!may_lock(module) || 0 != module->locks) {
+    if (!may_lock(module) || 0 != module->locks) {
         rc = OMPI_ERR_RMA_SYNC;
     } else {
         module->epoch = MCA_OSC_FASTPATH_EPOCH_PASSIVE;
         module->lock_all_nocheck = 0 != (MPI_MODE_NOCHECK & assertion);
-        own->origin.lock_type = 0;
-        mca_osc_fastpath_set_locked(own, false);
-        if (!module->lock_all_nocheck) {
-            rc = lock_own(own);
-        }
     }
     mca_osc_fastpath_leave(module);
+    if (OMPI_SUCCESS == rc && !module->lock_all_nocheck) {
+        rc = ompi_osc_fastpath_wait_for_memory(module, node_locked, &wanted);
+        if (OMPI_SUCCESS == rc) {
+            set_lock_all_taken(module, true);
+        } else {
+            module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
+        }
+    }
     mca_osc_fastpath_order_window();
     return rc;
 }
@@ -184,7 +342,11 @@ int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
     }
     mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
-    unlock_own(module->peers[module->rank]);
+    if (module->lock_all_taken) {
+        release_node(module, module->node.count);
+        set_lock_all_taken(module, false);
+        (void) ompi_osc_fastpath_unblock(module);
+    }
     OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
     {
         error = unlock_begin(peer, module->lock_all_nocheck);

@@ -63,6 +63,13 @@ static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *wor
     return false;
 }
 
+/** Could the lock be shared now? A hint for who waits. @param pass  as in mca_osc_fastpath_lock_shared() */
+static inline bool mca_osc_fastpath_lock_sharable(const mca_osc_fastpath_lockword_t *word, bool pass)
+{
+    return MCA_OSC_FASTPATH_EXCLUSIVE > atomic_load_explicit(&word->holders, memory_order_relaxed)
+           && (pass || 0 == atomic_load_explicit(&word->writers, memory_order_relaxed));
+}
+
 /**
  * Take the lock exclusively.
  *
@@ -112,6 +119,9 @@ static inline void mca_osc_fastpath_lock_release(mca_osc_fastpath_lockword_t *wo
     }
 }
 
+/** Rounds of a barrier: enough for 2^32 members. */
+#define MCA_OSC_FASTPATH_ROUNDS 32
+
 /** What a member keeps for those who access it; one per member and window. Zeroed memory is a new one. */
 typedef struct {
     /** Target lock: MPI_Win_lock of this member. Written by who locks and unlocks. */
@@ -119,9 +129,14 @@ typedef struct {
     /** Accumulate lock: 0 or 1 + the rank of who updates this member's memory. Held for one piece of one
      *  operation, never while waiting. */
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t accumulate;
+    /** MPI_Win_complete of members of the node so far, for this target; added by origins. */
+    _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t completes;
+    /** By round of a barrier: number of the last one that the member 2^round before this one has told of.
+     *  Stored by that member. */
+    _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t arrived[MCA_OSC_FASTPATH_ROUNDS];
 } mca_osc_fastpath_member_t;
 
-_Static_assert(2 * MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_member_t), "one line for each word");
+_Static_assert(5 * MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_member_t), "a line for each use");
 
 /** Take a member's accumulate lock. @param rank  of the caller. @return whether it could be taken */
 static inline bool mca_osc_fastpath_accumulate_trylock(mca_osc_fastpath_member_t *member, int rank)

@@ -45,18 +45,31 @@ static bool covers(int64_t disp, ptrdiff_t unit, size_t count, ompi_datatype_t *
            && !__builtin_add_overflow(*first, start, first) && !__builtin_add_overflow(*end, start, end);
 }
 
+/* Does an access lie in a window of so many bytes? */
+static bool inside(size_t bytes, ptrdiff_t unit, int64_t disp, size_t count, ompi_datatype_t *type)
+{
+    ptrdiff_t first, end;
+
+    return covers(disp, unit, count, type, &first, &end)
+           && (first == end || (0 <= first && (size_t) end <= bytes));
+}
+
+static bool inside_attached(const mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
+                            ompi_datatype_t *type)
+{
+    ptrdiff_t first, end;
+
+    return covers(disp, 1, count, type, &first, &end)
+           && (first == end || attached(module, (uintptr_t) first, (uintptr_t) end));
+}
+
 int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
                              ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
 {
     const bool dynamic = MPI_WIN_FLAVOR_DYNAMIC == module->flavor;
-    ptrdiff_t first, end;
 
-    if (!covers(disp, dynamic ? 1 : module->disp_unit, count, type, &first, &end)) {
-        return OMPI_ERR_RMA_RANGE;
-    }
-    if (first != end
-        && !(dynamic ? attached(module, (uintptr_t) first, (uintptr_t) end)
-                     : 0 <= first && (size_t) end <= module->bytes)) {
+    if (dynamic ? !inside_attached(module, disp, count, type)
+                : !inside(module->bytes, module->disp_unit, disp, count, type)) {
         return OMPI_ERR_RMA_RANGE;
     }
     memory->type = type;
@@ -65,17 +78,27 @@ int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, si
     return OMPI_SUCCESS;
 }
 
+int ompi_osc_fastpath_locate_peer(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
+                                  ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
+{
+    if (peer->rank == peer->module->rank) {
+        return ompi_osc_fastpath_locate(peer->module, disp, count, type, memory);
+    }
+    if (!inside(peer->size, peer->disp_unit, disp, count, type)) {
+        return OMPI_ERR_RMA_RANGE;
+    }
+    memory->type = type;
+    memory->count = count;
+    memory->address = (char *) peer->base + disp * peer->disp_unit;
+    return OMPI_SUCCESS;
+}
+
 /* Does the access lie in the target's window, as far as that is known here? */
 static bool in_bounds(const mca_osc_fastpath_module_t *module, const mca_osc_fastpath_peer_t *peer,
                       const mca_osc_fastpath_operation_t *operation)
 {
-    ptrdiff_t first, end;
-
-    if (!module->sizes_known || MPI_WIN_FLAVOR_DYNAMIC == module->flavor) {
-        return true;
-    }
-    return covers(operation->disp, peer->disp_unit, operation->count, operation->type, &first, &end)
-           && (first == end || (0 <= first && (size_t) end <= peer->size));
+    return !module->sizes_known || MPI_WIN_FLAVOR_DYNAMIC == module->flavor
+           || inside(peer->size, peer->disp_unit, operation->disp, operation->count, operation->type);
 }
 
 /* Do origin and target speak of the same amount of data? */
@@ -126,11 +149,9 @@ int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *opera
     if (OPAL_UNLIKELY(!sizes_agree(operation, total))) {
         return MPI_ERR_TRUNCATE;
     }
-    if (OPAL_UNLIKELY(!in_bounds(module, peer, operation))) {
-        return OMPI_ERR_RMA_RANGE;
-    }
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
-        return ompi_osc_fastpath_message(peer, operation);
+        return in_bounds(module, peer, operation) ? ompi_osc_fastpath_message(peer, operation)
+                                                  : OMPI_ERR_RMA_RANGE;
     }
     rc = ompi_osc_fastpath_direct(peer, operation);
     if (operation->request_wanted && OMPI_SUCCESS == rc) {

@@ -7,7 +7,9 @@
  * MPI_Win_post, MPI_Win_start, MPI_Win_complete, MPI_Win_wait and MPI_Win_test.
  *
  * Packets carry the number of the epoch, which origin and target count each for itself. Those that come
- * before MPI_Win_post wait at the target, so that a post needs no message.
+ * before MPI_Win_post wait at the target, so that a post needs no message. Where origin and target share
+ * memory, the target stores the number of its posts there, which MPI_Win_start waits for, and the origins
+ * count their epochs that are complete.
  */
 #include "ompi_config.h"
 
@@ -41,6 +43,37 @@ int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *gr
     return ranks;
 }
 
+/* Is it another member of the node that reaches this process's memory, and this process its? */
+static bool shares(const mca_osc_fastpath_peer_t *peer)
+{
+    return MCA_OSC_FASTPATH_MESSAGE != peer->access && peer->rank != peer->module->rank;
+}
+
+static bool has_posted(mca_osc_fastpath_module_t *module, void *context)
+{
+    const mca_osc_fastpath_peer_t *peer = context;
+    const _Atomic uint32_t *posts =
+        mca_osc_fastpath_node_posts(&module->node, module->node.index, peer->node_index);
+
+    /* acquire, with the release of tell_post(): comes after what the target did in its window before */
+    return 0 <= (int32_t) (atomic_load_explicit(posts, memory_order_acquire) - peer->origin.starts);
+}
+
+/* Memory that is mapped here may be accessed once its owner has posted. Outside module.lock. */
+static int wait_for_posts(mca_osc_fastpath_module_t *module)
+{
+    int rc = OMPI_SUCCESS;
+
+    for (int i = 0; i < module->start_count && OMPI_SUCCESS == rc; ++i) {
+        mca_osc_fastpath_peer_t *peer = module->peers[module->start_ranks[i]];
+
+        if (shares(peer)) {
+            rc = ompi_osc_fastpath_wait_for_memory(module, has_posted, peer);
+        }
+    }
+    return rc;
+}
+
 int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
@@ -71,7 +104,22 @@ int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
         }
     }
     mca_osc_fastpath_leave(module);
-    return rc;
+    return OMPI_SUCCESS == rc ? wait_for_posts(module) : rc;
+}
+
+/* Tell a target that this process has completed its epoch, behind the operations of it. */
+static int tell_complete(mca_osc_fastpath_peer_t *peer)
+{
+    if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
+        return ompi_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_COMPLETE);
+    }
+    if (shares(peer)) {
+        /* release, with the acquire of all_complete() */
+        atomic_fetch_add_explicit(&peer->member->completes, 1, memory_order_release);
+    } else {
+        ++peer->target.completes; /* the own rank */
+    }
+    return OMPI_SUCCESS;
 }
 
 int ompi_osc_fastpath_complete(ompi_win_t *win)
@@ -88,12 +136,8 @@ int ompi_osc_fastpath_complete(ompi_win_t *win)
         mca_osc_fastpath_peer_t *peer = module->peers[module->start_ranks[i]];
 
         peer->origin.in_start = false;
-        if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
-            error = ompi_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_COMPLETE);
-            rc = OMPI_SUCCESS == rc ? error : rc;
-        } else {
-            ++peer->target.completes; /* the own rank */
-        }
+        error = tell_complete(peer);
+        rc = OMPI_SUCCESS == rc ? error : rc;
     }
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_wait_for_data(module, NULL);
@@ -106,6 +150,21 @@ int ompi_osc_fastpath_complete(ompi_win_t *win)
     module->fence_used = false;
     mca_osc_fastpath_leave(module);
     return OMPI_SUCCESS == rc ? error : rc;
+}
+
+/* Tell an origin that this process has posted for it once more; by message it finds out by itself. */
+static void tell_post(mca_osc_fastpath_peer_t *peer)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+
+    ++peer->target.posts;
+    if (shares(peer)) {
+        ++module->completes_expected;
+        /* release, with the acquire of has_posted() */
+        atomic_store_explicit(
+            mca_osc_fastpath_node_posts(&module->node, peer->node_index, module->node.index),
+            peer->target.posts, memory_order_release);
+    }
 }
 
 int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
@@ -127,7 +186,7 @@ int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
             module->post_ranks = ranks;
             module->post_count = ompi_group_size(group);
             for (int i = 0; i < module->post_count; ++i) {
-                ++module->peers[ranks[i]]->target.posts;
+                tell_post(module->peers[ranks[i]]);
             }
             (void) ompi_osc_fastpath_unblock(module);
         }
@@ -142,11 +201,13 @@ static bool all_complete(mca_osc_fastpath_module_t *module, void *context)
     for (int i = 0; i < module->post_count; ++i) {
         const mca_osc_fastpath_peer_t *peer = module->peers[module->post_ranks[i]];
 
-        if (peer->target.completes != peer->target.posts) {
+        if (!shares(peer) && peer->target.completes != peer->target.posts) {
             return false;
         }
     }
-    return true;
+    /* acquire, with the release of tell_complete(): sees what those origins stored in the window */
+    return module->completes_expected
+           == atomic_load_explicit(&module->member->completes, memory_order_acquire);
 }
 
 static void end_exposure(mca_osc_fastpath_module_t *module)
@@ -165,8 +226,8 @@ int ompi_osc_fastpath_wait(ompi_win_t *win)
     if (0 > module->post_count) {
         return OMPI_ERR_RMA_SYNC;
     }
+    rc = ompi_osc_fastpath_wait_for_memory(module, all_complete, NULL);
     mca_osc_fastpath_enter(module);
-    rc = ompi_osc_fastpath_wait_until(module, all_complete, NULL);
     end_exposure(module);
     mca_osc_fastpath_leave(module);
     return rc;

@@ -8,6 +8,7 @@
  */
 #include "ompi_config.h"
 
+#include "osc_fastpath_fast.h"
 #include "osc_fastpath_operation.h"
 
 static int put(const void *origin_addr, size_t origin_count, ompi_datatype_t *origin_type, int target,
@@ -50,6 +51,14 @@ int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_c
                           ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                           fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win)
 {
+    size_t bytes;
+    char *memory = mca_osc_fastpath_copy_target(win, (size_t) origin_count, origin_type, target, disp,
+                                                (size_t) target_count, target_type, &bytes);
+
+    if (OPAL_LIKELY(NULL != memory)) {
+        mca_osc_fastpath_move(memory, origin_addr, bytes);
+        return OMPI_SUCCESS;
+    }
     return put(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
                target_type, win, NULL);
 }
@@ -58,6 +67,14 @@ int ompi_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, 
                           int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                           ompi_datatype_t *target_type, ompi_win_t *win)
 {
+    size_t bytes;
+    const char *memory = mca_osc_fastpath_copy_target(win, (size_t) origin_count, origin_type, target, disp,
+                                                      (size_t) target_count, target_type, &bytes);
+
+    if (OPAL_LIKELY(NULL != memory)) {
+        mca_osc_fastpath_move(origin_addr, memory, bytes);
+        return OMPI_SUCCESS;
+    }
     return get(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
                target_type, win, NULL);
 }

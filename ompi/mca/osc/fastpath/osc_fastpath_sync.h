@@ -23,6 +23,19 @@ static inline void mca_osc_fastpath_order_window(void)
     atomic_thread_fence(memory_order_seq_cst); /* pairs with itself, see above */
 }
 
+/**
+ * The same behind a read-modify-write of a lock word, which orders the rest where processors are of the kind
+ * that lets loads overtake earlier stores at most.
+ */
+static inline void mca_osc_fastpath_order_locked(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    atomic_signal_fence(memory_order_seq_cst);
+#else
+    mca_osc_fastpath_order_window();
+#endif
+}
+
 /** @return whether operations to a peer may be called now */
 static inline bool mca_osc_fastpath_accessible(const mca_osc_fastpath_module_t *module,
                                                const mca_osc_fastpath_peer_t *peer)

@@ -28,6 +28,7 @@
 #define FREE_LIST_INC 64
 
 const ompi_osc_base_module_t ompi_osc_fastpath_module_template = {
+    .osc_win_shared_query = ompi_osc_fastpath_shared_query,
     .osc_win_attach = ompi_osc_fastpath_attach,
     .osc_win_detach = ompi_osc_fastpath_detach,
     .osc_free = ompi_osc_fastpath_free,
@@ -148,15 +149,40 @@ static void whole_destruct(mca_osc_fastpath_whole_t *whole)
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_whole_t, opal_list_item_t, whole_construct, whole_destruct);
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_peer_t, opal_list_item_t, peer_construct, peer_destruct);
 
+/* How the peer is reached, which never changes. */
+static void choose_access(mca_osc_fastpath_peer_t *peer)
+{
+    const mca_osc_fastpath_module_t *module = peer->module;
+    const mca_osc_fastpath_node_t *node = &module->node;
+    const int index = ompi_osc_fastpath_node_index(node, peer->rank);
+
+    peer->access = MCA_OSC_FASTPATH_MESSAGE;
+    if (peer->rank == module->rank) {
+        peer->access = MCA_OSC_FASTPATH_DIRECT;
+        peer->node_index = node->index;
+        peer->base = module->base;
+        peer->size = module->bytes;
+        peer->disp_unit = module->disp_unit;
+        peer->member = module->member;
+    } else if (0 <= index && node->direct) {
+        peer->access = MCA_OSC_FASTPATH_DIRECT;
+        peer->node_index = index;
+        peer->base = node->base + node->places[index].offset;
+        peer->size = (size_t) node->places[index].bytes;
+        peer->disp_unit = (ptrdiff_t) node->places[index].disp_unit;
+        peer->member = &node->members[index];
+    }
+}
+
 /* What the module knows of the peer's window by now. */
 static void describe(mca_osc_fastpath_peer_t *peer)
 {
     const mca_osc_fastpath_module_t *module = peer->module;
 
-    if (module->sizes_known) {
+    if (module->sizes_known && MCA_OSC_FASTPATH_MESSAGE == peer->access) {
         peer->size = module->uniform ? module->bytes : module->extents[peer->rank].bytes;
-        peer->disp_unit = module->uniform ? module->disp_unit
-                                          : (ptrdiff_t) module->extents[peer->rank].disp_unit;
+        peer->disp_unit =
+            module->uniform ? module->disp_unit : (ptrdiff_t) module->extents[peer->rank].disp_unit;
     }
 }
 
@@ -169,12 +195,7 @@ mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *
     }
     peer->module = module;
     peer->rank = rank;
-    peer->access = MCA_OSC_FASTPATH_MESSAGE;
-    if (rank == module->rank) {
-        peer->access = MCA_OSC_FASTPATH_DIRECT;
-        peer->base = module->base;
-        peer->member = module->member;
-    }
+    choose_access(peer);
     describe(peer);
     atomic_thread_fence(memory_order_release); /* who finds it without the lock finds it filled in */
     module->peers[rank] = peer;
@@ -349,6 +370,7 @@ static void module_free(mca_osc_fastpath_module_t *module)
             OBJ_RELEASE(module->peers[rank]);
         }
     }
+    ompi_osc_fastpath_node_free(&module->node);
     free(module->peers);
     free(module->extents);
     free(module->heap_member);
@@ -369,20 +391,12 @@ static void module_free(mca_osc_fastpath_module_t *module)
     free(module);
 }
 
-/* MPI_Win_allocate's memory; alignment as the info key mpi_minimum_memory_alignment asks for. */
+/* MPI_Win_allocate's memory where the node does not share it. */
 static int allocate(mca_osc_fastpath_module_t *module, opal_info_t *info)
 {
-    size_t alignment = MCA_OSC_FASTPATH_LINE;
-    char text[32];
-
-    if (fastpath_info_get(info, "mpi_minimum_memory_alignment", text, sizeof(text))) {
-        size_t wanted = strtoul(text, NULL, 10);
-
-        while (alignment < wanted && alignment <= SIZE_MAX / 4) {
-            alignment *= 2;
-        }
-    }
-    if (0 != posix_memalign(&module->allocated, alignment, 0 < module->bytes ? module->bytes : 1)) {
+    if (0
+        != posix_memalign(&module->allocated, ompi_osc_fastpath_alignment(info),
+                          0 < module->bytes ? module->bytes : 1)) {
         module->allocated = NULL;
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -392,7 +406,7 @@ static int allocate(mca_osc_fastpath_module_t *module, opal_info_t *info)
 
 /* What this process needs by itself. */
 static int make_parts(mca_osc_fastpath_module_t *module, void *base, size_t size,
-                      fastpath_osc_disp_unit_t disp_unit, opal_info_t *info)
+                      fastpath_osc_disp_unit_t disp_unit)
 {
     module->rank = ompi_comm_rank(module->comm);
     module->size = ompi_comm_size(module->comm);
@@ -403,8 +417,6 @@ static int make_parts(mca_osc_fastpath_module_t *module, void *base, size_t size
         module->base = NULL;
         module->bytes = 0;
         module->disp_unit = 1;
-    } else if (MPI_WIN_FLAVOR_ALLOCATE == module->flavor && OMPI_SUCCESS != allocate(module, info)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
     }
     module->peers = calloc((size_t) module->size, sizeof(module->peers[0]));
     module->fence_sent = calloc((size_t) module->size, sizeof(module->fence_sent[0]));
@@ -421,6 +433,17 @@ static int make_parts(mca_osc_fastpath_module_t *module, void *base, size_t size
     memset(module->heap_member, 0, sizeof(*module->heap_member));
     module->member = module->heap_member;
     return OMPI_SUCCESS;
+}
+
+/* Memory that the node shares, or else the own. Collective. */
+static int make_memory(mca_osc_fastpath_module_t *module, bool failed, opal_info_t *info)
+{
+    int rc = ompi_osc_fastpath_node_make(module, failed, info);
+
+    if (OMPI_SUCCESS == rc && MPI_WIN_FLAVOR_ALLOCATE == module->flavor && !module->node.direct) {
+        rc = allocate(module, info);
+    }
+    return failed ? OMPI_ERR_OUT_OF_RESOURCE : rc;
 }
 
 static void register_progress(void)
@@ -441,7 +464,7 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
                              ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
     mca_osc_fastpath_module_t *module = module_make(win, flavor);
-    int rc;
+    int rc, made;
 
     if (NULL == module) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -453,11 +476,15 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
         return rc;
     }
     win->w_osc_module = &module->super;
-    rc = make_parts(module, NULL == base ? NULL : *base, size, disp_unit, info);
+    rc = make_parts(module, NULL == base ? NULL : *base, size, disp_unit);
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_info_init(module, info);
     }
-    rc = agree_on_window(module, OMPI_SUCCESS != rc);
+    made = make_memory(module, OMPI_SUCCESS != rc, info);
+    rc = agree_on_window(module, OMPI_SUCCESS != made);
+    if (OMPI_SUCCESS != rc && OMPI_ERR_RMA_SHARED == made) {
+        rc = made; /* on all of them */
+    }
     if (OMPI_SUCCESS == rc) {
         register_progress();
         rc = fetch_sizes(module);
@@ -470,10 +497,44 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
         module_free(module);
         return rc;
     }
-    if (MPI_WIN_FLAVOR_ALLOCATE == flavor) {
+    if (MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor) {
         *base = module->base;
     }
     *model = MPI_WIN_UNIFIED;
+    return OMPI_SUCCESS;
+}
+
+/* ------------------------------------------------------------------------------------- where the memory is
+ */
+
+/* The first member with memory, for MPI_PROC_NULL. */
+static int first_with_memory(const mca_osc_fastpath_node_t *node)
+{
+    for (int index = 0; index < node->count; ++index) {
+        if (0 < node->places[index].bytes) {
+            return index;
+        }
+    }
+    return -1;
+}
+
+int ompi_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
+                                   fastpath_osc_disp_unit_t *disp_unit, void *base)
+{
+    const mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    const mca_osc_fastpath_node_t *node = &module->node;
+    int index = -1;
+
+    if (MPI_WIN_FLAVOR_SHARED != module->flavor && MPI_WIN_FLAVOR_ALLOCATE != module->flavor) {
+        return OMPI_ERR_RMA_FLAVOR;
+    }
+    if (node->direct) {
+        index = MPI_PROC_NULL == rank ? first_with_memory(node) : ompi_osc_fastpath_node_index(node, rank);
+    }
+    /* MPI 4.1, 12.2.3: no memory that could be shared is memory of 0 bytes */
+    *size = 0 <= index ? (size_t) node->places[index].bytes : 0;
+    *disp_unit = 0 <= index ? (fastpath_osc_disp_unit_t) node->places[index].disp_unit : 1;
+    *(void **) base = 0 <= index ? node->base + node->places[index].offset : NULL;
     return OMPI_SUCCESS;
 }
 

@@ -1,0 +1,441 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * The memory that the members of a window on one node share.
+ */
+#if !defined(_GNU_SOURCE)
+#    define _GNU_SOURCE
+#endif
+
+#include "ompi_config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/mca/common/fastpath/common_fastpath_memory.h"
+#include "opal/mca/mpool/base/base.h"
+#include "opal/mca/mpool/fastsm/mpool_fastsm.h"
+#include "opal/util/sys_limits.h"
+
+#include "osc_fastpath.h"
+#include "osc_fastpath_node.h"
+#include "osc_fastpath_wait.h"
+
+#define NONCE 16
+
+/** What the first member tells the others. */
+typedef struct {
+    uint64_t length; /**< of the file; 0: there is none */
+    int32_t pid;     /**< by which it is opened */
+    int32_t fd;
+    uint8_t nonce[NONCE]; /**< at its begin: tells the file from any other that may be there by now */
+} announced_t;
+
+/** Where everything is in the file, in bytes from its begin. */
+typedef struct {
+    size_t places;
+    size_t members;
+    size_t posts;
+    size_t posts_stride; /**< numbers */
+    size_t data;         /**< what is before has its pages from the start */
+    size_t length;
+    size_t align; /**< of the whole */
+} layout_t;
+
+/** All there is to know while the memory is being made. */
+typedef struct {
+    mca_osc_fastpath_module_t *module;
+    ompi_communicator_t *comm; /**< of the node's members */
+    int rank;                  /**< in comm, which is the index */
+    int size;
+    mca_osc_fastpath_place_t *places;
+    layout_t layout;
+    announced_t announced;
+    mca_mpool_fastsm_module_t *segment; /**< the first member's, until the others have mapped it */
+    char *base;
+} making_t;
+
+size_t ompi_osc_fastpath_alignment(opal_info_t *info)
+{
+    size_t alignment = MCA_OSC_FASTPATH_LINE, wanted = 0;
+    char text[32];
+
+    if (fastpath_info_get(info, "mpi_minimum_memory_alignment", text, sizeof(text))) {
+        wanted = strtoul(text, NULL, 10);
+    }
+    while (alignment < wanted && alignment <= SIZE_MAX / 4) {
+        alignment *= 2;
+    }
+    return alignment;
+}
+
+/* *at rounded up to a multiple of `align`, a power of two; and so many bytes more in *at. @return false when
+ * no memory is as large as that */
+static bool next_part(size_t *at, size_t align, size_t bytes, size_t *part)
+{
+    if (__builtin_add_overflow(*at, align - 1, part)) {
+        return false;
+    }
+    *part &= ~(align - 1);
+    return !__builtin_add_overflow(*part, bytes, at);
+}
+
+/* Windows of MPI_Win_allocate_shared lie side by side to the byte, unless the user permits gaps. Everybody
+ * else's begin with a page, so that each may be near the processor of its owner. */
+static bool place_data(making_t *making)
+{
+    const bool packed = MPI_WIN_FLAVOR_SHARED == making->module->flavor && !making->module->noncontig;
+    layout_t *layout = &making->layout;
+    bool good = true;
+
+    for (int i = 0; i < making->size && good; ++i) {
+        mca_osc_fastpath_place_t *place = &making->places[i];
+        size_t align = packed && 0 < i ? 1 : (size_t) opal_getpagesize(), part = 0;
+
+        if (!(packed && 0 < i) && place->align > align) {
+            align = (size_t) place->align;
+        }
+        layout->align = align > layout->align ? align : layout->align;
+        good = next_part(&layout->length, align, (size_t) place->bytes, &part);
+        place->offset = part;
+    }
+    return good;
+}
+
+/* @return false when no memory is as large as that */
+static bool lay_out(making_t *making)
+{
+    const size_t size = (size_t) making->size, page = (size_t) opal_getpagesize(),
+                 line = MCA_OSC_FASTPATH_LINE;
+    layout_t *layout = &making->layout;
+    size_t rest;
+
+    layout->align = page;
+    layout->length = sizeof(announced_t);
+    layout->posts_stride = (size * sizeof(uint32_t) + line - 1) / line * line / sizeof(uint32_t);
+    return next_part(&layout->length, line, size * sizeof(making->places[0]), &layout->places)
+           && next_part(&layout->length, line, size * sizeof(mca_osc_fastpath_member_t), &layout->members)
+           && next_part(&layout->length, line, size * layout->posts_stride * sizeof(uint32_t), &layout->posts)
+           && next_part(&layout->length, page, 0, &layout->data) && place_data(making)
+           && next_part(&layout->length, page, 0, &rest);
+}
+
+/* The first member makes the file; the demand travels in hints. */
+static void make_file(making_t *making)
+{
+    mca_mpool_base_module_t *pool;
+    char hints[128];
+
+    snprintf(hints, sizeof(hints), "mpool=fastsm,segment_size=%zu,reserve=%zu,processes=1,quiet=1",
+             making->layout.length, making->layout.data);
+    pool = mca_mpool_base_module_lookup(hints);
+    making->segment = mca_mpool_fastsm_module(pool);
+    if (NULL == making->segment
+        || sizeof(making->announced.nonce)
+               != getrandom(making->announced.nonce, sizeof(making->announced.nonce), 0)) {
+        return;
+    }
+    making->announced.length = making->segment->file.size;
+    making->announced.pid = (int32_t) getpid();
+    making->announced.fd = making->segment->file.fd;
+    memcpy(making->segment->file.base, &making->announced, sizeof(making->announced));
+    memcpy((char *) making->segment->file.base + making->layout.places, making->places,
+           (size_t) making->size * sizeof(making->places[0]));
+}
+
+/* Map the file at an address of the alignment that is wanted. @return whether it could be done */
+static bool map_aligned(making_t *making, int fd)
+{
+    const size_t length = (size_t) making->announced.length, align = making->layout.align;
+    const size_t room = length + align;
+    char *area = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *begin;
+
+    if (MAP_FAILED == (void *) area) {
+        return false;
+    }
+    begin = (char *) (((uintptr_t) area + align - 1) & ~(uintptr_t) (align - 1));
+    if (MAP_FAILED == mmap(begin, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0)) {
+        (void) munmap(area, room);
+        return false;
+    }
+    if (begin > area) {
+        (void) munmap(area, (size_t) (begin - area));
+    }
+    if (area + room > begin + length) {
+        (void) munmap(begin + length, (size_t) (area + room - (begin + length)));
+    }
+    making->base = begin;
+    return true;
+}
+
+/* Another process may have got the same id or descriptor since: the file has to be the very one. */
+static bool open_and_map(making_t *making)
+{
+    const announced_t *announced = &making->announced;
+    struct stat status;
+    char path[64];
+    bool good;
+    int fd;
+
+    if (0 == announced->length || announced->length < making->layout.length) {
+        return false;
+    }
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", announced->pid, announced->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (-1 == fd) {
+        return false;
+    }
+    good = 0 == fstat(fd, &status) && S_ISREG(status.st_mode)
+           && (uint64_t) status.st_size == announced->length && map_aligned(making, fd);
+    (void) close(fd);
+    return good && 0 == memcmp(making->base, announced, sizeof(*announced));
+}
+
+/* The pages of the own window, near this process: touched later, they might not be there. */
+static bool reserve_own(const making_t *making)
+{
+    const size_t page = (size_t) opal_getpagesize();
+    const mca_osc_fastpath_place_t *place = &making->places[making->rank];
+    char *begin = making->base + place->offset / page * page;
+    const size_t bytes = (size_t) (making->base + place->offset + place->bytes - begin);
+
+    if (0 == place->bytes) {
+        return true;
+    }
+    mca_common_fastpath_place_here(begin, bytes);
+    return OPAL_ERR_OUT_OF_RESOURCE != mca_common_fastpath_reserve(begin, bytes);
+}
+
+/* Who is here, and what their windows are like; the same for all. @return OMPI_SUCCESS or an error */
+static int gather_places(making_t *making, bool failed, opal_info_t *info)
+{
+    const mca_osc_fastpath_module_t *module = making->module;
+    const bool data = MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor;
+    const mca_osc_fastpath_place_t own = {.bytes = data ? module->bytes : 0,
+                                          .disp_unit = module->disp_unit,
+                                          .align = ompi_osc_fastpath_alignment(info),
+                                          .rank = (uint32_t) module->rank,
+                                          .pid = failed ? 0 : (int32_t) getpid()};
+
+    making->places = calloc((size_t) making->size, sizeof(own));
+    if (NULL == making->places) { /* the others wait in the call below */
+        ompi_rte_abort(OMPI_ERR_OUT_OF_RESOURCE, NULL);
+    }
+    return making->comm->c_coll->coll_allgather(&own, (int) sizeof(own), &ompi_mpi_byte.dt, making->places,
+                                                (int) sizeof(own), &ompi_mpi_byte.dt, making->comm,
+                                                making->comm->c_coll->coll_allgather_module);
+}
+
+static bool all_good(const making_t *making)
+{
+    for (int i = 0; i < making->size; ++i) {
+        if (0 == making->places[i].pid) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Make the file here, or open it. @return whether all members have it */
+static bool share(making_t *making)
+{
+    ompi_communicator_t *comm = making->comm;
+    int32_t bad;
+
+    if (0 == making->rank) {
+        make_file(making);
+    }
+    if (OMPI_SUCCESS
+        != comm->c_coll->coll_bcast(&making->announced, FASTPATH_COLL_COUNT(sizeof(making->announced)),
+                                    &ompi_mpi_byte.dt, 0, comm, comm->c_coll->coll_bcast_module)) {
+        return false;
+    }
+    bad = !open_and_map(making) || !reserve_own(making);
+    if (OMPI_SUCCESS
+        != comm->c_coll->coll_allreduce(MPI_IN_PLACE, &bad, FASTPATH_COLL_COUNT(1), &ompi_mpi_int32_t.dt,
+                                        &ompi_mpi_op_max.op, comm, comm->c_coll->coll_allreduce_module)) {
+        return false;
+    }
+    return 0 == bad;
+}
+
+static void take_over(const making_t *making)
+{
+    mca_osc_fastpath_module_t *module = making->module;
+    mca_osc_fastpath_node_t *node = &module->node;
+
+    node->base = making->base;
+    node->length = (size_t) making->announced.length;
+    node->count = making->size;
+    node->index = making->rank;
+    node->places = (const mca_osc_fastpath_place_t *) (making->base + making->layout.places);
+    node->members = (mca_osc_fastpath_member_t *) (making->base + making->layout.members);
+    node->posts = (_Atomic uint32_t *) (making->base + making->layout.posts);
+    node->posts_stride = making->layout.posts_stride;
+    module->member = &node->members[node->index];
+    if (MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor) {
+        node->direct = true;
+        module->base = making->base + node->places[node->index].offset;
+    }
+}
+
+/* Everything between a communicator of the node and its memory. @return OMPI_SUCCESS or an error */
+static int make(making_t *making, bool failed, opal_info_t *info)
+{
+    bool good;
+
+    making->rank = ompi_comm_rank(making->comm);
+    making->size = ompi_comm_size(making->comm);
+    if (2 > making->size && MPI_WIN_FLAVOR_SHARED != making->module->flavor) {
+        return OMPI_SUCCESS; /* nobody to share with */
+    }
+    if (OMPI_SUCCESS != gather_places(making, failed, info)) {
+        return OMPI_ERROR;
+    }
+    good = all_good(making) && lay_out(making) && share(making);
+    if (NULL != making->segment) { /* all who could have mapped it */
+        making->segment->super.mpool_finalize(&making->segment->super);
+    }
+    if (good) {
+        take_over(making);
+    } else if (NULL != making->base) {
+        (void) munmap(making->base, (size_t) making->announced.length);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* A communicator of those who are on this node; the window's own where that is all. */
+static int node_comm(making_t *making)
+{
+    ompi_communicator_t *all = making->module->comm, *part = NULL;
+    const int divide = (int) mca_osc_fastpath_component.debug_node;
+    int rc;
+
+    making->comm = all;
+    if (ompi_group_have_remote_peers(all->c_local_group)) {
+        rc = ompi_comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, NULL, &making->comm);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    if (0 < divide) {
+        rc = ompi_comm_split(making->comm, ompi_comm_rank(making->comm) / divide, 0, &part, false);
+        if (all != making->comm) {
+            ompi_comm_free(&making->comm);
+        }
+        making->comm = part;
+        return rc;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* One text for the node. */
+static void complain(const making_t *making)
+{
+    if (0 == making->rank) {
+        mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "no shared memory",
+                                      opal_process_info.nodename, making->size,
+                                      (unsigned long) making->layout.length);
+    }
+}
+
+int ompi_osc_fastpath_node_make(mca_osc_fastpath_module_t *module, bool failed, opal_info_t *info)
+{
+    const bool needed = MPI_WIN_FLAVOR_SHARED == module->flavor;
+    making_t making = {.module = module};
+    int rc;
+
+    module->node.count = 1;
+    module->node.members = module->heap_member;
+    if (!mca_osc_fastpath_component.shared_memory || (1 == module->size && !needed)) {
+        return needed ? OMPI_ERR_RMA_SHARED : OMPI_SUCCESS;
+    }
+    rc = node_comm(&making);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (needed && ompi_comm_size(making.comm) < module->size) {
+        rc = OMPI_ERR_RMA_SHARED;
+    } else {
+        rc = make(&making, failed, info);
+    }
+    module->node.everybody = module->node.direct && module->size == module->node.count;
+    if (OMPI_SUCCESS == rc && needed && !module->node.direct) {
+        complain(&making);
+        rc = OMPI_ERR_RMA_SHARED;
+    }
+    free(making.places);
+    if (module->comm != making.comm) {
+        ompi_comm_free(&making.comm);
+    }
+    return rc;
+}
+
+void ompi_osc_fastpath_node_free(mca_osc_fastpath_node_t *node)
+{
+    if (NULL != node->base) {
+        (void) munmap(node->base, node->length);
+        node->base = NULL;
+    }
+}
+
+int ompi_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank)
+{
+    int low = 0, high = NULL == node->places ? 0 : node->count;
+
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+
+        if ((int) node->places[middle].rank < rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL != node->places && low < node->count && rank == (int) node->places[low].rank ? low : -1;
+}
+
+/** A round of a barrier. */
+typedef struct {
+    const _Atomic uint32_t *arrived;
+    uint32_t number;
+} round_t;
+
+static bool round_done(mca_osc_fastpath_module_t *module, void *context)
+{
+    const round_t *round = context;
+
+    (void) module;
+    /* acquire, with the release of who has told: sees all that it, and those it had heard of, stored before
+     * the barrier */
+    return 0 <= (int32_t) (atomic_load_explicit(round->arrived, memory_order_acquire) - round->number);
+}
+
+/* In round R each member tells the one 2^R after it and waits for the one 2^R before it: after the last round
+ * it has heard of all. A member may be one barrier ahead, then its number is higher. */
+int ompi_osc_fastpath_node_barrier(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_node_t *node = &module->node;
+    const uint32_t number = ++node->barriers;
+    int rc = OMPI_SUCCESS;
+
+    for (int round = 0, distance = 1; distance < node->count && OMPI_SUCCESS == rc;
+         ++round, distance = distance > node->count / 2 ? node->count : 2 * distance) {
+        round_t context = {&node->members[node->index].arrived[round], number};
+        const int next = (int) (((unsigned) node->index + (unsigned) distance) % (unsigned) node->count);
+
+        /* release, with the acquire above */
+        atomic_store_explicit(&node->members[next].arrived[round], number, memory_order_release);
+        rc = ompi_osc_fastpath_wait_for_memory(module, round_done, &context);
+    }
+    return rc;
+}
