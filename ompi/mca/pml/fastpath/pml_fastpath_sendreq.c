@@ -248,32 +248,25 @@ int mca_pml_fastpath_send_request_leave(mca_pml_fastpath_send_request_t *req, mc
                                         mca_btl_base_descriptor_t *descriptor,
                                         mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, bool *later)
 {
-    int rc = OMPI_ERR_OUT_OF_RESOURCE;
     uint32_t number;
 
-    if (mca_pml_fastpath_refuse()) {
-        mca_bml_base_free(bml_btl, descriptor);
-        return rc;
-    }
     if (OPAL_UNLIKELY(opal_using_threads()) && mca_pml_fastpath_in_order_at(req->req_peer)) {
+        if (OPAL_UNLIKELY(mca_pml_fastpath_refuse())) {
+            mca_bml_base_free(bml_btl, descriptor);
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
         return leave_numbered(req, descriptor, hdr, type, later);
     }
     if (!req->req_numbered) {
         if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
             mca_bml_base_free(bml_btl, descriptor);
-            return rc;
+            return OMPI_ERR_OUT_OF_RESOURCE;
         }
         numbered(req, number);
     }
     hdr->hdr_seq = (uint16_t) req->req_sequence;
     hdr->hdr_flags |= mca_pml_fastpath_number_flags(req->req_peer, req->req_sequence);
-    rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + type);
-    *later = 1 != rc;
-    if (OPAL_UNLIKELY(0 > rc)) {
-        mca_bml_base_free(bml_btl, descriptor);
-        return rc;
-    }
-    return OMPI_SUCCESS;
+    return mca_pml_fastpath_bml_send_or_later(bml_btl, descriptor, type, later);
 }
 
 /* Send the data from where it is: no copy, but the buffer is busy until the BTL is done with it. */
