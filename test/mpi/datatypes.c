@@ -4,7 +4,9 @@
  */
 
 /* Derived datatypes: every pair of type maps with the same signature, gaps that
- * stay untouched, self messages, and receives that get less than they asked. */
+ * stay untouched, self messages, and receives that get less than they asked.
+ *
+ * usage: datatypes [long]    with long, elements that a transport's pieces divide */
 
 #include "support/fp_test.h"
 
@@ -183,13 +185,43 @@ static void truncated(const layout_t *layout, size_t ints)
     }
 }
 
-int main(int argc, char **argv)
+/* Elements of 32 bytes with gaps between, from one piece of memory: pieces of the message begin and end
+ * within elements. */
+static void long_elements(size_t count)
+{
+    const size_t size = sizeof(long double _Complex), stride = 2 * size, length = count * size;
+    const uint64_t key = fp_key(0, 1, TAG, (int) count);
+
+    if (0 == fp_rank) {
+        unsigned char *out = fp_alloc_filled(length, key);
+
+        FP(MPI_Send(out, (int) count, MPI_C_LONG_DOUBLE_COMPLEX, 1, TAG, MPI_COMM_WORLD));
+        fp_free(out);
+    } else {
+        unsigned char *packed = fp_alloc_filled(length, key);
+        unsigned char *got = fp_alloc(count * stride), *want = fp_alloc(count * stride);
+        MPI_Datatype type;
+
+        FP(MPI_Type_vector((int) count, 1, 2, MPI_C_LONG_DOUBLE_COMPLEX, &type));
+        type = committed(type);
+        for (size_t i = 0; i < count; i++) {
+            memcpy(want + i * stride, packed + i * size, size);
+        }
+        FP(MPI_Recv(got, 1, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(0 == memcmp(got, want, count * stride));
+        FP(MPI_Type_free(&type));
+        fp_free(packed);
+        fp_free(got);
+        fp_free(want);
+    }
+}
+
+static void all_layouts(void)
 {
     /* In ints, divisible by all units: inline, eager, eager limit, rendezvous. */
     static const size_t sizes[] = {300, INTS};
     layout_t layouts[LAYOUTS];
 
-    fp_init(&argc, &argv, 2);
     make_layouts(layouts);
     for (int i = 0; i < LAYOUTS * LAYOUTS && 1 >= fp_rank; i++) {
         const layout_t *a = &layouts[i / LAYOUTS], *b = &layouts[i % LAYOUTS];
@@ -211,5 +243,18 @@ int main(int argc, char **argv)
         }
     }
     free_layouts(layouts);
+}
+
+int main(int argc, char **argv)
+{
+    fp_init(&argc, &argv, 2);
+    if (1 < argc && 0 == strcmp(argv[1], "long")) {
+        for (size_t count = 1; count < 200000 && 1 >= fp_rank; count = 3 * count + 1) {
+            fp_case("%zu long elements into more room each", count);
+            long_elements(count);
+        }
+    } else {
+        all_layouts();
+    }
     return fp_finish();
 }

@@ -4,6 +4,8 @@
  */
 #include "ompi_config.h"
 
+#include <stdlib.h>
+
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 
 #include "pml_fastpath_credit.h"
@@ -69,6 +71,7 @@ static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
     req->req_light = false;
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
+    req->req_whole = NULL;
     req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath_start;
     req->req_recv.req_base.req_ompi.req_free = mca_pml_fastpath_recv_request_free;
     req->req_recv.req_base.req_ompi.req_cancel = recv_request_cancel;
@@ -130,22 +133,6 @@ uint64_t mca_pml_fastpath_recv_request_handle(mca_pml_fastpath_recv_request_t *r
     return req->req_handle;
 }
 
-void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, int64_t todo)
-{
-    if (OPAL_UNLIKELY(0 > todo
-                      || (0 != req->req_uncovered && !mca_pml_fastpath_has_failed(&req->req_watch)))) {
-        mca_pml_fastpath_corrupt(
-            mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0)->btl,
-            req->req_peer->proc, MCA_PML_FASTPATH_HDR_FRAG, "pieces of a message that are not the message");
-    }
-    mca_pml_fastpath_handle_end(&req->req_handle);
-    if (OPAL_LIKELY(mca_pml_fastpath_recv_unwatch(req))) {
-        mca_pml_fastpath_recv_request_complete(req);
-    } else {
-        mca_pml_fastpath_recv_request_drop(req);
-    }
-}
-
 /* Data into a buffer that is not one piece of memory. FRAGs may come in any order, and several at a time. */
 static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, uint32_t iov_count,
                        size_t offset, size_t size)
@@ -154,6 +141,57 @@ static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, 
     mca_common_fastpath_convertor_seek(&req->req_recv.req_base.req_convertor, offset);
     opal_convertor_unpack(&req->req_recv.req_base.req_convertor, iov, &iov_count, &size);
     OPAL_THREAD_UNLOCK(&req->req_lock);
+}
+
+/* A convertor that takes no parts of elements gets the message at once, when all of it is here: the pieces
+ * that BTLs make know nothing of elements. */
+static void whole_begin(mca_pml_fastpath_recv_request_t *req)
+{
+    if (0 == req->req_accepted || req->req_plain
+        || mca_common_fastpath_convertor_takes_parts(&req->req_recv.req_base.req_datatype->super)) {
+        return;
+    }
+    req->req_whole = malloc(req->req_accepted);
+    if (OPAL_UNLIKELY(NULL == req->req_whole)) {
+        mca_pml_fastpath_abort("no memory", "a message of long elements that are not one behind the other",
+                               "malloc");
+    }
+    req->req_base = req->req_whole;
+}
+
+/* unpack: its user has not been told that it has failed */
+static void whole_end(mca_pml_fastpath_recv_request_t *req, bool unpack)
+{
+    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) req->req_whole, .iov_len = req->req_accepted};
+
+    if (OPAL_LIKELY(NULL == req->req_whole)) {
+        return;
+    }
+    if (unpack) {
+        unpack_iov(req, &iov, 1, 0, req->req_accepted);
+    }
+    free(req->req_whole);
+    req->req_whole = NULL;
+}
+
+void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, int64_t todo)
+{
+    bool wanted;
+
+    if (OPAL_UNLIKELY(0 > todo
+                      || (0 != req->req_uncovered && !mca_pml_fastpath_has_failed(&req->req_watch)))) {
+        mca_pml_fastpath_corrupt(
+            mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0)->btl,
+            req->req_peer->proc, MCA_PML_FASTPATH_HDR_FRAG, "pieces of a message that are not the message");
+    }
+    mca_pml_fastpath_handle_end(&req->req_handle);
+    wanted = mca_pml_fastpath_recv_unwatch(req);
+    whole_end(req, wanted);
+    if (OPAL_LIKELY(wanted)) {
+        mca_pml_fastpath_recv_request_complete(req);
+    } else {
+        mca_pml_fastpath_recv_request_drop(req);
+    }
 }
 
 size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req,
@@ -291,6 +329,7 @@ void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
         mca_pml_fastpath_failure_recv_refused(req, MPI_ERR_PROC_FAILED);
         return;
     }
+    whole_begin(req);
     if (MCA_PML_FASTPATH_HDR_RGET == arrival->type) {
         mca_pml_fastpath_get_start(req, arrival);
     } else {

@@ -39,7 +39,10 @@ typedef struct {
     opal_atomic_int64_t req_uncovered; /**< sum of the numbers of the bytes that FRAGs are still to bring */
     uint64_t req_handle;               /**< that the sender knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
 
-    void *req_base; /**< the user's buffer where it is one piece of memory, else NULL: see the convertor */
+    /** where the message goes if that is one piece of memory: the user's buffer, or req_whole; else NULL: see
+     * the convertor */
+    void *req_base;
+    void *req_whole; /**< malloc'ed: the message is put together there, and unpacked in the end; else NULL */
     opal_mutex_t req_lock; /**< protects the convertor against concurrent FRAGs, and the fields below */
     size_t req_put_begin;  /**< first byte that is written by PUTs */
     size_t req_put_next;   /**< first byte that no PUT has asked for */
