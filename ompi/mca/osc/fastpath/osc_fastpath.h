@@ -192,6 +192,7 @@ typedef struct mca_osc_fastpath_module_t {
     bool threads;                              /**< some member uses several threads */
     bool announced;                            /**< known by its id */
     bool wants_sizes;                          /**< somebody checks bounds: sizes are to be known */
+    bool atomic;                               /**< integers are updated by atomic instructions */
     bool uniform;                              /**< all members have this size and unit */
     struct mca_osc_fastpath_extent_t *extents; /**< of all members, if known and not uniform */
 

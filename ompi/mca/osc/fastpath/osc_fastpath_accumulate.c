@@ -8,6 +8,7 @@
  */
 #include "ompi_config.h"
 
+#include "osc_fastpath_fast.h"
 #include "osc_fastpath_operation.h"
 
 /* MPI 3.1, 11.3.4: integers, logicals and bytes, not derived. */
@@ -17,6 +18,33 @@ static bool may_compare(const ompi_datatype_t *type)
 
     return ompi_datatype_is_predefined(type) && OMPI_DATATYPE_FLAG_DATA_FLOAT != kind
            && OMPI_DATATYPE_FLAG_DATA_COMPLEX != kind;
+}
+
+static inline bool is_one(size_t origin_count, const ompi_datatype_t *origin_type, size_t target_count,
+                          const ompi_datatype_t *target_type)
+{
+    return 1 == origin_count && 1 == target_count && origin_type == target_type;
+}
+
+/* Update an integer that is mapped here, if that is all. @return whether it was */
+static inline bool one_integer(ompi_win_t *win, const void *origin, void *result, ompi_datatype_t *type,
+                               int target, ptrdiff_t disp, ompi_op_t *op)
+{
+    mca_osc_fastpath_integer_t found;
+    void *at;
+
+    if (OPAL_UNLIKELY(!ompi_op_is_intrinsic(op))) {
+        return false;
+    }
+    at = mca_osc_fastpath_atomic_target(win, type, target, disp);
+    if (NULL == at) {
+        return false;
+    }
+    found = mca_osc_fastpath_atomic_update(op, type, at, origin);
+    if (NULL != result) {
+        mca_osc_fastpath_integer_copy(result, &found, type->super.size);
+    }
+    return true;
 }
 
 /* Fill in what is updated how. @return OMPI_SUCCESS, or an error class for what cannot be updated */
@@ -60,6 +88,10 @@ int ompi_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t o
                                  fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
                                  ompi_op_t *op, ompi_win_t *win)
 {
+    if (is_one(origin_count, origin_type, target_count, target_type)
+        && one_integer(win, origin_addr, NULL, target_type, target, disp, op)) {
+        return OMPI_SUCCESS;
+    }
     return accumulate(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
                       target_type, op, win, NULL);
 }
@@ -104,6 +136,11 @@ int ompi_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count
                                      int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                                      ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win)
 {
+    if (is_one(result_count, result_type, target_count, target_type)
+        && (&ompi_mpi_op_no_op.op == op || is_one(origin_count, origin_type, target_count, target_type))
+        && one_integer(win, origin_addr, result_addr, target_type, target, disp, op)) {
+        return OMPI_SUCCESS;
+    }
     return ompi_osc_fastpath_rget_accumulate(origin_addr, origin_count, origin_type, result_addr,
                                              result_count, result_type, target, disp, target_count,
                                              target_type, op, win, NULL);
@@ -112,6 +149,9 @@ int ompi_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count
 int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
                                    int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win)
 {
+    if (one_integer(win, origin_addr, result_addr, type, target, disp, op)) {
+        return OMPI_SUCCESS;
+    }
     if (!ompi_datatype_is_predefined(type)) {
         return MPI_ERR_TYPE;
     }
@@ -122,18 +162,28 @@ int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, o
 int ompi_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
                                        ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win)
 {
-    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_COMPARE_AND_SWAP,
-                                              .target = target,
-                                              .disp = disp,
-                                              .count = 1,
-                                              .type = type,
-                                              .origin = origin_addr,
-                                              .origin_count = 1,
-                                              .origin_type = type,
-                                              .compare = compare_addr,
-                                              .result = result_addr,
-                                              .result_count = 1,
-                                              .result_type = type};
+    void *at = mca_osc_fastpath_atomic_target(win, type, target, disp);
+    mca_osc_fastpath_operation_t operation;
+
+    if (NULL != at) {
+        const mca_osc_fastpath_integer_t found =
+            mca_osc_fastpath_atomic_compare(type->super.size, at, compare_addr, origin_addr);
+
+        mca_osc_fastpath_integer_copy(result_addr, &found, type->super.size);
+        return OMPI_SUCCESS;
+    }
+    operation = (mca_osc_fastpath_operation_t){.kind = MCA_OSC_FASTPATH_COMPARE_AND_SWAP,
+                                               .target = target,
+                                               .disp = disp,
+                                               .count = 1,
+                                               .type = type,
+                                               .origin = origin_addr,
+                                               .origin_count = 1,
+                                               .origin_type = type,
+                                               .compare = compare_addr,
+                                               .result = result_addr,
+                                               .result_count = 1,
+                                               .result_type = type};
 
     return update(win, &operation);
 }

@@ -8,6 +8,7 @@
  */
 #include "ompi_config.h"
 
+#include "osc_fastpath_atomic.h"
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_wait.h"
 
@@ -53,11 +54,15 @@ static bool take_accumulate_lock(mca_osc_fastpath_module_t *module, void *contex
     return mca_osc_fastpath_accumulate_trylock(peer->member, module->rank);
 }
 
-/* One piece of an update, in the target's accumulate lock. */
+/* One piece of an update, in the target's accumulate lock if that is needed. */
 static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
 {
-    int rc = ompi_osc_fastpath_wait_for_memory(peer->module, take_accumulate_lock, peer);
+    int rc;
 
+    if (!ompi_osc_fastpath_needs_lock(update)) {
+        return ompi_osc_fastpath_update(update);
+    }
+    rc = ompi_osc_fastpath_wait_for_memory(peer->module, take_accumulate_lock, peer);
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_update(update);
         mca_osc_fastpath_accumulate_unlock(peer->member);
@@ -70,8 +75,11 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
                      const mca_osc_fastpath_memory_t *memory)
 {
     const bool sends = NULL != operation->origin && &ompi_mpi_op_no_op.op != operation->op;
-    mca_osc_fastpath_update_t update = {
-        .memory = *memory, .element = operation->element, .op = operation->op, .compare = operation->compare};
+    mca_osc_fastpath_update_t update = {.memory = *memory,
+                                        .element = operation->element,
+                                        .op = operation->op,
+                                        .compare = operation->compare,
+                                        .atomic = peer->module->atomic};
     const size_t total = mca_osc_fastpath_packed_size(memory->type, memory->count);
     mca_osc_fastpath_cursor_t source, sink;
     char packed[PIECE], old[PIECE];

@@ -11,7 +11,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
-#include "osc_fastpath_memory.h"
+#include "osc_fastpath_atomic.h"
 #include "osc_fastpath_sync.h"
 
 BEGIN_C_DECLS
@@ -74,6 +74,27 @@ static inline char *mca_osc_fastpath_copy_target(ompi_win_t *win, size_t origin_
     }
     module->fence_used = true;
     return mca_osc_fastpath_mapped(peer, disp, *bytes);
+}
+
+/**
+ * Where the only element of an update is that one atomic instruction, or a few, can make.
+ *
+ * @return NULL when it has to be looked at more closely
+ */
+static inline void *mca_osc_fastpath_atomic_target(ompi_win_t *win, ompi_datatype_t *type, int target,
+                                                   ptrdiff_t disp)
+{
+    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
+    const mca_osc_fastpath_peer_t *peer = mca_osc_fastpath_direct_peer(module, target);
+    void *at;
+
+    if (NULL == peer || !module->atomic || !ompi_datatype_is_predefined(type)
+        || !mca_osc_fastpath_is_integer(type)) {
+        return NULL;
+    }
+    at = mca_osc_fastpath_mapped(peer, disp, type->super.size);
+    module->fence_used = true;
+    return mca_osc_fastpath_is_aligned(at, type->super.size) ? at : NULL;
 }
 
 /** Copy between memory that may overlap. */

@@ -11,9 +11,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
-#include "osc_fastpath_memory.h"
-
-#include "ompi/datatype/ompi_datatype_internal.h" /* needs the headers before it */
+#include "osc_fastpath_atomic.h"
 
 void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const void *address, size_t count,
                                     ompi_datatype_t *type, bool unpack)
@@ -244,6 +242,9 @@ int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
 
     if (0 == update->length) {
         return OMPI_SUCCESS;
+    }
+    if (update->atomic && mca_osc_fastpath_is_integer(update->element)) {
+        return ompi_osc_fastpath_atomic(update);
     }
     if (OPAL_UNLIKELY(has_gaps(update->element)
                       || !fastpath_is_plain(update->memory.type, update->memory.count))) {

@@ -88,10 +88,12 @@ typedef struct {
     const void *origin;       /**< packed data; MPI_NO_OP: unused */
     const void *compare;      /**< compare and swap: what to compare with */
     void *result;             /**< room for what was there before, packed, or NULL */
+    bool atomic;              /**< integers of the window are updated by atomic instructions */
 } mca_osc_fastpath_update_t;
 
 /**
- * Carry out an update. The caller has the accumulate lock of the memory's owner.
+ * Carry out an update. The caller has the accumulate lock of the memory's owner, unless
+ * ompi_osc_fastpath_needs_lock() says that it is not needed.
  *
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */

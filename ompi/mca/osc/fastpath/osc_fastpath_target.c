@@ -10,6 +10,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
+#include "osc_fastpath_atomic.h"
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_target.h"
@@ -166,44 +167,64 @@ static int do_put_whole(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     return OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* In the accumulate lock. What was there before goes straight into a reply that has room for it. */
-static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
+/* In the accumulate lock, if that is needed. What was there before goes straight into a reply that has room
+ * for it. */
+static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived,
+                     mca_osc_fastpath_update_t *update)
 {
-    const size_t length = arrived->hdr.length;
+    const size_t length = update->length;
     const size_t room = sizeof(mca_osc_fastpath_entry_t) + MCA_OSC_FASTPATH_PAD(length);
-    mca_osc_fastpath_update_t update = {.memory = arrived->memory,
-                                        .offset = arrived->hdr.offset,
-                                        .length = length,
-                                        .element = arrived->element,
-                                        .op = arrived->op,
-                                        .origin = arrived->data,
-                                        .compare = arrived->data + length};
     mca_osc_fastpath_packet_t *reply;
     mca_osc_fastpath_cursor_t cursor;
     int rc;
 
     if (MCA_OSC_FASTPATH_ACCUMULATE == arrived->hdr.kind) {
-        return ompi_osc_fastpath_update(&update);
+        return ompi_osc_fastpath_update(update);
     }
     reply = reply_packet(peer, room, room);
     if (NULL == reply) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (OPAL_LIKELY(room <= mca_osc_fastpath_packet_room(reply))) {
-        update.result = mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t);
-        rc = ompi_osc_fastpath_update(&update);
+        update->result = mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t);
+        rc = ompi_osc_fastpath_update(update);
         entry_put(reply, &arrived->hdr, 0, length);
         return rc;
     }
-    update.result = malloc(length); /* the way back has smaller packets */
-    if (NULL == update.result) {
+    update->result = malloc(length); /* the way back has smaller packets */
+    if (NULL == update->result) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = ompi_osc_fastpath_update(&update);
-    ompi_osc_fastpath_cursor_begin(&cursor, update.result, length, &ompi_mpi_byte.dt, false);
+    rc = ompi_osc_fastpath_update(update);
+    ompi_osc_fastpath_cursor_begin(&cursor, update->result, length, &ompi_mpi_byte.dt, false);
     (void) reply_data(peer, &arrived->hdr, &cursor, length, arrived->element->super.size);
     ompi_osc_fastpath_cursor_end(&cursor);
-    free(update.result);
+    free(update->result);
+    return rc;
+}
+
+/* @return OMPI_SUCCESS, OMPI_ERR_WOULD_BLOCK when somebody has the accumulate lock, or an error */
+static int try_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+    mca_osc_fastpath_update_t update = {.memory = arrived->memory,
+                                        .offset = arrived->hdr.offset,
+                                        .length = arrived->hdr.length,
+                                        .element = arrived->element,
+                                        .op = arrived->op,
+                                        .origin = arrived->data,
+                                        .compare = arrived->data + arrived->hdr.length,
+                                        .atomic = module->atomic};
+    int rc;
+
+    if (!ompi_osc_fastpath_needs_lock(&update)) {
+        return do_update(peer, arrived, &update);
+    }
+    if (!mca_osc_fastpath_accumulate_trylock(module->member, module->rank)) {
+        return OMPI_ERR_WOULD_BLOCK;
+    }
+    rc = do_update(peer, arrived, &update);
+    mca_osc_fastpath_accumulate_unlock(module->member);
     return rc;
 }
 
@@ -297,7 +318,6 @@ static int find_memory(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
 /* @return OMPI_SUCCESS, OMPI_ERR_WOULD_BLOCK, or what went wrong, for the origin */
 static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
 {
-    mca_osc_fastpath_module_t *module = peer->module;
     int rc;
 
     if (MCA_OSC_FASTPATH_TYPE == arrived->hdr.kind) {
@@ -320,12 +340,7 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     if (MCA_OSC_FASTPATH_GET == arrived->hdr.kind) {
         return do_get(peer, arrived);
     }
-    if (!mca_osc_fastpath_accumulate_trylock(module->member, module->rank)) {
-        return OMPI_ERR_WOULD_BLOCK;
-    }
-    rc = do_update(peer, arrived);
-    mca_osc_fastpath_accumulate_unlock(module->member);
-    return rc;
+    return try_update(peer, arrived);
 }
 
 /* May packets of this epoch take effect yet? */
