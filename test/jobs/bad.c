@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 
-/* What a broken test looks like, to test the runner: fails, hangs, crashes,
- * says nothing, or skips, as its argument says.  Rank 1 is the culprit.
+/* What a broken test looks like, to test the runner: fails, hangs, crashes (also
+ * by "overflow" of its stack), says nothing, or skips, as its argument says.  Rank 1 is the culprit.
  *
  * "spawn WHERE FILE TIMES" spawns a child that gets stuck on its way into MPI in
  * the function WHERE of PMIx, in the first TIMES runs; FILE counts them.
@@ -94,6 +94,15 @@ static int child(int argc, char **argv)
     return fp_finish();
 }
 
+/* Needs memory for itself and for what it calls, without end. */
+static int overflow(int depth)
+{
+    volatile char some[4096];
+
+    some[0] = (char) depth;
+    return (0 <= depth) ? overflow(depth + 1) + some[0] : 0;
+}
+
 static void look_for_garbage(int byte)
 {
     enum { SIZE = 200 };
@@ -133,6 +142,9 @@ int main(int argc, char **argv)
     }
     if (1 == fp_rank && 0 == strcmp(what, "crash")) {
         raise(SIGSEGV);
+    }
+    if (1 == fp_rank && 0 == strcmp(what, "overflow")) {
+        CHECK_INT(overflow(0), 0);
     }
     if (0 == strcmp(what, "garbage")) {
         look_for_garbage(atoi(argv[2]));

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -21,6 +22,7 @@
 #define MAX_REPORTS      10 /* failures that one rank prints in full */
 #define SIGNAL_TAG       32001
 #define DEFAULT_WATCHDOG 60 /* seconds */
+#define CRASH_STACK      (64 * 1024)
 
 int fp_rank = -1;
 int fp_size = 0;
@@ -67,21 +69,26 @@ static bool is_lost_child(void *const *frames, int count)
     return false;
 }
 
-static void print_place(const char *why)
+static void print_line(const char *why, bool lost)
 {
-    void *frames[40];
-    int count = backtrace(frames, 40), length;
     char line[512];
+    int length;
 
     length = snprintf(line, sizeof(line), "# rank %d %s%s in case '%s', %s:%d: %s\n", fp_rank, why,
-                      is_lost_child(frames, count) ? ", spawned and in PMIx_Init," : "", place.name,
+                      lost ? ", spawned and in PMIx_Init," : "", place.name,
                       (NULL == place.file) ? "-" : place.file, place.line, place.call);
     if (length > (int) sizeof(line) - 1) {
         length = (int) sizeof(line) - 1;
     }
-    if (0 > write(STDERR_FILENO, line, (size_t) length)) {
-        return;
-    }
+    (void) !write(STDERR_FILENO, line, (size_t) length);
+}
+
+static void print_place(const char *why)
+{
+    void *frames[40];
+    int count = backtrace(frames, 40);
+
+    print_line(why, is_lost_child(frames, count));
     backtrace_symbols_fd(frames, count, STDERR_FILENO);
 }
 
@@ -107,22 +114,68 @@ static void on_alarm(int signal_number)
     _exit(124);
 }
 
-static void on_crash(int signal_number)
+/* ------------------------------------------------------------------ crashes */
+
+/* A file that run-mpi looks into: mpirun may crash as well, and lose what was on its way. */
+static const char *crash_file;
+static char crash_stacks[MAX_THREADS][CRASH_STACK] __attribute__((aligned(16)));
+
+/* The process, the signal, and which address it was about. */
+static void print_crash(int signal_number, const siginfo_t *info)
 {
-    print_place("CRASHES");
-    signal(signal_number, SIG_DFL);
+    char line[128];
+    int length = snprintf(line, sizeof(line), "# rank %d is process %ld: signal %d, address %p\n", fp_rank,
+                          (long) getpid(), signal_number, info->si_addr);
+    int fd = (NULL == crash_file) ? -1 : open(crash_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    (void) !write(STDERR_FILENO, line, (size_t) length);
+    if (0 <= fd) {
+        (void) !write(fd, line, (size_t) length);
+        close(fd);
+    }
+}
+
+/* What is sure comes first: memory may be such that the backtrace is a crash of its own, which then ends the
+ * process, as this handler is called once. */
+static void on_crash(int signal_number, siginfo_t *info, void *context)
+{
+    void *frames[40];
+
+    (void) context;
+    print_line("CRASHES", false);
+    print_crash(signal_number, info);
+    backtrace_symbols_fd(frames, backtrace(frames, 40), STDERR_FILENO);
     raise(signal_number);
 }
 
-/* After MPI_Init: Open MPI has handlers of its own, which know no case. */
+/* A stack that has overflown cannot be used; thread number INDEX has its own, unless it has got one from a
+ * sanitizer, which will unmap it. */
+static void set_crash_stack(int index)
+{
+    const stack_t stack = {.ss_sp = crash_stacks[index], .ss_size = CRASH_STACK};
+    stack_t present = {.ss_flags = 0};
+
+    if (0 == sigaltstack(NULL, &present) && 0 != (present.ss_flags & SS_DISABLE)) {
+        (void) sigaltstack(&stack, NULL);
+    }
+}
+
+/* Before MPI_Init, whose handlers know no case: Open MPI leaves those alone that are there. And after it, for
+ * the libraries that do not. */
 static void catch_crashes(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    const struct sigaction action = {.sa_sigaction = on_crash,
+                                     .sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_ONSTACK};
 
+    crash_file = getenv("FP_CRASHES");
+    set_crash_stack(0);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-        signal(signals[i], on_crash);
+        sigaction(signals[i], &action, NULL);
     }
 }
+
+/* ---------------------------------------------------------- the watchdog's time */
 
 /* Seconds from now on.  A time of day is the same for all processes of a job, whenever they were started. */
 static unsigned watchdog_seconds(void)
@@ -178,6 +231,7 @@ int fp_init_thread(int *argc, char ***argv, int min_size, int required)
 
     fp_rank = (NULL == rank) ? 0 : atoi(rank);
     start_watchdog();
+    catch_crashes();
     FP(MPI_Init_thread(argc, argv, required, &provided));
     catch_crashes();
     FP(MPI_Comm_rank(MPI_COMM_WORLD, &fp_rank));
@@ -243,6 +297,7 @@ void fp_skip(const char *format, ...)
 typedef struct {
     void (*body)(int);
     int index;
+    int stack;
 } thread_start_t;
 
 static void *thread_main(void *argument)
@@ -250,6 +305,7 @@ static void *thread_main(void *argument)
     thread_start_t *start = argument;
 
     fp_case("thread %d", start->index);
+    set_crash_stack(start->stack);
     start->body(start->index);
     return NULL;
 }
@@ -261,7 +317,7 @@ void fp_run_threads(int count, void (*body)(int))
 
     CHECK(first + count <= MAX_THREADS);
     for (int i = 0; i < count; i++) {
-        starts[i] = (thread_start_t){.body = body, .index = i};
+        starts[i] = (thread_start_t){.body = body, .index = i, .stack = first + i};
         CHECK(0 == pthread_create(&threads[first + i], NULL, thread_main, &starts[i]));
         atomic_fetch_add(&thread_count, 1);
     }

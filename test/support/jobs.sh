@@ -5,6 +5,7 @@
 # tree's components through run-mpi.
 
 . "$FP_SRCDIR/test/guest/tap.sh"
+. "$FP_SRCDIR/test/support/known-faults.sh"
 
 run_mpi=$FP_SRCDIR/test/support/run-mpi
 export OMPI_MCA_opal_mca_base_component_path="$ours"
@@ -41,8 +42,8 @@ job_again() {
         # shellcheck disable=SC2016
         timeout -k 5 "$job_seconds" sh -c 'echo $$ >"$0"; exec "$@"' "$scratch/pid" "$@" >"$scratch/out" 2>&1 </dev/null
         status=$?
-        grep -q "^\[[^]]*:0*$(cat "$scratch/pid")\] \*\*\* Process received signal" "$scratch/out" || break
+        launcher_crashed "$scratch/out" "$(cat "$scratch/pid")" || break
         repeated=$((repeated + 1))
-        echo "# mpirun itself has crashed: run again"
+        echo "$launcher_crashed_says"
     done
 }
