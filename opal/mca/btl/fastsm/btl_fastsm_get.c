@@ -14,39 +14,19 @@
  * stream the data.
  */
 
-#if !defined(_GNU_SOURCE)
-#    define _GNU_SOURCE
-#endif
-
 #include "opal_config.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_process.h"
 #include "opal/util/output.h"
 
 #include "btl_fastsm.h"
 
-/* The kernel moves at most some 2 GiB at once and may stop early anywhere. */
 static bool read_all(pid_t pid, void *local, uint64_t remote, size_t size)
 {
-    size_t done = 0;
-
-    while (done < size) {
-        struct iovec to = {.iov_base = (char *) local + done, .iov_len = size - done};
-        struct iovec from = {.iov_base = (void *) (uintptr_t) (remote + done), .iov_len = size - done};
-        ssize_t got = process_vm_readv(pid, &to, 1, &from, 1, 0);
-
-        if (0 < got) {
-            done += (size_t) got;
-        } else if (0 == got || EINTR != errno) {
-            return false;
-        }
-    }
-    return true;
+    return mca_common_fastpath_process_copy(pid, false, local, remote, size);
 }
 
 /* Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
@@ -55,12 +35,7 @@ static bool get_possible(void)
     const mca_btl_fastsm_modex_t *me = &mca_btl_fastsm_component.me;
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
 
-    /* Yama lets only descendants read us unless we say otherwise; without Yama this fails and
-     * does not matter.  Peers of this node are who could want to. */
-#if defined(PR_SET_PTRACER)
-    (void) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-#endif
-
+    mca_common_fastpath_process_permit();
     return read_all(getpid(), nonce, me->nonce_address, sizeof(nonce))
            && 0 == memcmp(nonce, me->nonce, sizeof(nonce));
 }

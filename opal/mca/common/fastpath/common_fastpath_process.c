@@ -1,0 +1,45 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+#if !defined(_GNU_SOURCE)
+#    define _GNU_SOURCE
+#endif
+
+#include "opal_config.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+
+#include "opal/mca/common/fastpath/common_fastpath_process.h"
+
+/* Yama lets only ancestors reach a process unless it says otherwise; without Yama this fails and does not
+ * matter.  Peers of this node are who could want to. */
+void mca_common_fastpath_process_permit(void)
+{
+#if defined(PR_SET_PTRACER)
+    (void) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#endif
+}
+
+/* The kernel moves at most some 2 GiB at once and may stop early anywhere. */
+bool mca_common_fastpath_process_copy(pid_t pid, bool write, void *local, uint64_t remote, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        struct iovec here = {.iov_base = (char *) local + done, .iov_len = size - done};
+        struct iovec there = {.iov_base = (void *) (uintptr_t) (remote + done), .iov_len = size - done};
+        ssize_t got = write ? process_vm_writev(pid, &here, 1, &there, 1, 0)
+                            : process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+        if (0 < got) {
+            done += (size_t) got;
+        } else if (0 == got || EINTR != errno) {
+            return false;
+        }
+    }
+    return true;
+}
