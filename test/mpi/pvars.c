@@ -17,10 +17,11 @@ enum {
     MESSAGES = 7,
     LENGTH = 100,
     RECEIVES = 5,
-    HEADER = 16,         /* bytes of an eager message's */
-    RECORD = 128,        /* bytes that a waiting message takes beside its data */
-    LIMIT = 16 << 20,    /* pml_fastpath_unexpected_limit */
-    COST = 160 + LENGTH, /* of that, for each message */
+    HEADER = 16,       /* bytes of an eager message's */
+    RECORD = 128,      /* bytes that a waiting message takes beside its data */
+    LIMIT = 16 << 20,  /* pml_fastpath_unexpected_limit */
+    RECORD_COST = 160, /* of that, for each message beside its data */
+    COST = RECORD_COST + LENGTH,
 };
 
 static MPI_T_pvar_session session;
@@ -151,6 +152,29 @@ static void late(void)
     FP(MPI_T_pvar_handle_free(session, &handle));
 }
 
+/* The first part of a message ends with an element, and costs no more than it has. */
+static void first_part(void)
+{
+    enum { DOUBLES = 100000 };
+    double *doubles = calloc(2 * DOUBLES, sizeof(*doubles));
+    MPI_Datatype type;
+
+    FP(MPI_Type_vector(DOUBLES, 1, 2, MPI_DOUBLE, &type));
+    FP(MPI_Type_commit(&type));
+    if (0 == fp_rank) {
+        unsigned long credit = credit_with(1);
+
+        FP(MPI_Send(doubles, 1, type, 1, TAG, MPI_COMM_WORLD));
+        credit -= credit_with(1);
+        CHECK(RECORD_COST < credit);
+        CHECK_INT((credit - RECORD_COST) % sizeof(double), 0);
+    } else if (1 == fp_rank) {
+        FP(MPI_Recv(doubles, 1, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    FP(MPI_Type_free(&type));
+    free(doubles);
+}
+
 int main(int argc, char **argv)
 {
     fp_message_t receives[RECEIVES];
@@ -198,6 +222,8 @@ int main(int argc, char **argv)
     early_and_orphans();
     fp_case("messages that come late");
     late();
+    fp_case("first part of a message");
+    first_part();
     FP(MPI_T_pvar_session_free(&session));
     FP(MPI_T_finalize());
     return fp_finish();

@@ -62,7 +62,8 @@ static size_t rndv_share(const mca_pml_fastpath_send_request_t *req, const mca_b
     return req->req_send.req_bytes_packed < limit ? req->req_send.req_bytes_packed : limit;
 }
 
-static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size,
+/* size: bytes of data that shall go with the header; becomes those that do, which end with an element. */
+static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t *size,
                      uint8_t flags)
 {
     const uint32_t des_flags =
@@ -74,16 +75,17 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     size_t hdr_size = mca_pml_fastpath_named_size(&req->req_hdr) + sizeof(*hdr);
     bool later;
 
-    if (0 == size) {
+    if (0 == *size) {
         descriptor = mca_pml_fastpath_bml_alloc(bml_btl, hdr_size, des_flags);
     } else if (opal_using_threads()) {
-        descriptor = mca_pml_fastpath_send_request_pack(req, bml_btl, hdr_size, size, des_flags);
+        descriptor = mca_pml_fastpath_send_request_pack(req, bml_btl, hdr_size, *size, des_flags);
     } else {
-        descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, hdr_size, &size, des_flags);
+        descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, hdr_size, size, des_flags);
     }
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    *size = payload_of(descriptor, hdr_size);
     hdr = mca_pml_fastpath_named_put(base->req_comm, &req->req_hdr, descriptor->des_segments->seg_addr.pval,
                                      &type);
     mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_match, MCA_PML_FASTPATH_HDR_RNDV,
@@ -128,16 +130,19 @@ static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
 {
     size_t size = rndv_share(req, bml_btl);
     int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_RNDV, size);
-    bool credit = mca_pml_fastpath_credit_take(req->req_peer, cost);
+    const bool credit = mca_pml_fastpath_credit_take(req->req_peer, cost);
     int rc;
 
+    size = credit ? size : 0;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    rc = rndv_send(req, bml_btl, credit ? size : 0, credit ? 0 : MCA_PML_FASTPATH_HDR_FLAG_SHORT);
+    rc = rndv_send(req, bml_btl, &size, credit ? 0 : MCA_PML_FASTPATH_HDR_FLAG_SHORT);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
-        if (credit) {
-            mca_pml_fastpath_credit_untake(req->req_peer, cost);
-        }
+    } else {
+        cost -= mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_RNDV, size); /* that comes back by itself */
+    }
+    if (credit && OPAL_UNLIKELY(0 != cost)) {
+        mca_pml_fastpath_credit_untake(req->req_peer, cost);
     }
     return rc;
 }
