@@ -51,5 +51,6 @@ void mca_pml_fastpath_credit_arrived(const mca_btl_base_module_t *btl,
         if (OPAL_UNLIKELY(0 < excess)) { /* of an earlier connection with it */
             (void) OPAL_THREAD_ADD_FETCH64(&peer->credit, -excess);
         }
+        OBJ_RELEASE(peer);
     }
 }

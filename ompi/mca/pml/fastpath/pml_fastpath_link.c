@@ -320,6 +320,9 @@ static void probe(mca_pml_fastpath_link_t *link, const mca_pml_fastpath_peer_t *
     descriptor->des_cbdata = link;
     OBJ_RETAIN(link);
     rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, hdr.hdr_type);
+    if (OMPI_SUCCESS != rc) {
+        OBJ_RELEASE(link); /* nobody calls back */
+    }
     if (OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc) {
         mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &peer->proc->super, opal_strerror(rc));
     }
@@ -769,6 +772,7 @@ void mca_pml_fastpath_link_left(const mca_btl_base_module_t *btl, const mca_pml_
     }
     if (NULL != peer) {
         peer->left = true;
+        OBJ_RELEASE(peer);
     }
 }
 

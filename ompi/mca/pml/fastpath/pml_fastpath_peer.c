@@ -51,6 +51,9 @@ mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_find(ompi_proc_t *proc)
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     (void) opal_hash_table_get_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), (void **) &peer);
+    if (NULL != peer) {
+        OBJ_RETAIN(peer);
+    }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     return peer;
 }

@@ -74,7 +74,7 @@ size_t mca_pml_fastpath_peers_get(mca_pml_fastpath_peer_t ***peers);
  */
 mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc);
 
-/** Find the peer of a process that we have met. @return the peer, without a reference, or NULL */
+/** Find the peer of a process that we have met. @return the peer with a reference for the caller, or NULL */
 mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_find(ompi_proc_t *proc);
 
 /**
