@@ -228,6 +228,20 @@ int mca_pml_fastpath_failure_unreachable(ompi_communicator_t *comm, int rank)
     return NULL != proc && fastpath_proc_failed(proc) ? MPI_ERR_PROC_FAILED : OMPI_ERR_UNREACH;
 }
 
+bool mca_pml_fastpath_failure_reach_sender(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm,
+                                           int rank)
+{
+    mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(member, comm, rank);
+
+    if (OPAL_LIKELY(NULL != peer && mca_pml_fastpath_peer_reach(peer))) {
+        return true;
+    }
+    if (MPI_ERR_PROC_FAILED != mca_pml_fastpath_failure_unreachable(comm, rank)) {
+        mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
+    }
+    return false;
+}
+
 int mca_pml_fastpath_failure_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                                    mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                                    ompi_request_t **request)

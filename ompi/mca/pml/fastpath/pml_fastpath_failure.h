@@ -119,6 +119,15 @@ int mca_pml_fastpath_failure_isend(const void *buf, size_t count, ompi_datatype_
 int mca_pml_fastpath_failure_unreachable(ompi_communicator_t *comm, int rank);
 
 /**
+ * Find how to reach the sender of a message that has come. Ends the job where no BTL leads to it.
+ *
+ * @param member  the sender
+ * @return false when its process has failed
+ */
+bool mca_pml_fastpath_failure_reach_sender(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm,
+                                           int rank);
+
+/**
  * Somebody wants a send back: its user, or Open MPI because it cannot complete.
  * @return whether its receiver is there to be asked
  */

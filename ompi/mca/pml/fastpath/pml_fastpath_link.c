@@ -559,7 +559,7 @@ static bool may_have_connections(void)
     }
     for (size_t i = 0; i < all.count; ++i) {
         if (NULL == all.peers[i]->endpoint ? !OPAL_PROC_ON_LOCAL_NODE(all.peers[i]->proc->super.proc_flags)
-                                           : mca_pml_fastpath_peer_has_tcp(all.peers[i])) {
+                                           : mca_pml_fastpath_endpoint_has_tcp(all.peers[i]->endpoint)) {
             return true;
         }
     }
@@ -666,18 +666,6 @@ void mca_pml_fastpath_links_leave(void)
     peers_release();
 }
 
-static bool has_tcp(const ompi_proc_t *proc)
-{
-    const mca_bml_base_endpoint_t *endpoint = proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_BML];
-
-    for (size_t i = 0; NULL != endpoint && i < endpoint->btl_send.arr_size; ++i) {
-        if (mca_pml_fastpath_is_tcp(endpoint->btl_send.bml_btls[i].btl)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Open MPI deletes the processes of our job only; btl/tcp closes the links to others in its own end. */
 static void close_others(void)
 {
@@ -688,7 +676,8 @@ static void close_others(void)
         mca_pml_fastpath_peer_t *peer = peers[i];
         ompi_proc_t *proc = peer->proc;
 
-        if (!is_of_our_job(peer) && has_tcp(proc)) {
+        if (!is_of_our_job(peer)
+            && mca_pml_fastpath_endpoint_has_tcp(proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_BML])) {
             mca_pml_fastpath_peer_forget(proc);
             (void) mca_bml.bml_del_procs(1, &proc);
         }

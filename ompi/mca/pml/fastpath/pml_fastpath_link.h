@@ -103,8 +103,8 @@ mca_pml_fastpath_link_t *mca_pml_fastpath_link_add(mca_pml_fastpath_link_kind_t 
 /** Remove a link. */
 void mca_pml_fastpath_link_remove(mca_pml_fastpath_link_t *link);
 
-/** @return whether one of a peer's BTLs is btl/tcp */
-bool mca_pml_fastpath_peer_has_tcp(const mca_pml_fastpath_peer_t *peer);
+/** @return whether one of the BTLs that reach a process is btl/tcp; no if endpoint is NULL */
+bool mca_pml_fastpath_endpoint_has_tcp(const mca_bml_base_endpoint_t *endpoint);
 
 /** @return whether a connection that the peer has not told us of may be its: it has that address */
 bool mca_pml_fastpath_peer_has_address(mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_end_t *end);

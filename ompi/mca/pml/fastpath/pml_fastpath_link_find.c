@@ -122,10 +122,8 @@ bool mca_pml_fastpath_link_is_needed(const struct mca_btl_base_endpoint_t *endpo
 
 /* ---- who is where ---- */
 
-bool mca_pml_fastpath_peer_has_tcp(const mca_pml_fastpath_peer_t *peer)
+bool mca_pml_fastpath_endpoint_has_tcp(const mca_bml_base_endpoint_t *endpoint)
 {
-    const mca_bml_base_endpoint_t *endpoint = peer->endpoint;
-
     for (size_t i = 0; NULL != endpoint && i < endpoint->btl_send.arr_size; ++i) {
         if (mca_pml_fastpath_is_tcp(endpoint->btl_send.bml_btls[i].btl)) {
             return true;
@@ -339,7 +337,7 @@ void mca_pml_fastpath_links_find(mca_pml_fastpath_peer_t *const *peers, size_t c
         }
     }
     for (size_t i = 0; i < count; ++i) {
-        more = (mca_pml_fastpath_peer_has_tcp(peers[i]) && ask_for_ends(peers[i])) || more;
+        more = (mca_pml_fastpath_endpoint_has_tcp(peers[i]->endpoint) && ask_for_ends(peers[i])) || more;
     }
     if (more) {
         look_again();

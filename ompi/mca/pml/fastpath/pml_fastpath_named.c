@@ -183,13 +183,9 @@ static void tell(ompi_communicator_t *comm, mca_pml_fastpath_member_t *member, i
         return;
     }
     member->told = true; /* another thread may do the same, which costs a message */
-    if (NULL == mca_pml_fastpath_member_reach(comm, rank)) {
-        if (MPI_ERR_PROC_FAILED == mca_pml_fastpath_failure_unreachable(comm, rank)) {
-            return;
-        }
-        mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
+    if (mca_pml_fastpath_failure_reach_sender(member, comm, rank)) {
+        mca_pml_fastpath_control_send(member->peer, NULL, &known, sizeof(known));
     }
-    mca_pml_fastpath_control_send(member->peer, NULL, &known, sizeof(known));
 }
 
 /* A message as if it had come with our number; if comm is NULL it has been freed. */

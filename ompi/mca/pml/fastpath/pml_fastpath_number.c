@@ -14,22 +14,18 @@
 void mca_pml_fastpath_number_tell(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
                                   uint16_t sequence)
 {
-    mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(member, comm, rank);
     mca_pml_fastpath_passed_hdr_t hdr = {.hdr_name = opal_proc_local_get()->proc_name};
     char packet[sizeof(mca_pml_fastpath_named_hdr_t) + sizeof(hdr)] __attribute__((aligned(8)));
     uint8_t type = MCA_PML_FASTPATH_HDR_PASSED;
     char *to;
 
-    if (OPAL_UNLIKELY(NULL == peer || !mca_pml_fastpath_peer_reach(peer))) {
-        if (MPI_ERR_PROC_FAILED == mca_pml_fastpath_failure_unreachable(comm, rank)) {
-            return;
-        }
-        mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_failure_reach_sender(member, comm, rank))) {
+        return;
     }
     mca_pml_fastpath_match_hdr_init(&hdr.hdr_match, type, 0, comm, member->ctx, 0, sequence);
     to = mca_pml_fastpath_named_put(comm, &hdr.hdr_match, packet, &type);
     memcpy(to, &hdr, sizeof(hdr));
-    mca_pml_fastpath_control_send(peer, NULL, packet, (size_t) (to - packet) + sizeof(hdr));
+    mca_pml_fastpath_control_send(member->peer, NULL, packet, (size_t) (to - packet) + sizeof(hdr));
 }
 
 void mca_pml_fastpath_number_tell_late(mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_match_hdr_t *hdr)

@@ -273,15 +273,11 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
 static bool recv_request_answerable(mca_pml_fastpath_recv_request_t *req,
                                     const mca_pml_fastpath_arrival_t *arrival)
 {
-    mca_pml_fastpath_member_t *member =
-        mca_pml_fastpath_member_reach(req->req_recv.req_base.req_comm, arrival->src);
+    ompi_communicator_t *comm = req->req_recv.req_base.req_comm;
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[arrival->src];
 
-    if (OPAL_UNLIKELY(NULL == member)) {
-        if (MPI_ERR_PROC_FAILED
-            == mca_pml_fastpath_failure_unreachable(req->req_recv.req_base.req_comm, arrival->src)) {
-            return false;
-        }
-        mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_failure_reach_sender(member, comm, arrival->src))) {
+        return false;
     }
     req->req_peer = member->peer;
     req->req_src_req = arrival->src_req;

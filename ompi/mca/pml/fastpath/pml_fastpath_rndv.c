@@ -25,21 +25,7 @@ OBJ_CLASS_INSTANCE(mca_pml_fastpath_range_t, opal_free_list_item_t, NULL, NULL);
 /* Payload of a descriptor whose header has so many bytes. */
 static size_t payload_of(const mca_btl_base_descriptor_t *descriptor, size_t hdr_size)
 {
-    size_t size = 0;
-
-    for (size_t i = 0; i < descriptor->des_segment_count; ++i) {
-        size += descriptor->des_segments[i].seg_len;
-    }
-    return size - hdr_size;
-}
-
-static void rndv_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                            mca_btl_base_descriptor_t *descriptor, int status)
-{
-    mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
-
-    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
-    mca_pml_fastpath_send_request_progressed(req, 1);
+    return mca_pml_fastpath_segments_size(descriptor->des_segments, descriptor->des_segment_count) - hdr_size;
 }
 
 /* Bytes of data that go with the header: as many as the BTL takes in one piece, none without credit. None
@@ -92,7 +78,7 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
                                       flags | (NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0));
     hdr->hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_src_req = req->req_handle;
-    descriptor->des_cbfunc = rndv_completion;
+    descriptor->des_cbfunc = mca_pml_fastpath_send_request_left;
     descriptor->des_cbdata = req;
     return mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, &hdr->hdr_match, type, &later);
 }

@@ -209,8 +209,8 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
     return OMPI_SUCCESS;
 }
 
-static void eager_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                             mca_btl_base_descriptor_t *descriptor, int status)
+void mca_pml_fastpath_send_request_left(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                        mca_btl_base_descriptor_t *descriptor, int status)
 {
     mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
 
@@ -291,7 +291,7 @@ static int eager_inplace(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_
     }
     hdr = descriptor->des_segments->seg_addr.pval;
     *hdr = req->req_hdr;
-    descriptor->des_cbfunc = eager_completion;
+    descriptor->des_cbfunc = mca_pml_fastpath_send_request_left;
     descriptor->des_cbdata = req;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
     rc = mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, hdr, MCA_PML_FASTPATH_HDR_MATCH,
@@ -346,7 +346,7 @@ static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
         descriptor->des_cbdata = NULL;
         return mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, hdr, type, &later);
     }
-    descriptor->des_cbfunc = eager_completion;
+    descriptor->des_cbfunc = mca_pml_fastpath_send_request_left;
     descriptor->des_cbdata = req;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
     rc = mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, hdr, type, &later);

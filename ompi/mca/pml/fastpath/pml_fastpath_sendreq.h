@@ -272,6 +272,10 @@ int mca_pml_fastpath_send_request_leave(mca_pml_fastpath_send_request_t *req, mc
                                         mca_btl_base_descriptor_t *descriptor,
                                         mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, bool *later);
 
+/** A BTL's word that such a descriptor, whose des_cbdata is the request, has left: it counts in req_todo. */
+void mca_pml_fastpath_send_request_left(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                        mca_btl_base_descriptor_t *descriptor, int status);
+
 /**
  * Send the first part of a message whose receive has to be known before the rest.
  * The caller holds the request alive (counts in req_todo) over the call.
