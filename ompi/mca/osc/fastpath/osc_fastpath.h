@@ -60,6 +60,7 @@ typedef struct {
     unsigned max_packets; /**< parameter: unacknowledged packets to one target */
     unsigned max_pending; /**< parameter: operations of a window that wait for replies */
     bool shared_memory;   /**< parameter: members of a node share memory */
+    bool single_copy;     /**< parameter: the kernel may copy between members of a node */
     unsigned refuse;      /**< parameter: percentage of BTL calls that fail, for tests */
     unsigned debug_node;  /**< parameter: so many processes are taken for a node, for tests; 0: all of it */
 
@@ -216,6 +217,7 @@ typedef struct mca_osc_fastpath_module_t {
     mca_osc_fastpath_member_t *member;      /**< this process's own */
     mca_osc_fastpath_member_t *heap_member; /**< it, where it is on the heap; to be freed */
     mca_osc_fastpath_node_t node;           /**< what it shares; settled before the first message */
+    mca_osc_fastpath_probe_t probe;         /**< for the others of the node */
     opal_list_t active;                     /**< peers with something to flush or unlock */
 
     uint8_t epoch;         /**< MCA_OSC_FASTPATH_EPOCH_*: access epoch to more than single targets */

@@ -10,9 +10,6 @@
 
 #include "osc_fastpath_atomic.h"
 
-/** Pieces of memory that a convertor names at a time */
-#define PIECES 32
-
 mca_osc_fastpath_integer_t ompi_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_datatype_t *element, void *at,
                                                            mca_osc_fastpath_integer_t origin)
 {
@@ -81,53 +78,24 @@ static int update_run(const mca_osc_fastpath_update_t *update, char *at, size_t 
     return rc;
 }
 
-/* Some of the memory's pieces, which begin at packed byte *packed; they are cut to what the update is about.
- */
-static int update_pieces(const mca_osc_fastpath_update_t *update, const struct iovec *pieces, uint32_t count,
-                         size_t *packed)
-{
-    const size_t end = update->offset + update->length;
-    int rc = OMPI_SUCCESS;
-
-    for (uint32_t i = 0; i < count && *packed < end && OMPI_SUCCESS == rc; ++i) {
-        const size_t piece_end = *packed + pieces[i].iov_len;
-        const size_t from = *packed < update->offset ? update->offset : *packed;
-        const size_t to = piece_end < end ? piece_end : end;
-
-        if (from < to) {
-            rc = update_run(update, (char *) pieces[i].iov_base + (from - *packed), to - from,
-                            from - update->offset);
-        }
-        *packed = piece_end;
-    }
-    return rc;
-}
-
 int ompi_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update)
 {
     const mca_osc_fastpath_memory_t *memory = &update->memory;
-    opal_convertor_t convertor;
-    struct iovec pieces[PIECES];
-    size_t packed = 0, length = 0;
+    mca_osc_fastpath_pieces_t pieces;
+    struct iovec piece;
+    size_t done = 0;
     int rc = OMPI_SUCCESS;
 
     if (OPAL_LIKELY(is_plain(memory))) {
         return update_run(update, (char *) memory->address + memory->type->super.true_lb + update->offset,
                           update->length, 0);
     }
-    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &memory->type->super, memory->count,
-                                             memory->address, 0, &convertor);
-    while (packed < update->offset + update->length && OMPI_SUCCESS == rc) {
-        uint32_t count = PIECES;
-
-        (void) opal_convertor_raw(&convertor, pieces, &count, &length);
-        if (0 == count) {
-            rc = OMPI_ERR_TYPE_MISMATCH;
-        }
-        rc = OMPI_SUCCESS == rc ? update_pieces(update, pieces, count, &packed) : rc;
+    ompi_osc_fastpath_pieces_begin(&pieces, memory, update->offset);
+    while (done < update->length && OMPI_SUCCESS == rc
+           && ompi_osc_fastpath_pieces_next(&pieces, update->length - done, &piece)) {
+        rc = update_run(update, piece.iov_base, piece.iov_len, done);
+        done += piece.iov_len;
     }
-    opal_convertor_cleanup(&convertor);
-    OBJ_DESTRUCT(&convertor);
+    ompi_osc_fastpath_pieces_end(&pieces);
     return rc;
 }

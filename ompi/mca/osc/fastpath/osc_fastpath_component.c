@@ -84,6 +84,14 @@ static const mca_common_fastpath_param_t params[] = {
      .level = OPAL_INFO_LVL_4,
      .storage = &mca_osc_fastpath_component.shared_memory,
      .value = 1},
+    {.name = "single_copy",
+     .text =
+         "Let the kernel copy to and from the windows in users' memory of processes of the node, where it "
+         "permits that; otherwise, and without osc_fastpath_shared_memory, they are accessed by messages",
+     .type = MCA_COMMON_FASTPATH_BOOL,
+     .level = OPAL_INFO_LVL_4,
+     .storage = &mca_osc_fastpath_component.single_copy,
+     .value = 1},
     {.name = "packet_size",
      .text = "Bytes of operations and their data that are packed into one message, at most; the transport "
              "may allow less",

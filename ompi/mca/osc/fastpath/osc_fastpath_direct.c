@@ -4,7 +4,8 @@
  */
 /**
  * @file
- * Operations on memory that is mapped here: the own rank's, and that of members of the node.
+ * Operations on memory that this process reaches without its owner: the own rank's, and that of members of
+ * the node.
  */
 #include "ompi_config.h"
 
@@ -64,7 +65,8 @@ static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_up
     }
     rc = ompi_osc_fastpath_wait_for_memory(peer->module, take_accumulate_lock, peer);
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_update(update);
+        rc = MCA_OSC_FASTPATH_COPY == peer->access ? ompi_osc_fastpath_copy_update(peer, update)
+                                                   : ompi_osc_fastpath_update(update);
         mca_osc_fastpath_accumulate_unlock(peer->member);
     }
     return rc;
@@ -129,9 +131,15 @@ int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_ope
     }
     switch (operation->kind) {
     case MCA_OSC_FASTPATH_PUT:
+        if (MCA_OSC_FASTPATH_COPY == peer->access) {
+            return ompi_osc_fastpath_copy_put(peer, operation, &memory);
+        }
         return copy(operation->origin, operation->origin_count, operation->origin_type, memory.address,
                     memory.count, memory.type);
     case MCA_OSC_FASTPATH_GET:
+        if (MCA_OSC_FASTPATH_COPY == peer->access) {
+            return ompi_osc_fastpath_copy_get(peer, operation, &memory);
+        }
         return copy(memory.address, memory.count, memory.type, operation->result, operation->result_count,
                     operation->result_type);
     default:

@@ -86,7 +86,7 @@ int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
     }
     /* Members of the node access its memory as soon as their next epoch begins: all have to have come here,
      * and all packets to any of them have to have taken effect. */
-    if (OMPI_SUCCESS == rc && module->node.direct && both != (both & assertion)) {
+    if (OMPI_SUCCESS == rc && mca_osc_fastpath_node_reaches(&module->node) && both != (both & assertion)) {
         rc = ompi_osc_fastpath_node_barrier(module);
     }
     mca_osc_fastpath_enter(module);

@@ -89,6 +89,70 @@ void ompi_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor)
     }
 }
 
+void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
+                                    const mca_osc_fastpath_memory_t *memory, size_t offset)
+{
+    struct iovec skipped;
+
+    pieces->next = 0;
+    pieces->plain = fastpath_is_plain(memory->type, memory->count);
+    pieces->ended = pieces->plain;
+    pieces->count = pieces->plain ? 1 : 0;
+    if (pieces->plain) {
+        pieces->piece[0].iov_base = (char *) memory->address + memory->type->super.true_lb;
+        pieces->piece[0].iov_len = mca_osc_fastpath_packed_size(memory->type, memory->count);
+    } else {
+        OBJ_CONSTRUCT(&pieces->convertor, opal_convertor_t);
+        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &memory->type->super,
+                                                 memory->count, memory->address, 0, &pieces->convertor);
+    }
+    while (0 < offset && ompi_osc_fastpath_pieces_next(pieces, offset, &skipped)) {
+        offset -= skipped.iov_len;
+    }
+}
+
+/* Have the convertor name more pieces. @return whether there are any */
+static bool more_pieces(mca_osc_fastpath_pieces_t *pieces)
+{
+    size_t length = 0;
+
+    if (pieces->ended) {
+        return false;
+    }
+    pieces->count = MCA_OSC_FASTPATH_PIECES;
+    pieces->next = 0;
+    pieces->ended = 0 != opal_convertor_raw(&pieces->convertor, pieces->piece, &pieces->count, &length)
+                    || 0 == pieces->count;
+    return 0 < pieces->count;
+}
+
+bool ompi_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t most, struct iovec *piece)
+{
+    struct iovec *from;
+
+    if (pieces->next == pieces->count && !more_pieces(pieces)) {
+        return false;
+    }
+    from = &pieces->piece[pieces->next];
+    *piece = *from;
+    if (from->iov_len > most) {
+        piece->iov_len = most;
+        from->iov_base = (char *) from->iov_base + most;
+        from->iov_len -= most;
+    } else {
+        ++pieces->next;
+    }
+    return true;
+}
+
+void ompi_osc_fastpath_pieces_end(mca_osc_fastpath_pieces_t *pieces)
+{
+    if (!pieces->plain) {
+        opal_convertor_cleanup(&pieces->convertor);
+        OBJ_DESTRUCT(&pieces->convertor);
+    }
+}
+
 bool ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end)
 {
     const ptrdiff_t extent = type->super.ub - type->super.lb;
@@ -180,8 +244,7 @@ static int reduce_packed(ompi_op_t *op, ompi_datatype_t *element, const void *or
     return OMPI_SUCCESS;
 }
 
-/* The new value of packed memory. @return whether it has to be written; an error in *rc */
-static bool update_packed(const mca_osc_fastpath_update_t *update, void *target, int *rc)
+bool ompi_osc_fastpath_update_packed(const mca_osc_fastpath_update_t *update, void *target, int *rc)
 {
     *rc = OMPI_SUCCESS;
     if (NULL != update->result) {
@@ -225,7 +288,7 @@ static int update_by_copy(const mca_osc_fastpath_update_t *update)
         done += moved;
     }
     ompi_osc_fastpath_cursor_end(&cursor);
-    if (update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
+    if (ompi_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
         ompi_osc_fastpath_cursor_begin(&cursor, update->memory.address, update->memory.count,
                                        update->memory.type, true);
         ompi_osc_fastpath_cursor_seek(&cursor, update->offset);
@@ -250,7 +313,7 @@ int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
                       || !fastpath_is_plain(update->memory.type, update->memory.count))) {
         return update_by_copy(update);
     }
-    (void) update_packed(
+    (void) ompi_osc_fastpath_update_packed(
         update, (char *) update->memory.address + update->memory.type->super.true_lb + update->offset, &rc);
     return rc;
 }

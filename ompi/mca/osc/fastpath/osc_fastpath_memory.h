@@ -78,6 +78,29 @@ typedef struct {
     size_t count;
 } mca_osc_fastpath_memory_t;
 
+/** Pieces of memory that a convertor names at a time */
+#define MCA_OSC_FASTPATH_PIECES 32
+
+/** The pieces of some memory of a window, one after the other as in its packed form. Nothing is touched. */
+typedef struct {
+    struct iovec piece[MCA_OSC_FASTPATH_PIECES];
+    uint32_t count;
+    uint32_t next;              /**< of piece */
+    bool ended;                 /**< there are none behind those */
+    bool plain;                 /**< all is one piece; no convertor */
+    opal_convertor_t convertor; /**< unless plain */
+} mca_osc_fastpath_pieces_t;
+
+/** Begin at packed byte `offset`. To be ended with ompi_osc_fastpath_pieces_end(). */
+void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
+                                    const mca_osc_fastpath_memory_t *memory, size_t offset);
+
+/** Get the next piece, or the next `most` bytes of it. @return false when there is no more */
+bool ompi_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t most, struct iovec *piece);
+
+/** Release what it has. */
+void ompi_osc_fastpath_pieces_end(mca_osc_fastpath_pieces_t *pieces);
+
 /** A piece of an accumulate, get_accumulate, fetch_and_op or compare_and_swap. */
 typedef struct {
     mca_osc_fastpath_memory_t memory;
@@ -98,6 +121,15 @@ typedef struct {
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */
 int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update);
+
+/**
+ * The same where the memory's packed form is at hand, of the bytes that the update is about.
+ *
+ * @param rc  OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
+ *
+ * @return whether it has changed
+ */
+bool ompi_osc_fastpath_update_packed(const mca_osc_fastpath_update_t *update, void *packed, int *rc);
 
 /** @return index of a predefined operation for packets, or -1 when it is none that windows know */
 int ompi_osc_fastpath_op_index(const ompi_op_t *op);

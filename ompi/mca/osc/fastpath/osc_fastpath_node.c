@@ -21,6 +21,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
+#include "opal/mca/common/fastpath/common_fastpath_process.h"
 #include "opal/mca/mpool/base/base.h"
 #include "opal/mca/mpool/fastsm/mpool_fastsm.h"
 #include "opal/util/sys_limits.h"
@@ -29,14 +30,13 @@
 #include "osc_fastpath_node.h"
 #include "osc_fastpath_wait.h"
 
-#define NONCE 16
-
 /** What the first member tells the others. */
 typedef struct {
     uint64_t length; /**< of the file; 0: there is none */
     int32_t pid;     /**< by which it is opened */
     int32_t fd;
-    uint8_t nonce[NONCE]; /**< at its begin: tells the file from any other that may be there by now */
+    uint8_t nonce[MCA_OSC_FASTPATH_NONCE]; /**< at its begin: tells the file from any other that may be there
+                                              by now */
 } announced_t;
 
 /** Where everything is in the file, in bytes from its begin. */
@@ -59,6 +59,7 @@ typedef struct {
     mca_osc_fastpath_place_t *places;
     layout_t layout;
     announced_t announced;
+    bool copy;                          /**< the kernel copies between all members' memory */
     mca_mpool_fastsm_module_t *segment; /**< the first member's, until the others have mapped it */
     char *base;
 } making_t;
@@ -77,6 +78,12 @@ size_t ompi_osc_fastpath_alignment(opal_info_t *info)
     return alignment;
 }
 
+/* Does MPI allocate the memory of such windows? */
+static bool in_file(const mca_osc_fastpath_module_t *module)
+{
+    return MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor;
+}
+
 /* *at rounded up to a multiple of `align`, a power of two; and so many bytes more in *at. @return false when
  * no memory is as large as that */
 static bool next_part(size_t *at, size_t align, size_t bytes, size_t *part)
@@ -92,11 +99,12 @@ static bool next_part(size_t *at, size_t align, size_t bytes, size_t *part)
  * else's begin with a page, so that each may be near the processor of its owner. */
 static bool place_data(making_t *making)
 {
+    const bool data = in_file(making->module);
     const bool packed = MPI_WIN_FLAVOR_SHARED == making->module->flavor && !making->module->noncontig;
     layout_t *layout = &making->layout;
     bool good = true;
 
-    for (int i = 0; i < making->size && good; ++i) {
+    for (int i = 0; i < making->size && data && good; ++i) {
         mca_osc_fastpath_place_t *place = &making->places[i];
         size_t align = packed && 0 < i ? 1 : (size_t) opal_getpagesize(), part = 0;
 
@@ -208,7 +216,7 @@ static bool reserve_own(const making_t *making)
     char *begin = making->base + place->offset / page * page;
     const size_t bytes = (size_t) (making->base + place->offset + place->bytes - begin);
 
-    if (0 == place->bytes) {
+    if (0 == place->bytes || !in_file(making->module)) {
         return true;
     }
     mca_common_fastpath_place_here(begin, bytes);
@@ -218,14 +226,19 @@ static bool reserve_own(const making_t *making)
 /* Who is here, and what their windows are like; the same for all. @return OMPI_SUCCESS or an error */
 static int gather_places(making_t *making, bool failed, opal_info_t *info)
 {
-    const mca_osc_fastpath_module_t *module = making->module;
-    const bool data = MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor;
-    const mca_osc_fastpath_place_t own = {.bytes = data ? module->bytes : 0,
-                                          .disp_unit = module->disp_unit,
-                                          .align = ompi_osc_fastpath_alignment(info),
-                                          .rank = (uint32_t) module->rank,
-                                          .pid = failed ? 0 : (int32_t) getpid()};
+    mca_osc_fastpath_module_t *module = making->module;
+    mca_osc_fastpath_place_t own = {.bytes = module->bytes,
+                                    .disp_unit = module->disp_unit,
+                                    .align = ompi_osc_fastpath_alignment(info),
+                                    .address = (uintptr_t) module->base,
+                                    .probe = (uintptr_t) &module->probe,
+                                    .rank = (uint32_t) module->rank,
+                                    .pid = failed ? 0 : (int32_t) getpid()};
 
+    if (sizeof(module->probe.nonce) != getrandom(module->probe.nonce, sizeof(module->probe.nonce), 0)) {
+        own.pid = 0;
+    }
+    memcpy(own.nonce, module->probe.nonce, sizeof(own.nonce));
     making->places = calloc((size_t) making->size, sizeof(own));
     if (NULL == making->places) { /* the others wait in the call below */
         ompi_rte_abort(OMPI_ERR_OUT_OF_RESOURCE, NULL);
@@ -233,6 +246,27 @@ static int gather_places(making_t *making, bool failed, opal_info_t *info)
     return making->comm->c_coll->coll_allgather(&own, (int) sizeof(own), &ompi_mpi_byte.dt, making->places,
                                                 (int) sizeof(own), &ompi_mpi_byte.dt, making->comm,
                                                 making->comm->c_coll->coll_allgather_module);
+}
+
+/* Does the kernel copy from and to the memory of all the others? Tried with what only that very process can
+ * have there. */
+static bool copies(const making_t *making)
+{
+    uint8_t nonce[MCA_OSC_FASTPATH_NONCE];
+
+    for (int i = 0; i < making->size; ++i) {
+        const mca_osc_fastpath_place_t *place = &making->places[i];
+
+        if (i != making->rank
+            && (!mca_common_fastpath_process_copy(place->pid, false, nonce, place->probe, sizeof(nonce))
+                || 0 != memcmp(nonce, place->nonce, sizeof(nonce))
+                || !mca_common_fastpath_process_copy(
+                    place->pid, true, nonce, place->probe + offsetof(mca_osc_fastpath_probe_t, written),
+                    sizeof(nonce)))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool all_good(const making_t *making)
@@ -248,8 +282,10 @@ static bool all_good(const making_t *making)
 /* Make the file here, or open it. @return whether all members have it */
 static bool share(making_t *making)
 {
+    const bool may_copy =
+        mca_osc_fastpath_component.single_copy && MPI_WIN_FLAVOR_CREATE == making->module->flavor;
     ompi_communicator_t *comm = making->comm;
-    int32_t bad;
+    int32_t bad[2]; /* file, single copy */
 
     if (0 == making->rank) {
         make_file(making);
@@ -259,13 +295,15 @@ static bool share(making_t *making)
                                     &ompi_mpi_byte.dt, 0, comm, comm->c_coll->coll_bcast_module)) {
         return false;
     }
-    bad = !open_and_map(making) || !reserve_own(making);
+    bad[0] = !open_and_map(making) || !reserve_own(making);
+    bad[1] = !may_copy || !copies(making);
     if (OMPI_SUCCESS
-        != comm->c_coll->coll_allreduce(MPI_IN_PLACE, &bad, FASTPATH_COLL_COUNT(1), &ompi_mpi_int32_t.dt,
+        != comm->c_coll->coll_allreduce(MPI_IN_PLACE, bad, FASTPATH_COLL_COUNT(2), &ompi_mpi_int32_t.dt,
                                         &ompi_mpi_op_max.op, comm, comm->c_coll->coll_allreduce_module)) {
         return false;
     }
-    return 0 == bad;
+    making->copy = 0 == bad[1];
+    return 0 == bad[0];
 }
 
 static void take_over(const making_t *making)
@@ -282,7 +320,8 @@ static void take_over(const making_t *making)
     node->posts = (_Atomic uint32_t *) (making->base + making->layout.posts);
     node->posts_stride = making->layout.posts_stride;
     module->member = &node->members[node->index];
-    if (MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor) {
+    node->copy = making->copy;
+    if (in_file(module)) {
         node->direct = true;
         module->base = making->base + node->places[node->index].offset;
     }
@@ -298,6 +337,7 @@ static int make(making_t *making, bool failed, opal_info_t *info)
     if (2 > making->size && MPI_WIN_FLAVOR_SHARED != making->module->flavor) {
         return OMPI_SUCCESS; /* nobody to share with */
     }
+    mca_common_fastpath_process_permit();
     if (OMPI_SUCCESS != gather_places(making, failed, info)) {
         return OMPI_ERROR;
     }
@@ -368,7 +408,8 @@ int ompi_osc_fastpath_node_make(mca_osc_fastpath_module_t *module, bool failed, 
     } else {
         rc = make(&making, failed, info);
     }
-    module->node.everybody = module->node.direct && module->size == module->node.count;
+    module->node.everybody =
+        mca_osc_fastpath_node_reaches(&module->node) && module->size == module->node.count;
     if (OMPI_SUCCESS == rc && needed && !module->node.direct) {
         complain(&making);
         rc = OMPI_ERR_RMA_SHARED;

@@ -23,13 +23,24 @@ BEGIN_C_DECLS
 
 struct mca_osc_fastpath_module_t;
 
+#define MCA_OSC_FASTPATH_NONCE 16
+
+/** Memory of a process by which the others find out whether they reach it. */
+typedef struct {
+    uint8_t nonce[MCA_OSC_FASTPATH_NONCE];   /**< random; others read it */
+    uint8_t written[MCA_OSC_FASTPATH_NONCE]; /**< others write the same here */
+} mca_osc_fastpath_probe_t;
+
 /** What a member of the node says of itself and its window. */
 typedef struct {
-    uint64_t offset;   /**< of its memory in the file; if module.node.direct */
-    uint64_t bytes;    /**< of its window */
-    int64_t disp_unit; /**< of its window */
-    uint64_t align;    /**< its memory begins at a multiple of so many bytes */
-    uint32_t rank;     /**< in the window */
+    uint64_t offset;                       /**< of its memory in the file; if module.node.direct */
+    uint64_t address;                      /**< of its memory in its process */
+    uint64_t probe;                        /**< in its process: mca_osc_fastpath_probe_t */
+    uint8_t nonce[MCA_OSC_FASTPATH_NONCE]; /**< what is there */
+    uint64_t bytes;                        /**< of its window */
+    int64_t disp_unit;                     /**< of its window */
+    uint64_t align;                        /**< its memory begins at a multiple of so many bytes */
+    uint32_t rank;                         /**< in the window */
     int32_t pid;
 } mca_osc_fastpath_place_t;
 
@@ -44,6 +55,7 @@ typedef struct {
     char *base;                             /**< where the file is mapped; NULL: nothing is shared */
     size_t length;                          /**< bytes of it */
     bool direct;                            /**< the memory of all members' windows is in it */
+    bool copy;         /**< the kernel copies to and from the memory of all members' windows */
     bool everybody;    /**< nobody else is a member of the window, so that there are no messages */
     uint32_t barriers; /**< that this process has come to, so far */
 } mca_osc_fastpath_node_t;
@@ -68,6 +80,12 @@ int ompi_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank);
 /** Wait until all members of the node have come here. Outside module.lock. @return OMPI_SUCCESS or an error
  */
 int ompi_osc_fastpath_node_barrier(struct mca_osc_fastpath_module_t *module);
+
+/** @return whether members of the node access each other's windows without messages */
+static inline bool mca_osc_fastpath_node_reaches(const mca_osc_fastpath_node_t *node)
+{
+    return node->direct || node->copy;
+}
 
 /** @return how often a target of the node has posted for an origin of it; only the target stores there */
 static inline _Atomic uint32_t *mca_osc_fastpath_node_posts(const mca_osc_fastpath_node_t *node, int origin,

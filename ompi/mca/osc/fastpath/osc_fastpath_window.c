@@ -164,10 +164,12 @@ static void choose_access(mca_osc_fastpath_peer_t *peer)
         peer->size = module->bytes;
         peer->disp_unit = module->disp_unit;
         peer->member = module->member;
-    } else if (0 <= index && node->direct) {
-        peer->access = MCA_OSC_FASTPATH_DIRECT;
+    } else if (0 <= index && mca_osc_fastpath_node_reaches(node)) {
+        peer->access = node->direct ? MCA_OSC_FASTPATH_DIRECT : MCA_OSC_FASTPATH_COPY;
         peer->node_index = index;
-        peer->base = node->base + node->places[index].offset;
+        peer->pid = node->places[index].pid;
+        peer->base = node->direct ? node->base + node->places[index].offset
+                                  : (void *) (uintptr_t) node->places[index].address;
         peer->size = (size_t) node->places[index].bytes;
         peer->disp_unit = (ptrdiff_t) node->places[index].disp_unit;
         peer->member = &node->members[index];
