@@ -106,6 +106,8 @@ OBJ_CLASS_DECLARATION(mca_osc_fastpath_parked_t);
 typedef struct {
     opal_list_item_t super;
     uint32_t number; /**< tells it from others of its origin */
+    size_t total;    /**< bytes of the put */
+    size_t here;     /**< bytes that have come: pieces come in order */
     unsigned char *data;
 } mca_osc_fastpath_whole_t;
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_whole_t);

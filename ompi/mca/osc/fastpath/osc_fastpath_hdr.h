@@ -94,7 +94,7 @@ typedef struct {
     uint16_t element; /**< of an update: id of the predefined datatype its elements have; of a get: replies
                            are multiples of so many bytes, so that none ends within an element */
     uint32_t length;  /**< bytes of packed data this piece is about */
-    int64_t disp;     /**< displacement in the target's units; TYPE: unused */
+    int64_t disp;     /**< displacement in the target's units; TYPE: checksum of the description */
     uint64_t count;   /**< elements of the target's datatype; TYPE: bytes of the whole description */
     uint64_t offset;  /**< of this piece in the packed data of the operation, or in the description */
     uint32_t type;    /**< the target's datatype: slot, or MCA_OSC_FASTPATH_PREDEFINED and an id */
@@ -104,13 +104,13 @@ typedef struct {
 } mca_osc_fastpath_op_hdr_t;
 _Static_assert(48 == sizeof(mca_osc_fastpath_op_hdr_t), "a multiple of 8 without padding");
 
-/** Data for a ticket; `length` bytes follow. */
+/** Data for a ticket; `length` bytes follow, unless they cannot be had. */
 typedef struct {
     uint32_t ticket;
     uint32_t generation;
     uint64_t offset; /**< of these bytes in the packed data of the operation */
     uint32_t length;
-    uint32_t unused; /**< 0 */
+    uint32_t failed; /**< 1: the operation has failed, and no data follows; else 0 */
 } mca_osc_fastpath_entry_t;
 _Static_assert(24 == sizeof(mca_osc_fastpath_entry_t), "a multiple of 8 without padding");
 

@@ -191,6 +191,16 @@ ompi_op_t *ompi_osc_fastpath_op(int index)
     return 0 <= index && index < NUM_OPS ? ops[index] : NULL;
 }
 
+bool ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element)
+{
+    char *reason = NULL;
+    bool defined = &ompi_mpi_op_no_op.op == op || &ompi_mpi_op_replace.op == op
+                   || ompi_op_is_valid(op, element, &reason, "");
+
+    free(reason);
+    return defined;
+}
+
 ompi_datatype_t *ompi_osc_fastpath_element(ompi_datatype_t *type)
 {
     return ompi_datatype_is_predefined(type) ? type

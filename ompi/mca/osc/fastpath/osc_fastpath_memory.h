@@ -137,6 +137,9 @@ int ompi_osc_fastpath_op_index(const ompi_op_t *op);
 /** @return the operation of an index, or NULL when there is none */
 ompi_op_t *ompi_osc_fastpath_op(int index);
 
+/** @return whether an operation that windows know is defined for a predefined type */
+bool ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element);
+
 /** @return the predefined type that all elements of a type have, or NULL when they have several */
 ompi_datatype_t *ompi_osc_fastpath_element(ompi_datatype_t *type);
 

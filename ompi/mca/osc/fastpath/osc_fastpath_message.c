@@ -101,6 +101,7 @@ static int get_room(sending_t *sending, size_t expected, mca_osc_fastpath_packet
 static int describe_type(sending_t *sending, const mca_osc_fastpath_type_name_t *name)
 {
     mca_osc_fastpath_op_hdr_t hdr = {.kind = MCA_OSC_FASTPATH_TYPE,
+                                     .disp = (int64_t) name->sum,
                                      .count = name->length,
                                      .type = name->type,
                                      .type_generation = name->generation};
@@ -237,7 +238,7 @@ static int take_ticket(sending_t *sending, mca_osc_fastpath_request_t **request)
 static size_t piece_length(sending_t *sending)
 {
     const size_t left = sending->total - sending->hdr.offset;
-    size_t least = left < PIECE_MIN ? left : PIECE_MIN;
+    size_t least = left < PIECE_MIN ? left : PIECE_MIN, most;
 
     sending->room = sizeof(sending->hdr);
     if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP == sending->hdr.kind) {
@@ -248,10 +249,8 @@ static size_t piece_length(sending_t *sending)
         sending->room += MCA_OSC_FASTPATH_PAD(least);
         return left;
     }
-    if (GET_MAX < left && sending->unit <= GET_MAX) {
-        return GET_MAX - GET_MAX % sending->unit;
-    }
-    return left;
+    most = sending->unit <= GET_MAX ? GET_MAX : UINT32_MAX; /* as much as a header can ask for */
+    return most < left ? most - most % sending->unit : left;
 }
 
 /* Put the next piece into a packet that has room for it. @return bytes of the piece, 0 on error */

@@ -60,7 +60,13 @@ static bool inside_attached(const mca_osc_fastpath_module_t *module, int64_t dis
     ptrdiff_t first, end;
 
     return covers(disp, 1, count, type, &first, &end)
-           && (first == end || attached(module, (uintptr_t) first, (uintptr_t) end));
+           && (first == end || (0 <= first && attached(module, (uintptr_t) first, (uintptr_t) end)));
+}
+
+/* An access to nothing may name any place, so this is no arithmetic of pointers. */
+static void *address_of(const void *base, int64_t disp, ptrdiff_t unit)
+{
+    return (void *) ((uintptr_t) base + (uintptr_t) (disp * unit));
 }
 
 int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
@@ -74,7 +80,7 @@ int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, si
     }
     memory->type = type;
     memory->count = count;
-    memory->address = dynamic ? (void *) (uintptr_t) disp : (char *) module->base + disp * module->disp_unit;
+    memory->address = dynamic ? (void *) (uintptr_t) disp : address_of(module->base, disp, module->disp_unit);
     return OMPI_SUCCESS;
 }
 
@@ -89,7 +95,7 @@ int ompi_osc_fastpath_locate_peer(const mca_osc_fastpath_peer_t *peer, ptrdiff_t
     }
     memory->type = type;
     memory->count = count;
-    memory->address = (char *) peer->base + disp * peer->disp_unit;
+    memory->address = address_of(peer->base, disp, peer->disp_unit);
     return OMPI_SUCCESS;
 }
 

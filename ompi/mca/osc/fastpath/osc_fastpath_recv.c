@@ -97,6 +97,12 @@ static bool run_parked(mca_osc_fastpath_peer_t *peer)
         mca_osc_fastpath_parked_t *parked =
             (mca_osc_fastpath_parked_t *) opal_list_get_first(&peer->target.parked);
 
+        if (0 >= (int32_t) (sequence_of(parked) - peer->target.done)) { /* not behind it for ever */
+            complain((const mca_osc_fastpath_hdr_t *) parked->data, "a packet has come twice");
+            opal_list_remove_item(&peer->target.parked, &parked->super);
+            unkeep(parked);
+            continue;
+        }
         if (sequence_of(parked) != peer->target.done + 1) {
             break;
         }
@@ -198,6 +204,12 @@ static void packet_arrived(mca_osc_fastpath_peer_t *peer, const void *data, size
     }
 }
 
+/* What the user gets to see has to be an error of MPI or of Open MPI's, which are negative. */
+static int error_of(const mca_osc_fastpath_hdr_t *hdr)
+{
+    return MPI_ERR_LASTCODE < hdr->error ? OMPI_ERROR : hdr->error;
+}
+
 /* Requests that end are put into `ended`, for when module.lock has been given back. */
 static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr,
                           const unsigned char *data, opal_list_t *ended)
@@ -207,6 +219,7 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
     while (position < end) {
         mca_osc_fastpath_request_t *request;
         mca_osc_fastpath_entry_t entry;
+        size_t length;
 
         if (sizeof(entry) > end - position) {
             complain(hdr, "a reply is cut off");
@@ -214,19 +227,20 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         }
         memcpy(&entry, data + position, sizeof(entry));
         position += sizeof(entry);
-        if (entry.length > end - position
+        length = 0 == entry.failed ? entry.length : 0;
+        if (length > end - position
             || OMPI_SUCCESS != ompi_osc_fastpath_ticket_data(peer, &entry, data + position, &request)) {
             complain(hdr, "a reply that nobody waits for");
             return;
         }
-        position += MCA_OSC_FASTPATH_PAD(entry.length);
+        position += MCA_OSC_FASTPATH_PAD(length);
         if (NULL != request) {
-            request->super.req_status.MPI_ERROR = hdr->error;
+            request->super.req_status.MPI_ERROR = error_of(hdr);
             opal_list_append(ended, &request->ended);
         }
     }
     if (OPAL_UNLIKELY(OMPI_SUCCESS != hdr->error)) {
-        peer->origin.error = hdr->error;
+        peer->origin.error = error_of(hdr);
     }
 }
 
@@ -321,6 +335,7 @@ static void deliver(const void *data, size_t length)
         return;
     }
     if (hdr.length > length - sizeof(hdr) || hdr.rank >= (uint32_t) module->size
+        || hdr.rank == (uint32_t) module->rank
         || (MCA_OSC_FASTPATH_PACKET != hdr.type && MCA_OSC_FASTPATH_REPLY != hdr.type)) {
         complain(&hdr, "a header that makes no sense");
     } else if (OPAL_LIKELY(mca_osc_fastpath_try_enter(module))) {

@@ -50,16 +50,29 @@ static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, si
     return reply;
 }
 
+/* Put an entry into a reply; its data, if it has any, is behind it already. */
 static void entry_put(mca_osc_fastpath_packet_t *reply, const mca_osc_fastpath_op_hdr_t *hdr, size_t offset,
-                      size_t length)
+                      size_t length, bool failed)
 {
     const mca_osc_fastpath_entry_t entry = {.ticket = hdr->ticket,
                                             .generation = hdr->generation,
                                             .offset = hdr->offset + offset,
-                                            .length = (uint32_t) length};
+                                            .length = (uint32_t) length,
+                                            .failed = failed};
 
     memcpy(mca_osc_fastpath_packet_end(reply), &entry, sizeof(entry));
-    mca_osc_fastpath_packet_filled(reply, sizeof(entry) + length);
+    mca_osc_fastpath_packet_filled(reply, sizeof(entry) + (failed ? 0 : length));
+}
+
+/* Data that cannot be had, from byte `done` on: the origin is told so, that it does not wait for ever. */
+static void reply_failure(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr, size_t done)
+{
+    mca_osc_fastpath_packet_t *reply =
+        reply_packet(peer, sizeof(mca_osc_fastpath_entry_t), sizeof(mca_osc_fastpath_entry_t));
+
+    if (NULL != reply) {
+        entry_put(reply, hdr, done, hdr->length - done, true);
+    }
 }
 
 /* Put the next `length` bytes of *from into replies, each a multiple of `unit` bytes but the last. */
@@ -83,26 +96,13 @@ static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_h
         piece = ompi_osc_fastpath_cursor_pack(
             from, mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t), piece);
         if (0 == piece) {
+            reply_failure(peer, hdr, done);
             return OMPI_ERR_TYPE_MISMATCH;
         }
-        entry_put(reply, hdr, done, piece);
+        entry_put(reply, hdr, done, piece, false);
         done += piece;
     }
     return OMPI_SUCCESS;
-}
-
-/* Data that cannot be had: the origin gets zeros, so that it does not wait for ever, and an error. */
-static void reply_zeros(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr)
-{
-    void *zeros = calloc(1, hdr->length);
-    mca_osc_fastpath_cursor_t cursor;
-
-    if (NULL != zeros) {
-        ompi_osc_fastpath_cursor_begin(&cursor, zeros, hdr->length, &ompi_mpi_byte.dt, false);
-        (void) reply_data(peer, hdr, &cursor, hdr->length, 1);
-        ompi_osc_fastpath_cursor_end(&cursor);
-        free(zeros);
-    }
 }
 
 static void do_put(const arrived_t *arrived)
@@ -130,28 +130,45 @@ static int do_get(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
     return rc;
 }
 
-/* A put that comes in pieces which end within elements. @return OMPI_SUCCESS or an error */
-static int do_put_whole(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
+/* The put whose next piece this is; a new one with the first piece, else NULL when there is none. */
+static mca_osc_fastpath_whole_t *find_whole(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived,
+                                            size_t total)
 {
-    const size_t total = mca_osc_fastpath_packed_size(arrived->memory.type, arrived->memory.count);
     mca_osc_fastpath_whole_t *whole;
 
     OPAL_LIST_FOREACH(whole, &peer->target.wholes, mca_osc_fastpath_whole_t)
     {
         if (whole->number == arrived->hdr.ticket) {
-            break;
+            return total == whole->total && arrived->hdr.offset == whole->here ? whole : NULL;
         }
     }
-    if (&whole->super == opal_list_get_end(&peer->target.wholes)) {
-        whole = OBJ_NEW(mca_osc_fastpath_whole_t);
-        whole->number = arrived->hdr.ticket;
-        whole->data = malloc(total);
-        opal_list_append(&peer->target.wholes, &whole->super);
+    if (0 != arrived->hdr.offset) {
+        return NULL;
+    }
+    whole = OBJ_NEW(mca_osc_fastpath_whole_t);
+    whole->number = arrived->hdr.ticket;
+    whole->total = total;
+    whole->here = 0;
+    whole->data = malloc(total);
+    opal_list_append(&peer->target.wholes, &whole->super);
+    return whole;
+}
+
+/* A put that comes in pieces which end within elements. @return OMPI_SUCCESS or an error */
+static int do_put_whole(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
+{
+    const size_t total = mca_osc_fastpath_packed_size(arrived->memory.type, arrived->memory.count);
+    mca_osc_fastpath_whole_t *whole = find_whole(peer, arrived, total);
+    int rc = OMPI_SUCCESS;
+
+    if (NULL == whole) {
+        return OMPI_ERR_BAD_PARAM;
     }
     if (NULL != whole->data) { /* else there is no memory for it, which is told when it is whole */
-        memcpy(whole->data + arrived->hdr.offset, arrived->data, arrived->hdr.length);
+        memcpy(whole->data + whole->here, arrived->data, arrived->hdr.length);
     }
-    if (arrived->hdr.offset + arrived->hdr.length < total) {
+    whole->here += arrived->hdr.length;
+    if (whole->here < total) {
         return OMPI_SUCCESS;
     }
     opal_list_remove_item(&peer->target.wholes, &whole->super);
@@ -160,11 +177,11 @@ static int do_put_whole(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
         arrived->hdr.offset = 0;
         arrived->length = total;
         do_put(arrived);
-        OBJ_RELEASE(whole);
-        return OMPI_SUCCESS;
+    } else {
+        rc = OMPI_ERR_OUT_OF_RESOURCE;
     }
     OBJ_RELEASE(whole);
-    return OMPI_ERR_OUT_OF_RESOURCE;
+    return rc;
 }
 
 /* In the accumulate lock, if that is needed. What was there before goes straight into a reply that has room
@@ -188,11 +205,12 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived,
     if (OPAL_LIKELY(room <= mca_osc_fastpath_packet_room(reply))) {
         update->result = mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t);
         rc = ompi_osc_fastpath_update(update);
-        entry_put(reply, &arrived->hdr, 0, length);
+        entry_put(reply, &arrived->hdr, 0, length, false);
         return rc;
     }
     update->result = malloc(length); /* the way back has smaller packets */
     if (NULL == update->result) {
+        reply_failure(peer, &arrived->hdr, 0);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = ompi_osc_fastpath_update(update);
@@ -260,6 +278,20 @@ static size_t data_length(const arrived_t *arrived)
     }
 }
 
+/* What an update does with which elements. @return whether there is such an update */
+static bool parse_update(arrived_t *arrived)
+{
+    const bool compares = MCA_OSC_FASTPATH_COMPARE_AND_SWAP == arrived->hdr.kind;
+
+    arrived->element = ompi_osc_fastpath_predefined(arrived->hdr.element);
+    if (NULL == arrived->element || 0 == arrived->element->super.size
+        || 0 != arrived->hdr.length % arrived->element->super.size) {
+        return false;
+    }
+    arrived->op = compares ? NULL : ompi_osc_fastpath_op(arrived->hdr.op);
+    return compares || (NULL != arrived->op && ompi_osc_fastpath_op_defined(arrived->op, arrived->element));
+}
+
 /* Read an operation and check it. @return its length with data and padding, or 0 when it makes no sense */
 static size_t parse(mca_osc_fastpath_peer_t *peer, const unsigned char *from, size_t length,
                     arrived_t *arrived)
@@ -274,17 +306,9 @@ static size_t parse(mca_osc_fastpath_peer_t *peer, const unsigned char *from, si
     arrived->data = from + sizeof(arrived->hdr);
     arrived->op = NULL;
     arrived->length = arrived->hdr.length;
-    if (is_update(arrived->hdr.kind)) {
-        arrived->element = ompi_osc_fastpath_predefined(arrived->hdr.element);
-        if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP != arrived->hdr.kind) {
-            arrived->op = ompi_osc_fastpath_op(arrived->hdr.op);
-        }
-        if (NULL == arrived->element || 0 == arrived->element->super.size
-            || 0 != arrived->hdr.length % arrived->element->super.size
-            || (NULL == arrived->op && MCA_OSC_FASTPATH_COMPARE_AND_SWAP != arrived->hdr.kind)) {
-            complain(peer, "an operation that does not exist");
-            return 0;
-        }
+    if (is_update(arrived->hdr.kind) && !parse_update(arrived)) {
+        complain(peer, "an operation that does not exist");
+        return 0;
     }
     data = data_length(arrived);
     if (SIZE_MAX == data || data > length - sizeof(arrived->hdr)) {
@@ -326,7 +350,7 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     rc = find_memory(peer, arrived);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         if (wants_data(arrived->hdr.kind)) {
-            reply_zeros(peer, &arrived->hdr);
+            reply_failure(peer, &arrived->hdr, 0);
         }
         return rc;
     }

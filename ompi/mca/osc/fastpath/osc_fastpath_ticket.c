@@ -151,8 +151,10 @@ int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_f
         || entry->length > ticket->cursor.bytes - entry->offset) {
         return OMPI_ERR_BAD_PARAM;
     }
-    ompi_osc_fastpath_cursor_seek(&ticket->cursor, entry->offset);
-    ompi_osc_fastpath_cursor_unpack(&ticket->cursor, data, entry->length);
+    if (0 == entry->failed) {
+        ompi_osc_fastpath_cursor_seek(&ticket->cursor, entry->offset);
+        ompi_osc_fastpath_cursor_unpack(&ticket->cursor, data, entry->length);
+    }
     peer->origin.ticket_bytes -= entry->length;
     ticket->bytes -= entry->length;
     if (0 == ticket->bytes) {

@@ -55,7 +55,7 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
                                                          uint32_t *index);
 
 /**
- * Data for a ticket has come. Ends the ticket when it was the last.
+ * Data for a ticket has come, or word that there is none. Ends the ticket when it was the last.
  *
  * @param request  set to the request that has ended with it, or NULL; the caller completes it outside
  *                 module.lock

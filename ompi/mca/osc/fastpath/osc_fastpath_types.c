@@ -14,6 +14,19 @@
 /** A description that is longer than this is none. */
 #define DESCRIPTION_MAX ((uint64_t) 1 << 31)
 
+/* Checksum of a description (FNV-1a). What makes a datatype of a description believes all it reads, so only
+ * one that is as its sender has sent it may get there. */
+static uint64_t sum_of(const void *description, size_t length)
+{
+    const unsigned char *byte = description;
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < length; ++i) {
+        sum = (sum ^ byte[i]) * UINT64_C(0x100000001b3);
+    }
+    return sum;
+}
+
 static mca_osc_fastpath_types_t *types_of(mca_osc_fastpath_types_t **types)
 {
     if (NULL == *types) {
@@ -77,6 +90,7 @@ int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *
             return OMPI_ERR_TYPE_MISMATCH;
         }
         name->length = ompi_datatype_pack_description_length(type);
+        name->sum = sum_of(name->description, name->length);
         slot_clear(slot);
         OBJ_RETAIN(type); /* its address names it until the slot is used for another */
         slot->type = type;
@@ -88,17 +102,31 @@ int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *
     return OMPI_SUCCESS;
 }
 
+/* All of a description is here. */
+static int describe_slot(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_type_slot_t *slot, uint64_t sum)
+{
+    void *description = slot->description; /* the call moves its argument */
+    const bool good = sum == sum_of(description, slot->described);
+
+    if (good) {
+        slot->type = ompi_datatype_create_from_packed_description(
+            &description, ompi_comm_peer_lookup(peer->module->comm, peer->rank));
+    }
+    free(slot->description);
+    slot->description = NULL;
+    return good ? OMPI_SUCCESS : OMPI_ERR_BAD_PARAM;
+}
+
 int ompi_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
                                      const void *data)
 {
     mca_osc_fastpath_types_t *types = types_of(&peer->target.types);
     mca_osc_fastpath_type_slot_t *slot;
-    void *description;
 
     if (NULL == types) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    if (hdr->type >= MCA_OSC_FASTPATH_TYPE_SLOTS || hdr->count > DESCRIPTION_MAX
+    if (hdr->type >= MCA_OSC_FASTPATH_TYPE_SLOTS || 0 == hdr->count || hdr->count > DESCRIPTION_MAX
         || hdr->length > hdr->count) {
         return OMPI_ERR_BAD_PARAM;
     }
@@ -117,14 +145,7 @@ int ompi_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_os
     }
     memcpy((char *) slot->description + slot->described, data, hdr->length);
     slot->described += hdr->length;
-    if (slot->described == hdr->count) {
-        description = slot->description; /* the call moves its argument */
-        slot->type = ompi_datatype_create_from_packed_description(
-            &description, ompi_comm_peer_lookup(peer->module->comm, peer->rank));
-        free(slot->description);
-        slot->description = NULL;
-    }
-    return OMPI_SUCCESS;
+    return slot->described == hdr->count ? describe_slot(peer, slot, (uint64_t) hdr->disp) : OMPI_SUCCESS;
 }
 
 ompi_datatype_t *ompi_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint32_t type,

@@ -39,6 +39,7 @@ typedef struct {
     uint32_t generation;
     const void *description; /**< to be sent before it is used, or NULL */
     size_t length;           /**< of the description */
+    uint64_t sum;            /**< checksum of it */
 } mca_osc_fastpath_type_name_t;
 
 /**
