@@ -205,7 +205,7 @@ int fuzz_main(int argc, char **argv, const fuzz_target_t *target)
     }
     seed = number_of(seed_text, "FP_FUZZ_SEED", (uint64_t) time(NULL));
     first = number_of(first_text, "", 0);
-    end = first + number_of(cases, "FP_FUZZ_CASES", 500000);
+    end = first + number_of(cases, "FP_FUZZ_CASES", 0 == target->cases ? 500000 : target->cases);
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     target->start(&argc, &argv);
     printf("# repeat with: %s --seed %llu\n", argv[0], (unsigned long long) seed);
@@ -217,7 +217,7 @@ int fuzz_main(int argc, char **argv, const fuzz_target_t *target)
                '\0' == *fuzz_broken ? "" : " without ", fuzz_broken, found, argv[0],
                (unsigned long long) seed, (unsigned long long) shared->now);
     } else {
-        printf("ok - %s%s%s: %llu cases, of which %llu ended the job cleanly\n", target->name,
+        printf("ok - %s%s%s: %llu cases, of which %llu were reported\n", target->name,
                '\0' == *fuzz_broken ? "" : " without ", fuzz_broken, (unsigned long long) (end - first),
                (unsigned long long) shared->clean);
     }

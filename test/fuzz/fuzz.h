@@ -25,6 +25,7 @@ typedef struct {
     const char *name;
     void (*start)(int *argc, char ***argv); /**< once, before the first child */
     void (*run)(void);                      /**< one case, from a fresh state */
+    uint64_t cases;                         /**< unless it is told how many; 0: 500000 */
 } fuzz_target_t;
 
 /** Run a target's cases as the command line says. @return the exit status */
@@ -38,7 +39,8 @@ uint64_t fuzz_below(uint64_t limit);
 /** @return true in one of n cases */
 bool fuzz_one_in(unsigned n);
 
-/** The component has ended the job with the text that it owes: ends the case. Does not return. */
+/** The component has said what it owes when it finds damage: ends the case, and counts it. Does not return.
+ */
 void fuzz_clean(void) __attribute__((noreturn));
 /** Something is wrong: fails, and names the case. Does not return. */
 void fuzz_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
