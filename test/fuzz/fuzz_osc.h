@@ -74,6 +74,9 @@ ptrdiff_t world_disp(int target, size_t place);
 /** A packet from one member to another. @return memory to be freed, with the other's id of the window */
 uint8_t *world_translate(int to, const void *bytes, size_t length);
 
+/** There may be no memory for packets. */
+extern bool world_shortage;
+
 /* fuzz_osc_scene.c */
 
 void scene_start(void);

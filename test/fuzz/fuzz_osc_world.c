@@ -26,6 +26,7 @@ enum { PATIENCE = 2 };
 member_t members[RANKS];
 static uint32_t expected[RANKS];
 static bool dynamic;
+bool world_shortage;
 
 /* ---- memory ---- */
 
@@ -181,6 +182,22 @@ bool __real_ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element
 bool __wrap_ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element)
 {
     return __real_ompi_osc_fastpath_op_defined(op, element) || 0 == strcmp("op", fuzz_broken);
+}
+
+/* ---- shortage ---- */
+
+mca_osc_fastpath_packet_t *__wrap_ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                                  size_t expected_length);
+mca_osc_fastpath_packet_t *__real_ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                                  size_t expected_length);
+
+mca_osc_fastpath_packet_t *__wrap_ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                                  size_t expected_length)
+{
+    if (world_shortage && fuzz_one_in(2)) {
+        return NULL;
+    }
+    return __real_ompi_osc_fastpath_origin_packet(peer, room, expected_length);
 }
 
 /* ---- collective calls ---- */

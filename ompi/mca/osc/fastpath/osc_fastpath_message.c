@@ -153,6 +153,9 @@ static int name_type(sending_t *sending)
     sending->hdr.type_generation = name.generation;
     if (OMPI_SUCCESS == rc && NULL != name.description) {
         rc = describe_type(sending, &name);
+        if (OMPI_SUCCESS != rc) {
+            ompi_osc_fastpath_type_unsent(sending->peer, &name);
+        }
     }
     return rc;
 }
@@ -302,6 +305,32 @@ static int put_pieces(sending_t *sending)
     return rc;
 }
 
+/* Put all of a prepared operation into packets. */
+static int put_all(sending_t *sending)
+{
+    const mca_osc_fastpath_operation_t *operation = sending->operation;
+    int rc;
+
+    if (!sending->has_data) {
+        return put_pieces(sending);
+    }
+    ompi_osc_fastpath_cursor_begin(&sending->cursor, operation->origin, operation->origin_count,
+                                   operation->origin_type, false);
+    rc = put_pieces(sending);
+    ompi_osc_fastpath_cursor_end(&sending->cursor);
+    return rc;
+}
+
+/* Give up an operation that has failed, but for the pieces that are on their way: nobody may wait for what
+ * they do not ask for. */
+static void give_up(sending_t *sending, mca_osc_fastpath_request_t *request)
+{
+    ompi_osc_fastpath_ticket_cut(sending->peer, sending->hdr.ticket, sending->total - sending->hdr.offset);
+    if (NULL != request) {
+        ompi_osc_fastpath_request_drop(request);
+    }
+}
+
 /* A request is waited for by functions that know nothing of packets, so what it needs leaves now. */
 static void send_now(sending_t *sending)
 {
@@ -327,13 +356,9 @@ int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_op
         rc = take_ticket(&sending, &request);
     }
     if (OMPI_SUCCESS == rc) {
-        if (sending.has_data) {
-            ompi_osc_fastpath_cursor_begin(&sending.cursor, operation->origin, operation->origin_count,
-                                           operation->origin_type, false);
-        }
-        rc = put_pieces(&sending);
-        if (sending.has_data) {
-            ompi_osc_fastpath_cursor_end(&sending.cursor);
+        rc = put_all(&sending);
+        if (OMPI_SUCCESS != rc && sending.wants_data) {
+            give_up(&sending, request);
         }
         send_now(&sending);
     }

@@ -162,3 +162,14 @@ int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_f
     }
     return OMPI_SUCCESS;
 }
+
+void ompi_osc_fastpath_ticket_cut(mca_osc_fastpath_peer_t *peer, uint32_t index, size_t bytes)
+{
+    mca_osc_fastpath_ticket_t *ticket = peer->module->tickets->all[index];
+
+    ticket->request = NULL;
+    ticket->bytes -= bytes;
+    if (0 == ticket->bytes) {
+        (void) ticket_end(ticket, index);
+    }
+}

@@ -65,6 +65,12 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
 int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
                                   const void *data, struct mca_osc_fastpath_request_t **request);
 
+/**
+ * The operation of a ticket has failed before it had asked for its last `bytes` bytes, more than 0. What it
+ * has asked for comes still; the ticket ends with it, or now. Its request is forgotten.
+ */
+void ompi_osc_fastpath_ticket_cut(mca_osc_fastpath_peer_t *peer, uint32_t index, size_t bytes);
+
 END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_TICKET_H */

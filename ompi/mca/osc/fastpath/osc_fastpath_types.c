@@ -102,6 +102,11 @@ int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *
     return OMPI_SUCCESS;
 }
 
+void ompi_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name)
+{
+    slot_clear(&peer->origin.types->slots[name->type]);
+}
+
 /* All of a description is here. */
 static int describe_slot(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_type_slot_t *slot, uint64_t sum)
 {

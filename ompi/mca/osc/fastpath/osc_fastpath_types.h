@@ -50,6 +50,9 @@ typedef struct {
 int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
                                 mca_osc_fastpath_type_name_t *name);
 
+/** Origin: the description that ompi_osc_fastpath_type_name() has asked for has not been sent. */
+void ompi_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name);
+
 /** Target: a piece of a description has come. @return OMPI_SUCCESS or an error: nobody sends such a thing */
 int ompi_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
                                      const void *data);
