@@ -147,6 +147,29 @@ static bool all_left(mca_osc_fastpath_module_t *module, void *context)
     return opal_list_is_empty(&module->refused);
 }
 
+/* The peer that a flush is about. @return NULL when there is nothing to flush, or an error, which is in *rc
+ */
+static mca_osc_fastpath_peer_t *peer_to_flush(mca_osc_fastpath_module_t *module, int target, int *rc)
+{
+    mca_osc_fastpath_peer_t *peer;
+
+    if (OPAL_UNLIKELY(0 > target || target >= module->size)) {
+        *rc = MPI_ERR_RANK;
+        return NULL;
+    }
+    peer = module->peers[target];
+    if (OPAL_UNLIKELY(!may_flush(module, peer))) {
+        *rc = OMPI_ERR_RMA_SYNC;
+        return NULL;
+    }
+    *rc = OMPI_SUCCESS;
+    if (NULL == peer || MCA_OSC_FASTPATH_MESSAGE != peer->access) {
+        mca_osc_fastpath_breathe(module);
+        return NULL;
+    }
+    return peer;
+}
+
 /* Flush one peer and wait for it. */
 static int flush(mca_osc_fastpath_peer_t *peer)
 {
@@ -167,21 +190,11 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
     mca_osc_fastpath_peer_t *peer;
     int rc;
 
-    if (OPAL_UNLIKELY(0 > target || target >= module->size)) {
-        return MPI_ERR_RANK;
-    }
-    peer = module->peers[target];
     /* orders what was loaded and stored in memory that others reach, with the same in their calls */
     mca_osc_fastpath_order_window();
-    if (OPAL_UNLIKELY(NULL == peer)) {
-        return may_flush(module, NULL) ? OMPI_SUCCESS : OMPI_ERR_RMA_SYNC;
-    }
-    if (OPAL_UNLIKELY(!may_flush(module, peer))) {
-        return OMPI_ERR_RMA_SYNC;
-    }
-    if (MCA_OSC_FASTPATH_MESSAGE != peer->access) {
-        mca_osc_fastpath_breathe(module);
-        return OMPI_SUCCESS;
+    peer = peer_to_flush(module, target, &rc);
+    if (NULL == peer) {
+        return rc;
     }
     mca_osc_fastpath_enter(module);
     rc = flush(peer);
@@ -247,19 +260,11 @@ int ompi_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_f
 int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    mca_osc_fastpath_peer_t *peer;
     int rc;
+    mca_osc_fastpath_peer_t *peer = peer_to_flush(module, target, &rc);
 
-    if (OPAL_UNLIKELY(0 > target || target >= module->size)) {
-        return MPI_ERR_RANK;
-    }
-    peer = module->peers[target];
-    if (OPAL_UNLIKELY(!may_flush(module, peer))) {
-        return OMPI_ERR_RMA_SYNC;
-    }
-    if (NULL == peer || MCA_OSC_FASTPATH_MESSAGE != peer->access) {
-        mca_osc_fastpath_breathe(module);
-        return OMPI_SUCCESS;
+    if (NULL == peer) {
+        return rc;
     }
     mca_osc_fastpath_enter(module);
     flush_local_begin(peer);

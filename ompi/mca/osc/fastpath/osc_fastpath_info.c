@@ -59,25 +59,22 @@ static fastpath_info_text_t no_locks(opal_infosubscriber_t *subscriber, fastpath
     return in_force(module->no_locks, value);
 }
 
-/* Promises about sizes; what is kept of them is looked at and not believed. */
-static fastpath_info_text_t same_size(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
-                                      fastpath_info_text_t value)
+/* Where a key that is taken over as it is given is kept. Promises about sizes are looked at and not
+ * believed. */
+static bool *kept_in(mca_osc_fastpath_module_t *module, const char *key)
 {
-    mca_osc_fastpath_module_t *module = module_of(subscriber);
-
-    (void) key;
-    take_over(&module->same_size, value);
-    return in_force(module->same_size, value);
+    return 0 == strcmp("same_size", key)        ? &module->same_size
+           : 0 == strcmp("same_disp_unit", key) ? &module->same_disp_unit
+                                                : &module->eager;
 }
 
-static fastpath_info_text_t same_disp_unit(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
-                                           fastpath_info_text_t value)
+static fastpath_info_text_t boolean(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
+                                    fastpath_info_text_t value)
 {
-    mca_osc_fastpath_module_t *module = module_of(subscriber);
+    bool *is = kept_in(module_of(subscriber), key);
 
-    (void) key;
-    take_over(&module->same_disp_unit, value);
-    return in_force(module->same_disp_unit, value);
+    take_over(is, value);
+    return in_force(*is, value);
 }
 
 /* Where the memory lies is settled when the window is made. */
@@ -115,14 +112,6 @@ static fastpath_info_text_t acc_ops(opal_infosubscriber_t *subscriber, fastpath_
     return (fastpath_info_text_t) (module_of(subscriber)->same_op ? "same_op" : "same_op_no_op");
 }
 
-static fastpath_info_text_t eager(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
-                                  fastpath_info_text_t value)
-{
-    (void) key;
-    take_over(&module_of(subscriber)->eager, value);
-    return in_force(module_of(subscriber)->eager, value);
-}
-
 static fastpath_info_text_t max_pending(opal_infosubscriber_t *subscriber, fastpath_info_text_t key,
                                         fastpath_info_text_t value)
 {
@@ -153,12 +142,12 @@ int ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *
         opal_key_interest_callback_t *callback;
     } keys[] = {
         {"no_locks", no_locks},
-        {"same_size", same_size},
-        {"same_disp_unit", same_disp_unit},
+        {"same_size", boolean},
+        {"same_disp_unit", boolean},
         {"alloc_shared_noncontig", noncontig},
         {"accumulate_ordering", ordering},
         {"accumulate_ops", acc_ops},
-        {"fastpath_eager", eager},
+        {"fastpath_eager", boolean},
         {"fastpath_max_pending", max_pending},
     };
     int rc = OMPI_SUCCESS;
