@@ -5,17 +5,19 @@
 
 /* Windows that get into trouble.
  *
- *     rma_bad large MIB            a window of MIB MiB per rank, every page of which is used; or an error, of
- * which class it says, in all ranks rma_bad holder | target | fence | start rank 1 is killed while it holds
- * the lock that others wait for, while others write to it, or before it comes to the fence or the post that
- * others wait for */
+ *     rma_bad large MIB [shared]   an allocated or shared window of MIB MiB per rank, every page of which is
+ *                                  used; or an error, of which class it says, in all ranks
+ *     rma_bad holder | target | fence | start
+ *                                  rank 1 is killed while it holds the lock that others wait for, while
+ *                                  others write to it, or before it comes to the fence or the post that
+ *                                  others wait for */
 
 #include "support/fp_test.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-static void large(int mib)
+static void large(int mib, bool shared)
 {
     const MPI_Aint bytes = (MPI_Aint) mib << 20;
     unsigned char *memory, *data = fp_alloc_filled((size_t) bytes, 5);
@@ -23,7 +25,8 @@ static void large(int mib)
     MPI_Win win;
 
     FP(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    code = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    code = (shared ? MPI_Win_allocate_shared : MPI_Win_allocate)(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                                                                  &memory, &win);
     FP(MPI_Error_class(code, &class));
     FP(MPI_Allreduce(&class, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     CHECK_INT(class, worst);
@@ -116,7 +119,7 @@ int main(int argc, char **argv)
     fp_init(&argc, &argv, 1);
     what = (1 < argc) ? argv[1] : "";
     if (0 == strcmp(what, "large")) {
-        large((2 < argc) ? atoi(argv[2]) : 1);
+        large((2 < argc) ? atoi(argv[2]) : 1, 3 < argc);
         return fp_finish();
     }
     FP(MPI_Win_allocate(4096, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
