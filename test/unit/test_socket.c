@@ -20,6 +20,7 @@
 #include "ompi/mca/pml/fastpath/pml_fastpath_socket.c"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 static mca_pml_fastpath_end_t end_of(const char *address, uint16_t port)
@@ -202,6 +203,59 @@ static void connections(void **state)
     connection(AF_INET6);
 }
 
+static bool both_ways(int fd)
+{
+    struct tcp_info info = {.tcpi_state = 0};
+    socklen_t size = sizeof(info);
+
+    assert_int_equal(0, getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size));
+    return mca_pml_fastpath_socket_both_ways(&info);
+}
+
+/* Waits for the other end's data, or its end, without taking it. */
+static void await_other(int fd)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+
+    assert_int_equal(1, poll(&readable, 1, -1));
+}
+
+/* Data of one side, and the end of the other one, are not data of both. */
+static void directions(void **state)
+{
+    struct sockaddr_storage name;
+    socklen_t size;
+    int server = listener(AF_INET, &name, &size);
+    char text[] = "name";
+
+    (void) state;
+    for (int answers = 0; answers < 2; ++answers) {
+        int client = socket(AF_INET, SOCK_STREAM, 0), accepted;
+
+        assert_int_equal(0, connect(client, (struct sockaddr *) &name, size));
+        accepted = accept(server, NULL, NULL);
+        assert_true(0 <= accepted);
+        assert_false(both_ways(client));
+        assert_false(both_ways(accepted));
+
+        assert_int_equal(sizeof(text), write(client, text, sizeof(text)));
+        await_other(accepted);
+        assert_false(both_ways(client));
+        assert_false(both_ways(accepted));
+        assert_int_equal(sizeof(text), read(accepted, text, sizeof(text)));
+        if (0 != answers) {
+            assert_int_equal(sizeof(text), write(accepted, text, sizeof(text)));
+            await_other(client);
+            assert_true(both_ways(client));
+        }
+        assert_int_equal(0, close(accepted));
+        await_other(client);
+        assert_int_equal(0 != answers, both_ways(client));
+        assert_int_equal(0, close(client));
+    }
+    assert_int_equal(0, close(server));
+}
+
 static void others(void **state)
 {
     int pipes[2], pair[2], file = open("/proc/self/exe", O_RDONLY), udp = socket(AF_INET, SOCK_DGRAM, 0);
@@ -266,9 +320,9 @@ static void all_sockets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),   cmocka_unit_test(acceptance),  cmocka_unit_test(confirmation),
-        cmocka_unit_test(selection),   cmocka_unit_test(connections), cmocka_unit_test(others),
-        cmocka_unit_test(all_sockets),
+        cmocka_unit_test(addresses), cmocka_unit_test(acceptance),  cmocka_unit_test(confirmation),
+        cmocka_unit_test(selection), cmocka_unit_test(connections), cmocka_unit_test(directions),
+        cmocka_unit_test(others),    cmocka_unit_test(all_sockets),
     };
 
     return cmocka_run_group_tests_name("socket", tests, NULL, NULL);

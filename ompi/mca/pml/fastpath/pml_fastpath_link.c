@@ -202,13 +202,6 @@ static void look_at_memory(mca_pml_fastpath_peer_t *peer, int64_t now)
 
 /* ---- connections ---- */
 
-/* btl/tcp uses a connection when either side has told the other one its name: something has gone both ways.
- * Of two that both sides have begun at the same time, one gets no answer and is closed. */
-static bool is_in_use(const struct tcp_info *info)
-{
-    return 1 < info->tcpi_bytes_acked /* one is the kernel's own */ && 0 < info->tcpi_bytes_received;
-}
-
 /* The kernel counts what it has repeated without an answer: data (retransmits), or questions after an idle or
  * full receiver (probes). The silence began when we first saw that, or with the last sign of life since. */
 static void look_at_connection(mca_pml_fastpath_link_t *link, int64_t now)
@@ -222,7 +215,9 @@ static void look_at_connection(mca_pml_fastpath_link_t *link, int64_t now)
         keepalive(link->fd);
         link->watched = true;
     }
-    link->carried = link->carried || is_in_use(&info);
+    /* btl/tcp uses it when either side has told the other one its name. Of two that both sides have begun at
+     * the same time, one gets no answer and is closed. */
+    link->carried = link->carried || mca_pml_fastpath_socket_both_ways(&info);
     if (0 == info.tcpi_retransmits && 0 == info.tcpi_probes) {
         trouble_set(link, MCA_PML_FASTPATH_LINK_SOUND, now);
         return;

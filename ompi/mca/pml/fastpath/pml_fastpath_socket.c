@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,12 @@ void mca_pml_fastpath_socket_look(int fd, mca_pml_fastpath_socket_t *socket)
     } else {
         socket->kind = MCA_PML_FASTPATH_SOCKET_IDLE;
     }
+}
+
+/* The kernel counts the begin and the end of either direction as a byte of it. */
+bool mca_pml_fastpath_socket_both_ways(const struct tcp_info *info)
+{
+    return 2 < info->tcpi_bytes_acked && 1 < info->tcpi_bytes_received;
 }
 
 uint64_t mca_pml_fastpath_socket_inode(int fd)

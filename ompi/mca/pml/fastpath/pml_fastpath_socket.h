@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+struct tcp_info; /* of <linux/tcp.h> */
+
 /** One end of a TCP connection, or where a process listens. Without padding: it travels. */
 typedef struct {
     uint8_t ip[16]; /**< IPv6; IPv4 as ::ffff:a.b.c.d */
@@ -79,6 +81,12 @@ void mca_pml_fastpath_end_text(const mca_pml_fastpath_end_t *end, char text[MCA_
 
 /** Ask what a descriptor is. */
 void mca_pml_fastpath_socket_look(int fd, mca_pml_fastpath_socket_t *socket);
+
+/**
+ * @param info  what TCP_INFO says of a connection
+ * @return whether data has gone both ways
+ */
+bool mca_pml_fastpath_socket_both_ways(const struct tcp_info *info);
 
 /** @return the number by which a socket is known for as long as it exists; 0: the descriptor is no socket */
 uint64_t mca_pml_fastpath_socket_inode(int fd);
