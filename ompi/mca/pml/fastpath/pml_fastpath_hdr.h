@@ -241,7 +241,7 @@ typedef struct {
 } mca_pml_fastpath_hello_hdr_t;
 _Static_assert(32 == sizeof(mca_pml_fastpath_hello_hdr_t), "no padding that nobody has set");
 
-/** NAMED: followed by a MATCH, RNDV or CANCEL, whose hdr_ctx says nothing. */
+/** NAMED: followed by a MATCH, RNDV, CANCEL or PASSED, whose hdr_ctx says nothing. */
 typedef struct {
     uint8_t hdr_type;
     uint8_t hdr_flags;

@@ -126,8 +126,8 @@ typedef struct {
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_packet_t);
 
 /**
- * Send a control header (ACK, PUT, PUT_DONE, GET_DONE). Never refused: what the
- * BTL does not take now, progress sends later.
+ * Send a control header: all but MATCH, RNDV, RGET and FRAG, and what follows it. Never refused: what the BTL
+ * does not take now, progress sends later.
  *
  * @param btl   the BTL it has to travel by, or NULL for the fastest
  * @param hdr   header; copied

@@ -59,7 +59,7 @@ static void retry_left(mca_pml_fastpath_queue_t *retries, int queue, mca_pml_fas
     (void) OPAL_THREAD_ADD_FETCH32(&mca_pml_fastpath.num_retries, -1);
 }
 
-/* Take the first retry that was there when the pass began and whose peer still has room in it. */
+/* Take the first retry whose peer has had room so far in this pass. */
 static mca_pml_fastpath_retry_t *retry_take(opal_list_t *retries, opal_list_t *waiting, uint64_t pass)
 {
     mca_pml_fastpath_retry_t *retry;
