@@ -6,7 +6,7 @@
 /* A target that computes: rank 1 is outside MPI, for good as far as rank 0 can know, and no epoch waits for
  * it, atomics included. Rank 1 comes back when rank 0 has finished all of them.
  *
- * usage: rma_away [allocated | created | shared]        which windows: all */
+ * usage: rma_away [allocated | created | shared | dynamic]        which windows: all */
 
 #include "support/fp_counters.h"
 
@@ -22,10 +22,11 @@ typedef struct {
 } memory_t;
 
 static memory_t source, result;
+static MPI_Aint base; /* displacement of the target's memory */
 
 static MPI_Aint at(const void *field, const memory_t *of)
 {
-    return (const char *) field - (const char *) of;
+    return MPI_Aint_add(base, (const char *) field - (const char *) of);
 }
 
 /* Accumulates, with a type for each way that there may be: short integers, long arrays, pairs, wide elements.
@@ -38,20 +39,20 @@ static void accumulate(MPI_Win win, int target)
     FP(MPI_Type_vector(10, 1, 3, MPI_LONG, &gaps));
     FP(MPI_Type_commit(&gaps));
     FP(MPI_Win_lock_all(0, win));
-    FP(MPI_Compare_and_swap(&one, &expected, &found, MPI_LONG, target, 0, win));
+    FP(MPI_Compare_and_swap(&one, &expected, &found, MPI_LONG, target, base, win));
     FP(MPI_Win_flush(target, win));
     CHECK_INT(found, 0);
-    FP(MPI_Fetch_and_op(&one, &found, MPI_LONG, target, 0, MPI_SUM, win));
+    FP(MPI_Fetch_and_op(&one, &found, MPI_LONG, target, base, MPI_SUM, win));
     FP(MPI_Win_flush(target, win));
     CHECK_INT(found, 1);
-    FP(MPI_Accumulate(source.numbers, NUMBERS, MPI_LONG, target, 0, NUMBERS, MPI_LONG, MPI_SUM, win));
-    FP(MPI_Accumulate(source.numbers, 10, MPI_LONG, target, 0, 1, gaps, MPI_SUM, win));
+    FP(MPI_Accumulate(source.numbers, NUMBERS, MPI_LONG, target, base, NUMBERS, MPI_LONG, MPI_SUM, win));
+    FP(MPI_Accumulate(source.numbers, 10, MPI_LONG, target, base, 1, gaps, MPI_SUM, win));
     FP(MPI_Accumulate(&source.pair, 1, MPI_DOUBLE_INT, target, at(&source.pair, &source), 1, MPI_DOUBLE_INT,
                       MPI_MAXLOC, win));
     FP(MPI_Accumulate(&source.wide, 1, MPI_LONG_DOUBLE, target, at(&source.wide, &source), 1, MPI_LONG_DOUBLE,
                       MPI_SUM, win));
-    FP(MPI_Get_accumulate(NULL, 0, MPI_LONG, result.numbers, NUMBERS, MPI_LONG, target, 0, NUMBERS, MPI_LONG,
-                          MPI_NO_OP, win));
+    FP(MPI_Get_accumulate(NULL, 0, MPI_LONG, result.numbers, NUMBERS, MPI_LONG, target, base, NUMBERS,
+                          MPI_LONG, MPI_NO_OP, win));
     FP(MPI_Win_unlock_all(win));
     FP(MPI_Type_free(&gaps));
     CHECK_INT(result.numbers[0], 2 + 2 * source.numbers[0]);
@@ -71,18 +72,19 @@ static void copy(MPI_Win win, int target)
         FP(MPI_Win_unlock(target, win));
         memset(&result, 0, sizeof(result));
         FP(MPI_Win_lock(type ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, win));
-        FP(MPI_Put(source.numbers, 1, MPI_LONG, target, 0, 1, MPI_LONG, win));
+        FP(MPI_Put(source.numbers, 1, MPI_LONG, target, base, 1, MPI_LONG, win));
         FP(MPI_Win_flush(target, win));
-        FP(MPI_Get(result.numbers, 1, MPI_LONG, target, 0, 1, MPI_LONG, win));
+        FP(MPI_Get(result.numbers, 1, MPI_LONG, target, base, 1, MPI_LONG, win));
         FP(MPI_Win_unlock(target, win));
         CHECK_INT(result.numbers[0], source.numbers[0]);
         FP(MPI_Win_lock(type ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, win));
-        FP(MPI_Put(source.numbers, NUMBERS, MPI_LONG, target, 0, NUMBERS, MPI_LONG, win));
+        FP(MPI_Put(source.numbers, NUMBERS, MPI_LONG, target, base, NUMBERS, MPI_LONG, win));
         FP(MPI_Win_unlock(target, win));
         FP(MPI_Win_lock(type ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, win));
-        FP(MPI_Rget(result.numbers, 1, gaps, target, 0, 1, gaps, win, &request));
+        FP(MPI_Rget(result.numbers, 1, gaps, target, base, 1, gaps, win, &request));
         FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
-        FP(MPI_Get(&result.numbers[1000], 4000, MPI_LONG, target, 8000, 4000, MPI_LONG, win));
+        FP(MPI_Get(&result.numbers[1000], 4000, MPI_LONG, target, MPI_Aint_add(base, 8000), 4000, MPI_LONG,
+                   win));
         FP(MPI_Win_flush_all(win));
         FP(MPI_Win_unlock(target, win));
         CHECK(0 == memcmp(&result.numbers[1000], &source.numbers[1000], 4000 * sizeof(long)));
@@ -147,6 +149,16 @@ int main(int argc, char **argv)
         fp_case("created");
         FP(MPI_Win_create(created, sizeof(*created), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
         try_window(win, created);
+        FP(MPI_Win_free(&win));
+    }
+    if (0 == strlen(kind) || 0 == strcmp(kind, "dynamic")) {
+        fp_case("dynamic");
+        FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        FP(MPI_Win_attach(win, created, sizeof(*created)));
+        FP(MPI_Get_address(created, &base));
+        FP(MPI_Bcast(&base, 1, MPI_AINT, 1, MPI_COMM_WORLD));
+        try_window(win, created);
+        FP(MPI_Win_detach(win, created));
         FP(MPI_Win_free(&win));
     }
     free(created);

@@ -261,6 +261,55 @@ static void early_access(void)
     }
 }
 
+/* Error class of a get from rank 1, which the call itself may report, or the end of its epoch. */
+static int class_of_get(MPI_Win win, MPI_Aint displacement)
+{
+    int got = 0, class = MPI_SUCCESS, code;
+
+    FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+    code = MPI_Get(&got, 1, MPI_INT, 1, displacement, 1, MPI_INT, win);
+    if (MPI_SUCCESS == code) {
+        code = MPI_Win_unlock(1, win);
+    } else {
+        FP(MPI_Win_unlock(1, win));
+    }
+    FP(MPI_Error_class(code, &class));
+    return class;
+}
+
+/* Memory of another rank that comes and goes: others know at once. */
+static void detached(void)
+{
+    MPI_Win dynamic;
+    MPI_Aint address;
+
+    fp_case("detached");
+    FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
+    FP(MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN));
+    FP(MPI_Get_address(memory, &address));
+    FP(MPI_Bcast(&address, 1, MPI_AINT, 1, MPI_COMM_WORLD));
+    for (int round = 0; round < 4; round++) {
+        const int half = round % 2;
+
+        if (1 == fp_rank) {
+            FP(MPI_Win_attach(dynamic, memory + half * NUMBERS / 2, NUMBERS / 2 * sizeof(int)));
+        }
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        for (int i = 0; i < 2; i++) {
+            CHECK_INT(class_of_get(dynamic, MPI_Aint_add(address, i * NUMBERS / 2 * (MPI_Aint) sizeof(int))),
+                      i == half ? MPI_SUCCESS : MPI_ERR_RMA_RANGE);
+        }
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        if (1 == fp_rank) {
+            FP(MPI_Win_detach(dynamic, memory + half * NUMBERS / 2));
+        }
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        CHECK_INT(class_of_get(dynamic, address), MPI_ERR_RMA_RANGE);
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    FP(MPI_Win_free(&dynamic));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win win;
@@ -279,6 +328,7 @@ int main(int argc, char **argv)
     through_handler(win);
     shared(win);
     ends(win);
+    detached();
     FP(MPI_Win_free(&win));
     return fp_finish();
 }

@@ -125,6 +125,11 @@ typedef struct mca_osc_fastpath_peer_t {
     ptrdiff_t disp_unit;               /**< the target's; MESSAGE: if module.sizes_known */
     mca_osc_fastpath_member_t *member; /**< DIRECT, COPY: its locks */
     pid_t pid;                         /**< COPY */
+    struct {
+        uint32_t version; /**< of what is known; 0: nothing */
+        uint32_t count;
+        struct mca_osc_fastpath_region_t *list; /**< malloc'ed */
+    } regions; /**< COPY, dynamic windows: the peer's attached memory. Guarded by module.lock */
 
     /** As origin: this process accesses the peer. Guarded by module.lock. */
     struct {
@@ -170,7 +175,7 @@ typedef struct mca_osc_fastpath_peer_t {
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_peer_t);
 
 /** A piece of memory attached to a dynamic window. */
-typedef struct {
+typedef struct mca_osc_fastpath_region_t {
     uintptr_t begin;
     uintptr_t end; /**< first byte after it */
 } mca_osc_fastpath_region_t;

@@ -5,10 +5,17 @@
 /**
  * @file
  * Memory of dynamic windows.
+ *
+ * Other members of the node that the kernel copies for read the list of attached memory from this process,
+ * and keep it until the version in the member block says that it has changed. The version is odd while the
+ * list changes, and tells a reader whether it has changed meanwhile.
  */
 #include "ompi_config.h"
 
-#include "osc_fastpath.h"
+#include "opal/mca/common/fastpath/common_fastpath_process.h"
+
+#include "osc_fastpath_regions.h"
+#include "osc_fastpath_wait.h"
 
 /* The place in the order of addresses of a region that begins at `begin`. */
 static size_t place_of(const mca_osc_fastpath_module_t *module, uintptr_t begin)
@@ -25,6 +32,127 @@ static size_t place_of(const mca_osc_fastpath_module_t *module, uintptr_t begin)
         }
     }
     return low;
+}
+
+/* Is [begin, end) all in regions of a list? */
+static bool all_in(const mca_osc_fastpath_region_t *regions, size_t count, uintptr_t begin, uintptr_t end)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) { /* the first region that ends behind `begin` */
+        size_t middle = low + (high - low) / 2;
+
+        if (regions[middle].end > begin) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    for (; low < count && begin < end; ++low) {
+        if (regions[low].begin > begin) {
+            return false;
+        }
+        begin = regions[low].end;
+    }
+    return begin >= end;
+}
+
+bool ompi_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
+{
+    return all_in(module->regions, module->num_regions, begin, end);
+}
+
+/* The list is about to change. */
+static void change_begin(mca_osc_fastpath_module_t *module)
+{
+    const uint32_t version = atomic_load_explicit(&module->member->regions.version, memory_order_relaxed);
+
+    atomic_store_explicit(&module->member->regions.version, version + 1, memory_order_relaxed);
+    /* release, with the acquire fence of read_list(): who reads a part of the change sees the odd version */
+    atomic_thread_fence(memory_order_release);
+}
+
+/* It has changed. */
+static void change_end(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_member_t *member = module->member;
+    const uint32_t version = atomic_load_explicit(&member->regions.version, memory_order_relaxed);
+
+    atomic_store_explicit(&member->regions.count, (uint32_t) module->num_regions, memory_order_relaxed);
+    atomic_store_explicit(&member->regions.address, (uintptr_t) module->regions, memory_order_relaxed);
+    /* release, with the acquire of read_list(): who sees the new version sees the new list */
+    atomic_store_explicit(&member->regions.version, version + 1, memory_order_release);
+}
+
+/** What a reader of another process's list wants. */
+typedef struct {
+    mca_osc_fastpath_peer_t *peer;
+    int rc;
+} reading_t;
+
+/* Read the list unless it is known. Inside module.lock. @return whether it is known now, or cannot be */
+static bool read_list(reading_t *reading)
+{
+    mca_osc_fastpath_peer_t *peer = reading->peer;
+    mca_osc_fastpath_member_t *member = peer->member;
+    mca_osc_fastpath_region_t *list;
+    /* acquire, with the release of change_end() */
+    const uint32_t version = atomic_load_explicit(&member->regions.version, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&member->regions.count, memory_order_relaxed);
+    bool good;
+
+    if (0 != version % 2) {
+        return false;
+    }
+    if (version == peer->regions.version) {
+        return true;
+    }
+    list = malloc((count + 1) * sizeof(*list));
+    if (NULL == list) {
+        reading->rc = OMPI_ERR_OUT_OF_RESOURCE;
+        return true;
+    }
+    good = mca_common_fastpath_process_copy(
+        peer->pid, false, list, atomic_load_explicit(&member->regions.address, memory_order_relaxed),
+        count * sizeof(*list));
+    /* acquire, with the release fence of change_begin() */
+    atomic_thread_fence(memory_order_acquire);
+    if (version != atomic_load_explicit(&member->regions.version, memory_order_relaxed)) {
+        free(list);
+        return false;
+    }
+    if (!good) {
+        free(list);
+        reading->rc = OMPI_ERR_RMA_RANGE;
+        return true;
+    }
+    free(peer->regions.list);
+    peer->regions.list = list;
+    peer->regions.count = count;
+    peer->regions.version = version;
+    return true;
+}
+
+static bool list_known(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) module;
+    return read_list(context);
+}
+
+int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end)
+{
+    mca_osc_fastpath_module_t *module = peer->module;
+    reading_t reading = {.peer = peer, .rc = OMPI_SUCCESS};
+    int rc;
+
+    mca_osc_fastpath_enter(module);
+    rc = ompi_osc_fastpath_wait_until(module, list_known, &reading);
+    rc = OMPI_SUCCESS == rc ? reading.rc : rc;
+    if (OMPI_SUCCESS == rc && !all_in(peer->regions.list, peer->regions.count, begin, end)) {
+        rc = OMPI_ERR_RMA_RANGE;
+    }
+    mca_osc_fastpath_leave(module);
+    return rc;
 }
 
 static int insert(mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
@@ -67,7 +195,9 @@ int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size)
         return OMPI_ERR_RMA_ATTACH;
     }
     mca_osc_fastpath_enter(module);
+    change_begin(module);
     rc = insert(module, (uintptr_t) base, (uintptr_t) base + size);
+    change_end(module);
     mca_osc_fastpath_leave(module);
     return rc;
 }
@@ -84,9 +214,11 @@ int ompi_osc_fastpath_detach(ompi_win_t *win, const void *base)
     mca_osc_fastpath_enter(module);
     place = place_of(module, (uintptr_t) base);
     if (place < module->num_regions && (uintptr_t) base == module->regions[place].begin) {
+        change_begin(module);
         --module->num_regions;
         memmove(&module->regions[place], &module->regions[place + 1],
                 (module->num_regions - place) * sizeof(module->regions[0]));
+        change_end(module);
         rc = OMPI_SUCCESS;
     }
     mca_osc_fastpath_leave(module);

@@ -131,6 +131,12 @@ typedef struct {
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t accumulate;
     /** MPI_Win_complete of members of the node so far, for this target; added by origins. */
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t completes;
+    /** Dynamic windows: the attached memory, see osc_fastpath_attach.c. Changed by this member alone. */
+    struct {
+        _Atomic uint32_t version; /**< grows by 2 with each change; odd while there is one */
+        _Atomic uint32_t count;   /**< of regions */
+        _Atomic uint64_t address; /**< of the first, in this member's process */
+    } regions;
     /** By round of a barrier: number of the last one that the member 2^round before this one has told of.
      *  Stored by that member. */
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t arrived[MCA_OSC_FASTPATH_ROUNDS];

@@ -282,8 +282,7 @@ static bool all_good(const making_t *making)
 /* Make the file here, or open it. @return whether all members have it */
 static bool share(making_t *making)
 {
-    const bool may_copy =
-        mca_osc_fastpath_component.single_copy && MPI_WIN_FLAVOR_CREATE == making->module->flavor;
+    const bool may_copy = mca_osc_fastpath_component.single_copy && !in_file(making->module);
     ompi_communicator_t *comm = making->comm;
     int32_t bad[2]; /* file, single copy */
 

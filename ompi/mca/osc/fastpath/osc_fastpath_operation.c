@@ -9,30 +9,8 @@
 #include "ompi_config.h"
 
 #include "osc_fastpath_operation.h"
+#include "osc_fastpath_regions.h"
 #include "osc_fastpath_sync.h"
-
-/* Is [begin, end) all in attached memory? Pieces of it may lie side by side. */
-static bool attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
-{
-    size_t low = 0, high = module->num_regions;
-
-    while (low < high) { /* the first region that ends behind `begin` */
-        size_t middle = low + (high - low) / 2;
-
-        if (module->regions[middle].end > begin) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    for (; low < module->num_regions && begin < end; ++low) {
-        if (module->regions[low].begin > begin) {
-            return false;
-        }
-        begin = module->regions[low].end;
-    }
-    return begin >= end;
-}
 
 /* Which bytes an access covers, relative to where displacements count from. Counts and displacements are the
  * user's, or have come in a packet. @return false when no memory is as large as that */
@@ -60,7 +38,8 @@ static bool inside_attached(const mca_osc_fastpath_module_t *module, int64_t dis
     ptrdiff_t first, end;
 
     return covers(disp, 1, count, type, &first, &end)
-           && (first == end || (0 <= first && attached(module, (uintptr_t) first, (uintptr_t) end)));
+           && (first == end
+               || (0 <= first && ompi_osc_fastpath_attached(module, (uintptr_t) first, (uintptr_t) end)));
 }
 
 /* An access to nothing may name any place, so this is no arithmetic of pointers. */
@@ -84,19 +63,37 @@ int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, si
     return OMPI_SUCCESS;
 }
 
-int ompi_osc_fastpath_locate_peer(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
+/* Dynamic windows: may so much memory of another member of the node be accessed? */
+static int peer_attached(mca_osc_fastpath_peer_t *peer, int64_t disp, size_t count, ompi_datatype_t *type)
+{
+    ptrdiff_t first, end;
+
+    if (!covers(disp, 1, count, type, &first, &end)) {
+        return OMPI_ERR_RMA_RANGE;
+    }
+    return first == end ? OMPI_SUCCESS
+                        : ompi_osc_fastpath_peer_attached(peer, (uintptr_t) first, (uintptr_t) end);
+}
+
+int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
                                   ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
 {
+    int rc = OMPI_SUCCESS;
+
     if (peer->rank == peer->module->rank) {
         return ompi_osc_fastpath_locate(peer->module, disp, count, type, memory);
     }
-    if (!inside(peer->size, peer->disp_unit, disp, count, type)) {
-        return OMPI_ERR_RMA_RANGE;
+    if (MPI_WIN_FLAVOR_DYNAMIC == peer->module->flavor) {
+        rc = peer_attached(peer, disp, count, type);
+    } else if (!inside(peer->size, peer->disp_unit, disp, count, type)) {
+        rc = OMPI_ERR_RMA_RANGE;
     }
-    memory->type = type;
-    memory->count = count;
-    memory->address = address_of(peer->base, disp, peer->disp_unit);
-    return OMPI_SUCCESS;
+    if (OMPI_SUCCESS == rc) {
+        memory->type = type;
+        memory->count = count;
+        memory->address = (void *) ((uintptr_t) peer->base + (uintptr_t) (disp * peer->disp_unit));
+    }
+    return rc;
 }
 
 /* Does the access lie in the target's window, as far as that is known here? */

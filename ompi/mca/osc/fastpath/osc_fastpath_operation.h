@@ -71,9 +71,10 @@ int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, si
 /**
  * Find the memory in a peer's window that an access is about. The peer is the own rank or not MESSAGE.
  *
- * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not all in the window
+ * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not all in the window; where the window is dynamic,
+ * MPI_ERR_PROC_FAILED or OMPI_ERR_OUT_OF_RESOURCE, too
  */
-int ompi_osc_fastpath_locate_peer(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
+int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
                                   ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
 
 END_C_DECLS

@@ -129,6 +129,7 @@ static void peer_destruct(mca_osc_fastpath_peer_t *peer)
     if (NULL != peer->origin.packet) {
         ompi_osc_fastpath_packet_drop(peer->origin.packet);
     }
+    free(peer->regions.list);
     ompi_osc_fastpath_types_free(peer->origin.types);
     ompi_osc_fastpath_types_free(peer->target.types);
     OBJ_DESTRUCT(&peer->target.blocked_item);

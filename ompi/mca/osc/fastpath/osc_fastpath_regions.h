@@ -1,0 +1,29 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Memory that is attached to dynamic windows, here and at other members of the node.
+ */
+#ifndef MCA_OSC_FASTPATH_REGIONS_H
+#define MCA_OSC_FASTPATH_REGIONS_H
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/** @return whether [begin, end) is all in attached memory of this process; pieces of it may lie side by side
+ */
+bool ompi_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end);
+
+/**
+ * The same of a COPY peer, whose list is read from its process when it has changed. Outside module.lock.
+ *
+ * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not; MPI_ERR_PROC_FAILED or OMPI_ERR_OUT_OF_RESOURCE
+ */
+int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end);
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_REGIONS_H */
