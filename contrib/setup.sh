@@ -63,7 +63,7 @@ install_packages() {
     echo "== installing $packages"
     log=$(mktemp)
     if ! { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
-        install $packages; } >"$log" 2>&1 </dev/null; then
+        -o DPkg::Lock::Timeout=300 install $packages; } >"$log" 2>&1 </dev/null; then
         tail -n 20 "$log" >&2
         rm -f "$log"
         echo "${0##*/}: apt could not install these packages: $packages" >&2

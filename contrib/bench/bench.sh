@@ -77,7 +77,7 @@ place_ranks()
     [ "$1" -le 2 ] || place="$place:overload-allowed --oversubscribe"
     [ -z "${HOSTS_STATE:-}" ] || place='' # support/hosts says where
     # shellcheck disable=SC2086
-    if ! limited 60 "$mpirun" -np "$1" $place true >"$scratch/log" 2>&1; then
+    if ! limited 300 "$mpirun" -np "$1" $place true >"$scratch/log" 2>&1; then
         place="--bind-to none --oversubscribe"
         echo "${0##*/}: cannot bind $1 ranks to cores here, running unbound" >&2
     fi
@@ -88,7 +88,7 @@ place_ranks()
 processors()
 {
     # shellcheck disable=SC2016
-    timeout 60 "$mpirun" -np "$@" sh -c \
+    timeout 300 "$mpirun" -np "$@" sh -c \
         'sed -n "s/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/$OMPI_COMM_WORLD_RANK \1/p" /proc/self/status' \
         2>/dev/null | sort -n | awk '!seen[$2]++ { printf "%s%s", (comma++ ? "," : ""), $2 }'
 }

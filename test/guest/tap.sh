@@ -5,10 +5,12 @@
 #
 #   FP_BUILDDIR, FP_SRCDIR   top of the build tree and of the source tree
 #   MPIRUN, OMPI_INFO        of the Open MPI that configure found
+#   FP_TIMEOUT_FACTOR        multiplies the time that a job may take (1)
 #   FP_COMPILE, FP_NM        how a component is compiled, and how its symbols are listed
 
 set -u
 export LC_ALL=C
+: "${FP_TIMEOUT_FACTOR:=1}"
 : "${FP_BUILDDIR:?}" "${FP_SRCDIR:?}" "${MPIRUN:?}" "${OMPI_INFO:?}"
 
 ours=$FP_BUILDDIR/components:SYS_DEFAULT
@@ -59,7 +61,7 @@ finish() {
 job() {
     np=$1
     shift
-    timeout -k 5 120 "$MPIRUN" -np "$np" --oversubscribe "$@" "$ring" >"$scratch/out" 2>&1 </dev/null
+    timeout -k 5 $((200 * FP_TIMEOUT_FACTOR)) "$MPIRUN" -np "$np" --oversubscribe "$@" "$ring" >"$scratch/out" 2>&1 </dev/null
 }
 
 # info: what ompi_info knows of our components, one line per fact.

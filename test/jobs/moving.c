@@ -17,7 +17,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { TAG = 77, MANY = 60, PATIENCE = 120 };
+enum { TAG = 77, MANY = 60, PATIENCE = 350 };
 
 static int gone(int pid)
 {

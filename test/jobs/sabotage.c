@@ -33,7 +33,9 @@ static void damage(open_function_t *real, const char *path, const char *how)
     if (0 == strcmp(how, "pause")) {
         static bool paused;
 
-        sleep(paused ? 0 : 4);
+        const char *seconds = getenv("FP_PAUSE");
+
+        sleep(paused ? 0 : NULL == seconds ? 4 : (unsigned) atoi(seconds));
         paused = true;
         return;
     }
