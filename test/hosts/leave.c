@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         FP(MPI_Comm_disconnect(&comm));
     }
     if (MPI_COMM_NULL != parent) {
-        sleep(3); /* the connections have been noticed by then */
+        sleep(3); /* so that the connections have been noticed by then; nothing depends on it */
         FP(MPI_Finalize());
         return 0;
     }
