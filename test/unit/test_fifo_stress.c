@@ -214,7 +214,7 @@ static long receive_from_process(fixture_t *f, bool by_bell)
 
     assert_true(0 <= child);
     if (0 == child) {
-        alarm(120);
+        alarm(1000);
         send_as_told(f);
         _exit(0);
     }
@@ -290,6 +290,6 @@ int main(void)
         cmocka_unit_test(test_thread_and_bells),
     };
 
-    alarm(300);
+    alarm(3000);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

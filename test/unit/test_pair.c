@@ -221,6 +221,6 @@ int main(void)
         cmocka_unit_test(test_other_lives), cmocka_unit_test(test_two_threads),
     };
 
-    alarm(300);
+    alarm(3000);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
