@@ -40,9 +40,9 @@ enum {
     LONG_TAG,
     PATH_TAG,
 
-    FEW = 80,     /* calls that are made in any case */
-    LATE = 35,    /* of them, those that may come before it is noticed that calls follow each other slowly */
-    MANY = 20000, /* calls in which rank 2 must have come to its end */
+    FEW = 80,  /* calls that are made in any case */
+    LATE = 35, /* of them, those that may come before it is noticed that calls follow each other slowly */
+    MANY = 2000000, /* calls in which rank 2 must have come to its end, however seldom it runs */
     QUEUED =
         400,   /* messages that have come unexpectedly; if rank 2 is slower, it ends without being watched */
     AHEAD = 4, /* messages that rank 1 sends ahead */

@@ -71,16 +71,6 @@ static MPI_Comm spawn(char *program, char *role, int count)
     return inter;
 }
 
-/* Open MPI 4.1.4's mpirun loses a job that starts while another one ends: the new process then waits in
- * MPI_Init for ever.  So the next one is started only when mpirun has had time to bury the last. */
-static void wait_for_end(int pid)
-{
-    while (0 == kill(pid, 0)) {
-        fp_sleep_ms(10);
-    }
-    fp_sleep_ms(200);
-}
-
 static void parent(char *program, int cycles, int each)
 {
     MPI_Comm lasting = spawn(program, "lasting", 1), inter;
@@ -94,7 +84,7 @@ static void parent(char *program, int cycles, int each)
             exchange(inter, child, true);
         }
         fp_disconnect(&inter);
-        wait_for_end(pid);
+        fp_wait_for_end(pid);
         go_on = i + 1 < cycles;
         FP(MPI_Send(&go_on, 1, MPI_INT, 0, TAG, lasting));
         exchange(lasting, 0, true);

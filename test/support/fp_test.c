@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "fp_test.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -340,6 +341,46 @@ void fp_sleep_ms(int ms)
     struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long) (ms % 1000) * 1000000};
 
     nanosleep(&left, NULL);
+}
+
+/* Whether all threads of our parent, which is mpirun or its daemon, sleep: those that wait for a processor do
+ * not. */
+static bool launcher_sleeps(void)
+{
+    char path[64];
+    struct dirent *entry;
+    DIR *directory;
+    bool sleeps = true;
+
+    snprintf(path, sizeof(path), "/proc/%ld/task", (long) getppid());
+    directory = opendir(path);
+    while (NULL != directory && NULL != (entry = readdir(directory))) {
+        char name[400], state = 'S';
+        FILE *file;
+
+        snprintf(name, sizeof(name), "%s/%s/stat", path, entry->d_name);
+        file = fopen(name, "r");
+        if (NULL != file) {
+            if (1 != fscanf(file, "%*d (%*[^)]) %c", &state) || 'S' != state) {
+                sleeps = false;
+            }
+            fclose(file);
+        }
+    }
+    if (NULL != directory) {
+        closedir(directory);
+    }
+    return sleeps;
+}
+
+void fp_wait_for_end(int pid)
+{
+    while (0 == kill(pid, 0)) {
+        fp_sleep_ms(10);
+    }
+    for (int looks = 0; looks < 20; looks = launcher_sleeps() ? looks + 1 : 0) {
+        fp_sleep_ms(10);
+    }
 }
 
 void fp_disconnect(MPI_Comm *comm)

@@ -75,6 +75,11 @@ double fp_now(void);
 /** Sleeps without entering MPI. */
 void fp_sleep_ms(int ms);
 
+/** Waits until process PID, which the same mpirun has started as this one, has ended, and mpirun has seen to
+ * that: Open MPI 4.1.4's loses a job that starts while another one ends; the new process then waits in
+ * MPI_Init for ever. */
+void fp_wait_for_end(int pid);
+
 /** MPI_Comm_disconnect, after what the transport has refused has gone out: since Open MPI 5.0 that call waits
  * in the runtime without progress, with any PML, while the peer may wait for just this. */
 void fp_disconnect(MPI_Comm *comm);
