@@ -28,27 +28,8 @@
 
 #include "osc_fastpath.h"
 #include "osc_fastpath_node.h"
+#include "osc_fastpath_size.h"
 #include "osc_fastpath_wait.h"
-
-/** What the first member tells the others. */
-typedef struct {
-    uint64_t length; /**< of the file; 0: there is none */
-    int32_t pid;     /**< by which it is opened */
-    int32_t fd;
-    uint8_t nonce[MCA_OSC_FASTPATH_NONCE]; /**< at its begin: tells the file from any other that may be there
-                                              by now */
-} announced_t;
-
-/** Where everything is in the file, in bytes from its begin. */
-typedef struct {
-    size_t places;
-    size_t members;
-    size_t posts;
-    size_t posts_stride; /**< numbers */
-    size_t data;         /**< what is before has its pages from the start */
-    size_t length;
-    size_t align; /**< of the whole */
-} layout_t;
 
 /** All there is to know while the memory is being made. */
 typedef struct {
@@ -57,8 +38,8 @@ typedef struct {
     int rank;                  /**< in comm, which is the index */
     int size;
     mca_osc_fastpath_place_t *places;
-    layout_t layout;
-    announced_t announced;
+    mca_osc_fastpath_node_layout_t layout;
+    mca_osc_fastpath_announced_t announced;
     bool copy;                          /**< the kernel copies between all members' memory */
     mca_mpool_fastsm_module_t *segment; /**< the first member's, until the others have mapped it */
     char *base;
@@ -84,24 +65,13 @@ static bool in_file(const mca_osc_fastpath_module_t *module)
     return MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor;
 }
 
-/* *at rounded up to a multiple of `align`, a power of two; and so many bytes more in *at. @return false when
- * no memory is as large as that */
-static bool next_part(size_t *at, size_t align, size_t bytes, size_t *part)
-{
-    if (__builtin_add_overflow(*at, align - 1, part)) {
-        return false;
-    }
-    *part &= ~(align - 1);
-    return !__builtin_add_overflow(*part, bytes, at);
-}
-
 /* Windows of MPI_Win_allocate_shared lie side by side to the byte, unless the user permits gaps. Everybody
  * else's begin with a page, so that each may be near the processor of its owner. */
 static bool place_data(making_t *making)
 {
     const bool data = in_file(making->module);
     const bool packed = MPI_WIN_FLAVOR_SHARED == making->module->flavor && !making->module->noncontig;
-    layout_t *layout = &making->layout;
+    mca_osc_fastpath_node_layout_t *layout = &making->layout;
     bool good = true;
 
     for (int i = 0; i < making->size && data && good; ++i) {
@@ -112,7 +82,7 @@ static bool place_data(making_t *making)
             align = (size_t) place->align;
         }
         layout->align = align > layout->align ? align : layout->align;
-        good = next_part(&layout->length, align, (size_t) place->bytes, &part);
+        good = mca_osc_fastpath_next_part(&layout->length, align, (size_t) place->bytes, &part);
         place->offset = part;
     }
     return good;
@@ -121,19 +91,11 @@ static bool place_data(making_t *making)
 /* @return false when no memory is as large as that */
 static bool lay_out(making_t *making)
 {
-    const size_t size = (size_t) making->size, page = (size_t) opal_getpagesize(),
-                 line = MCA_OSC_FASTPATH_LINE;
-    layout_t *layout = &making->layout;
+    const size_t page = (size_t) opal_getpagesize();
     size_t rest;
 
-    layout->align = page;
-    layout->length = sizeof(announced_t);
-    layout->posts_stride = (size * sizeof(uint32_t) + line - 1) / line * line / sizeof(uint32_t);
-    return next_part(&layout->length, line, size * sizeof(making->places[0]), &layout->places)
-           && next_part(&layout->length, line, size * sizeof(mca_osc_fastpath_member_t), &layout->members)
-           && next_part(&layout->length, line, size * layout->posts_stride * sizeof(uint32_t), &layout->posts)
-           && next_part(&layout->length, page, 0, &layout->data) && place_data(making)
-           && next_part(&layout->length, page, 0, &rest);
+    return ompi_osc_fastpath_node_layout((size_t) making->size, page, &making->layout) && place_data(making)
+           && mca_osc_fastpath_next_part(&making->layout.length, page, 0, &rest);
 }
 
 /* The first member makes the file; the demand travels in hints. */
@@ -188,7 +150,7 @@ static bool map_aligned(making_t *making, int fd)
 /* Another process may have got the same id or descriptor since: the file has to be the very one. */
 static bool open_and_map(making_t *making)
 {
-    const announced_t *announced = &making->announced;
+    const mca_osc_fastpath_announced_t *announced = &making->announced;
     struct stat status;
     char path[64];
     bool good;

@@ -31,6 +31,15 @@ typedef struct {
     uint8_t written[MCA_OSC_FASTPATH_NONCE]; /**< others write the same here */
 } mca_osc_fastpath_probe_t;
 
+/** What the first member tells the others. */
+typedef struct {
+    uint64_t length; /**< of the file; 0: there is none */
+    int32_t pid;     /**< by which it is opened */
+    int32_t fd;
+    uint8_t nonce[MCA_OSC_FASTPATH_NONCE]; /**< at its begin: tells the file from any other that may be there
+                                              by now */
+} mca_osc_fastpath_announced_t;
+
 /** What a member of the node says of itself and its window. */
 typedef struct {
     uint64_t offset;                       /**< of its memory in the file; if module.node.direct */

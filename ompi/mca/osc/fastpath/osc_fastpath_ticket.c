@@ -12,8 +12,6 @@
 #include "osc_fastpath_ticket.h"
 
 #define NONE UINT32_MAX
-/** tickets are made that many at a time */
-#define CHUNK 64u
 
 mca_osc_fastpath_tickets_t *ompi_osc_fastpath_tickets_make(void)
 {
@@ -35,7 +33,7 @@ void ompi_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets)
             ompi_osc_fastpath_cursor_end(&tickets->all[i]->cursor);
         }
     }
-    for (uint32_t i = 0; i < tickets->size; i += CHUNK) {
+    for (uint32_t i = 0; i < tickets->size; i += MCA_OSC_FASTPATH_TICKETS_CHUNK) {
         free(tickets->all[i]); /* the first of each chunk */
     }
     free(tickets->all);
@@ -44,23 +42,24 @@ void ompi_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets)
 
 static bool grow(mca_osc_fastpath_tickets_t *tickets)
 {
-    mca_osc_fastpath_ticket_t **all = realloc(tickets->all, (tickets->size + CHUNK) * sizeof(*all));
+    mca_osc_fastpath_ticket_t **all =
+        realloc(tickets->all, (tickets->size + MCA_OSC_FASTPATH_TICKETS_CHUNK) * sizeof(*all));
     mca_osc_fastpath_ticket_t *chunk;
 
     if (NULL == all) {
         return false;
     }
     tickets->all = all;
-    chunk = calloc(CHUNK, sizeof(*chunk));
+    chunk = calloc(MCA_OSC_FASTPATH_TICKETS_CHUNK, sizeof(*chunk));
     if (NULL == chunk) {
         return false;
     }
-    for (uint32_t i = 0; i < CHUNK; ++i) {
+    for (uint32_t i = 0; i < MCA_OSC_FASTPATH_TICKETS_CHUNK; ++i) {
         all[tickets->size + i] = &chunk[i];
-        chunk[i].next = i + 1 < CHUNK ? tickets->size + i + 1 : tickets->free;
+        chunk[i].next = i + 1 < MCA_OSC_FASTPATH_TICKETS_CHUNK ? tickets->size + i + 1 : tickets->free;
     }
     tickets->free = tickets->size;
-    tickets->size += CHUNK;
+    tickets->size += MCA_OSC_FASTPATH_TICKETS_CHUNK;
     return true;
 }
 

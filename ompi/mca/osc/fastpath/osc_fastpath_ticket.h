@@ -15,6 +15,9 @@
 
 BEGIN_C_DECLS
 
+/** Tickets are made so many at a time. */
+#define MCA_OSC_FASTPATH_TICKETS_CHUNK 64u
+
 /** An operation that waits for data. */
 typedef struct mca_osc_fastpath_ticket_t {
     uint32_t generation; /**< of this use; odd while it is used */

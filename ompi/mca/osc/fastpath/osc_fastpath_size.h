@@ -1,0 +1,73 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * How much memory a window takes, and where everything is in the memory that a node shares. Needs the headers
+ * of Open MPI and nothing of its libraries, so that fastpath-memory can link it.
+ */
+#ifndef MCA_OSC_FASTPATH_SIZE_H
+#define MCA_OSC_FASTPATH_SIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Where everything is in the file that a node's members share, in bytes from its begin. */
+typedef struct {
+    size_t places;
+    size_t members;
+    size_t posts;
+    size_t posts_stride; /**< numbers */
+    size_t data;         /**< what is before has its pages from the start */
+    size_t length;
+    size_t align; /**< of the whole */
+} mca_osc_fastpath_node_layout_t;
+
+/**
+ * Add a part at the end of memory that is being laid out.
+ *
+ * @param at     bytes so far; updated
+ * @param align  the part begins at a multiple of this power of two
+ * @param part   where it begins
+ *
+ * @return false when no memory is as large as that
+ */
+static inline bool mca_osc_fastpath_next_part(size_t *at, size_t align, size_t bytes, size_t *part)
+{
+    if (__builtin_add_overflow(*at, align - 1, part)) {
+        return false;
+    }
+    *part &= ~(align - 1);
+    return !__builtin_add_overflow(*part, bytes, at);
+}
+
+/**
+ * Lay out what is before the memory of windows.
+ *
+ * @param size  members of the node
+ * @param page  bytes of a page
+ *
+ * @return false when no memory is as large as that
+ */
+bool ompi_osc_fastpath_node_layout(size_t size, size_t page, mca_osc_fastpath_node_layout_t *layout);
+
+/** Bytes that a window takes in a process, beside the user's memory and a communicator. */
+typedef struct {
+    size_t window;  /**< when it has been made, as long as nobody checks bounds */
+    size_t peer;    /**< for each member that something goes to or comes from, once */
+    size_t tickets; /**< for each MCA_OSC_FASTPATH_TICKETS_CHUNK operations that wait for data at a time */
+    size_t node;    /**< once for a node: the file that its members share */
+} mca_osc_fastpath_window_size_t;
+
+/**
+ * Say how much memory a window takes.
+ *
+ * @param size   members
+ * @param local  of them, on this node
+ * @param page   bytes of a page
+ */
+void ompi_osc_fastpath_window_size(size_t size, size_t local, size_t page,
+                                   mca_osc_fastpath_window_size_t *bytes);
+
+#endif /* MCA_OSC_FASTPATH_SIZE_H */
