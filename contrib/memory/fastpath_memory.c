@@ -6,8 +6,9 @@
 /**
  * @file
  *
- * How much shared memory btl/fastsm may use, for any number of processes and any parameters, without starting
- * MPI.  The numbers come from the functions that lay out the segments.
+ * How much shared memory btl/fastsm may use, for any number of processes and any parameters, and how much
+ * windows of osc/fastpath take, without starting MPI.  The numbers come from the functions that lay out the
+ * segments, and from the sizes of what windows allocate.
  */
 
 #include <errno.h>
@@ -16,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "ompi/mca/osc/fastpath/osc_fastpath_size.h"
 #include "opal/mca/btl/fastsm/btl_fastsm_layout.h"
 #include "rfc_model.h"
 
@@ -26,7 +29,8 @@ typedef struct {
     mca_btl_fastsm_layout_params_t params; /**< 0 where the number of processes decides */
     bool threads;
     bool least; /**< as little as serves */
-    bool bytes; /**< print the length of a segment and nothing else */
+    bool bytes;  /**< print the length of a segment and nothing else */
+    bool window; /**< print what a window takes and nothing else */
     uint32_t counts[MOST_COUNTS];
     unsigned n_counts;
 } options_t;
@@ -36,13 +40,16 @@ static const char usage_text[] =
     "\n"
     "Prints the shared memory that btl/fastsm may use on a node, in units of 10^6 bytes, beside what btl/sm "
     "of\n"
-    "Open MPI 1.3 took and would have taken with the layouts of the RFC \"Fragmented sm Allocations\".\n"
+    "Open MPI 1.3 took and would have taken with the layouts of the RFC \"Fragmented sm Allocations\"; and "
+    "the\n"
+    "bytes that a window of osc/fastpath takes beside the user's memory.\n"
     "\n"
     "  --np N[,N...]       processes on the node (default: 2 to 4096 in powers of two)\n"
     "  --mca NAME VALUE    as for mpirun; NAME is one of the parameters below\n"
     "  --threads           as with MPI_THREAD_MULTIPLE\n"
     "  --least             what a process takes that finds no room for that\n"
     "  --bytes             print N and the bytes of each process's segment, exactly, and nothing else\n"
+    "  --window            print what windows of osc/fastpath take, and nothing else\n"
     "\n"
     "  btl_fastsm_fifo_depth, btl_fastsm_bell_stride, btl_fastsm_position_stride, btl_fastsm_eager_limit,\n"
     "  btl_fastsm_eager_buffers, btl_fastsm_max_send_size, btl_fastsm_max_buffers, btl_fastsm_ring_depth,\n"
@@ -137,6 +144,8 @@ static void parse(options_t *options, int argc, char **argv)
             options->least = true;
         } else if (0 == strcmp("--bytes", argv[i])) {
             options->bytes = true;
+        } else if (0 == strcmp("--window", argv[i])) {
+            options->window = true;
         } else if (0 == strcmp("--help", argv[i]) || 0 == strcmp("-h", argv[i])) {
             fputs(usage_text, stdout);
             exit(0);
@@ -235,6 +244,23 @@ static void print_aggregated(const options_t *options)
     }
 }
 
+/* All processes are members, and on one node. */
+static void print_window(const options_t *options)
+{
+    printf("osc/fastpath, bytes of a window: of each process, for each member it has to do with, for each so "
+           "many\n"
+           "operations that wait for data at a time, and once for the node\n%9s %10s %10s %10s %10s\n",
+           "processes", "window", "member", "operations", "node");
+    for (unsigned i = 0; i < options->n_counts; ++i) {
+        mca_osc_fastpath_window_size_t bytes;
+
+        ompi_osc_fastpath_window_size(options->counts[i], options->counts[i], (size_t) sysconf(_SC_PAGESIZE),
+                                      &bytes);
+        printf("%9" PRIu32 " %10zu %10zu %10zu %10zu\n", options->counts[i], bytes.window, bytes.peer,
+               bytes.tickets, bytes.node);
+    }
+}
+
 int main(int argc, char **argv)
 {
     options_t options = {.params = {.bell_stride = MCA_BTL_FASTSM_BELL_STRIDE,
@@ -253,12 +279,16 @@ int main(int argc, char **argv)
         lay_out(&options, options.counts[i], &layout);
         printf("%" PRIu32 " %" PRIu64 "\n", options.counts[i], layout.total);
     }
-    if (!options.bytes) {
+    if (options.window) {
+        print_window(&options);
+    } else if (!options.bytes) {
         print_own(&options);
         print_fragmented(&options, "btl/sm of Open MPI 1.3: pages of 8 KiB", 8192);
         print_fragmented(&options, "btl/sm of Open MPI 1.3: pages of 4 KiB", 4096);
         print_fragmented(&options, "RFC: lines of 128 bytes in place of pages", RFC_MODEL_LINE);
         print_aggregated(&options);
+        printf("\n");
+        print_window(&options);
     }
     return 0;
 }

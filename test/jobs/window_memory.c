@@ -147,6 +147,7 @@ int main(int argc, char **argv)
                    MPI_COMM_WORLD, &win);
     before = all_counted();
     printf("window %d %zu\nnode %d %lu\n", rank, before, rank, nameless_files() - files);
+    MPI_Barrier(MPI_COMM_WORLD); /* nobody sends anything before */
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < size; i++) {
         MPI_Put(&value, 1, MPI_INT, i, rank, 1, MPI_INT, win);
