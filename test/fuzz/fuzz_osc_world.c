@@ -122,8 +122,10 @@ int __wrap_ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_o
                                         void *context)
 {
     static int depth;
+    const bool shortage = world_shortage; /* of who waits, not of the others */
     int rc = OMPI_SUCCESS;
 
+    world_shortage = false;
     depth++;
     for (int idle = 0; OMPI_SUCCESS == rc && !done(module, context); idle++) {
         mca_osc_fastpath_leave(module);
@@ -137,6 +139,7 @@ int __wrap_ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_o
         }
     }
     depth--;
+    world_shortage = shortage;
     if (OMPI_SUCCESS != rc && 0 < depth) {
         case_give_up();
     }
