@@ -10,12 +10,13 @@
  * burst when all of it has arrived.  The two wait for each other in read() on named pipes, never inside MPI,
  * so that two runs with different bursts differ by the messages alone.
  *
- * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|windows|at-once|any]
- * [unexpected|waiting N]
+ * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|windows|at-once|any [BYTES
+ * [unexpected|waiting N]]]
  *
  * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
  * sent, with "isend" the burst is sent by MPI_Isend, with "windows" both, and the receives end in
- * MPI_Waitall; with "any" it is received from MPI_ANY_SOURCE. "unexpected N": so many messages of other tags
+ * MPI_Waitall; with "any" it is received from MPI_ANY_SOURCE. BYTES is the size of a message, a multiple of 8
+ * (default: 8). "unexpected N": so many messages of other tags
  * wait at the receiver all the time; "waiting N": so many receives of other tags are posted there.
  */
 
@@ -27,7 +28,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TAG = 7, MAX_BURST = 64, FIRST_OTHER_TAG = 100, MAX_OTHERS = 30000 };
+enum { TAG = 7, MAX_BURST = 64, FIRST_OTHER_TAG = 100, MAX_OTHERS = 30000, MAX_WORDS = 8192 };
+
+static int words = 1;                      /* of a message */
+static double data[MAX_BURST * MAX_WORDS]; /* of each message of a burst */
 
 static int open_pipe(const char *directory, const char *name, int flags)
 {
@@ -62,38 +66,35 @@ static void hear(int fd)
 /* Counting is on in the functions named count_ and nowhere else, so they must stay functions. */
 static __attribute__((noinline)) void count_send(int burst)
 {
-    double data = 0.0;
-
     for (int i = 0; i < burst; ++i) {
-        MPI_Send(&data, 1, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD);
+        MPI_Send(data, words, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD);
     }
 }
 
 static __attribute__((noinline)) void count_isend(int burst)
 {
     MPI_Request request[MAX_BURST];
-    double data = 0.0;
 
     for (int i = 0; i < burst; ++i) {
-        MPI_Isend(&data, 1, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD, &request[i]);
+        MPI_Isend(data, words, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD, &request[i]);
     }
     MPI_Waitall(burst, request, MPI_STATUSES_IGNORE);
 }
 
-static __attribute__((noinline)) void count_post(int burst, double *data, MPI_Request *request)
+static __attribute__((noinline)) void count_post(int burst, MPI_Request *request)
 {
     for (int i = 0; i < burst; ++i) {
-        MPI_Irecv(&data[i], 1, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD, &request[i]);
+        MPI_Irecv(&data[i * words], words, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD, &request[i]);
     }
 }
 
-static __attribute__((noinline)) void count_receive(int burst, double *data, MPI_Request *request, int src)
+static __attribute__((noinline)) void count_receive(int burst, MPI_Request *request, int src)
 {
     for (int i = 0; i < burst; ++i) {
         if (NULL != request) {
             MPI_Wait(&request[i], MPI_STATUS_IGNORE);
         } else {
-            MPI_Recv(&data[i], 1, MPI_DOUBLE, src, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(&data[i * words], words, MPI_DOUBLE, src, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
     }
 }
@@ -138,17 +139,16 @@ static void sender(int go, int back, int burst, bool nonblocking)
 static void receiver(int go, int back, int burst, bool posted, bool all, int src)
 {
     MPI_Request request[MAX_BURST];
-    double data[MAX_BURST];
 
     if (posted) {
-        count_post(burst, data, request);
+        count_post(burst, request);
     }
     tell(back);
     hear(go);
     if (all) {
         count_receive_all(burst, request);
     } else {
-        count_receive(burst, data, posted ? request : NULL, src);
+        count_receive(burst, posted ? request : NULL, src);
     }
 }
 
@@ -175,16 +175,19 @@ int main(int argc, char **argv)
     int burst = argc > 3 ? atoi(argv[3]) : 0;
     const char *style = argc > 4 ? argv[4] : "at-once";
     bool windows = 0 == strcmp("windows", style);
-    bool unexpected = argc > 6 && 0 == strcmp("unexpected", argv[5]);
-    int count = argc > 6 ? atoi(argv[6]) : 0; /* of others */
+    int bytes = argc > 5 ? atoi(argv[5]) : 8;
+    bool unexpected = argc > 7 && 0 == strcmp("unexpected", argv[6]);
+    int count = argc > 7 ? atoi(argv[7]) : 0; /* of others */
     int go;
     int back;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (bursts < 1 || burst < 0 || burst > MAX_BURST || count < 0 || count > MAX_OTHERS) {
+    words = bytes / 8;
+    if (bursts < 1 || burst < 0 || burst > MAX_BURST || count < 0 || count > MAX_OTHERS || bytes < 0 || 0 != bytes % 8
+        || words > MAX_WORDS) {
         fprintf(stderr, "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST "
-                        "[posted|isend|windows|at-once|any] [unexpected|waiting N]\n");
+                        "[posted|isend|windows|at-once|any [BYTES [unexpected|waiting N]]]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     /* read and write, so that opening waits for nobody */

@@ -73,6 +73,36 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     return leaves;
 }
 
+/* The same for a message of several slots, in a job without threads. */
+static inline bool send_slots(const void *buf, size_t count, const ompi_datatype_t *datatype, int dst, int tag,
+                              mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm,
+                              uint32_t *sequence)
+{
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[dst];
+    const size_t size = datatype->super.size * count;
+    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->out || opal_using_threads() || !immediate_mode(mode)
+                      || !fastpath_is_plain(datatype, count)
+                      || sizeof(mca_pml_fastpath_match_hdr_t) + size > member->out->sendi_bytes
+                      || 0 != member->peer->queued
+                      || !mca_pml_fastpath_credit_take_alone(member->peer, cost))) {
+        return false;
+    }
+    *sequence = mca_pml_fastpath_last_number(member) + 1;
+    if (OPAL_UNLIKELY(!fastsm_fifo_send_slots(
+            member->out,
+            mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) *sequence, member->ctx),
+            mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
+            size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH))) {
+        mca_pml_fastpath_credit_untake(member->peer, cost);
+        return false;
+    }
+    mca_pml_fastpath_number_set(member, *sequence);
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_AT_ONCE);
+    return true;
+}
+
 /* Data that has to be packed, or whose BTL knows convertors only. */
 static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl,
                            mca_pml_fastpath_match_hdr_t *hdr, const void *buf, size_t count,
@@ -288,7 +318,7 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
     return OMPI_SUCCESS;
 }
 
-/* What send_slot has not sent; by the request given, in *request. */
+/* What neither send_slot nor send_slots has sent; by the request given, in *request. */
 static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                   int dst, int tag, mca_pml_base_send_mode_t mode,
                                                   ompi_communicator_t *comm, ompi_request_t **request)
@@ -314,6 +344,23 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
         *request = MPI_REQUEST_NULL;
     }
     return rc;
+}
+
+/* What send_slot has not sent. */
+static __opal_attribute_noinline__ int isend_long(const void *buf, size_t count, ompi_datatype_t *datatype,
+                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
+                                                  ompi_communicator_t *comm, ompi_request_t **request)
+{
+    const mca_pml_fastpath_member_t *member;
+    uint32_t sequence;
+
+    if (OPAL_UNLIKELY(!send_slots(buf, count, datatype, dst, tag, mode, comm, &sequence))) {
+        return isend_rest(buf, count, datatype, dst, tag, mode, comm, request);
+    }
+    member = mca_pml_fastpath_comm(comm)->members[dst];
+    mca_pml_fastpath_send_request_sent((mca_pml_fastpath_send_request_t *) *request, member->peer, comm,
+                                       member->ctx, tag, sequence, datatype->super.size * count);
+    return OMPI_SUCCESS;
 }
 
 /*
@@ -347,7 +394,7 @@ isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int nar
     }
     *request = &req->req_send.req_base.req_ompi;
     if (OPAL_UNLIKELY(!send_slot(buf, count, datatype, dst, tag, mode, comm, threads, &sequence))) {
-        return isend_rest(buf, count, datatype, dst, tag, mode, comm, request);
+        return isend_long(buf, count, datatype, dst, tag, mode, comm, request);
     }
     member = mca_pml_fastpath_comm(comm)->members[dst];
     mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
@@ -370,7 +417,7 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
                : isend(buf, count, datatype, dst, tag, mode, comm, request, false);
 }
 
-/* What send_slot has not sent. */
+/* What neither send_slot nor send_slots has sent. */
 static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
                                                  ompi_communicator_t *comm)
@@ -403,6 +450,18 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     return rc;
 }
 
+/* What send_slot has not sent. */
+static __opal_attribute_noinline__ int send_long(const void *buf, size_t count, ompi_datatype_t *datatype,
+                                                 int dst, int tag, mca_pml_base_send_mode_t mode,
+                                                 ompi_communicator_t *comm)
+{
+    uint32_t sequence;
+
+    return OPAL_LIKELY(send_slots(buf, count, datatype, dst, tag, mode, comm, &sequence))
+               ? mca_pml_fastpath_pace_sent(false)
+               : send_rest(buf, count, datatype, dst, tag, mode, comm);
+}
+
 static __opal_attribute_noinline__ int send_threads(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                     int dst, int tag, mca_pml_base_send_mode_t mode,
                                                     ompi_communicator_t *comm)
@@ -424,5 +483,5 @@ int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *dataty
     }
     return OPAL_LIKELY(send_slot(buf, count, datatype, dst, tag, mode, comm, false, &sequence))
                ? mca_pml_fastpath_pace_sent(false)
-               : send_rest(buf, count, datatype, dst, tag, mode, comm);
+               : send_long(buf, count, datatype, dst, tag, mode, comm);
 }

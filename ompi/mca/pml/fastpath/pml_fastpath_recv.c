@@ -200,6 +200,29 @@ static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, s
     return rc;
 }
 
+/* take_slot() for a message that is not in one slot: in several, or in a buffer of its sender's. The slots'
+ * pattern is made once more: a compiler that knows that somebody is shown the first one keeps it in memory. */
+static __opal_attribute_noinline__ int take_long(mca_pml_fastpath_member_t *member, void *buffer, size_t room,
+                                                 int src, int tag, ompi_communicator_t *comm,
+                                                 ompi_status_public_t *status)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_btl_fastsm_pattern_t pattern;
+    uint64_t words[2];
+    ptrdiff_t length;
+
+    mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
+    length = member->peer->ext->recvi(member->peer->btl_endpoint, &pattern, 1, buffer, NULL, room, words);
+    if (OPAL_UNLIKELY(0 > length)) {
+        return OMPI_ERR_NOT_FOUND;
+    }
+    ++member->expected;
+    mca_pml_fastpath_credit_consumed_alone(
+        member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length));
+    finish(src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
+    return OMPI_SUCCESS;
+}
+
 /* The next message of a member's from its slot to the user's buffer, while there is one thread. What
  * recv_slot returns. */
 static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_member_t *member, void *buf,
@@ -223,7 +246,10 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
         fastsm_fifo_receive_slot(member->peer->in, &pattern, looks, (char *) buf + datatype->super.true_lb,
                                  datatype->super.size * count, words);
     if (OPAL_UNLIKELY(0 > length)) {
-        return OMPI_ERR_NOT_FOUND;
+        return FASTSM_SOMETHING_ELSE == length
+                   ? take_long(member, (char *) buf + datatype->super.true_lb, datatype->super.size * count,
+                               src, tag, comm, status)
+                   : OMPI_ERR_NOT_FOUND;
     }
     ++member->expected;
     mca_pml_fastpath_credit_consumed_alone(

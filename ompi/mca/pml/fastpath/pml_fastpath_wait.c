@@ -161,9 +161,76 @@ static inline unsigned rounds(void)
 }
 
 /*
- * Take the next message of a member's out of its slot, if it is the next in turn and short, and a posted
- * receive matches it whose buffer is one piece of memory: what nearly all are. The slot is free before the
- * receive completes, because what is called then may look into the FIFO.
+ * The posted receive of the next message from a member, if that is the next in turn, and the receive's buffer
+ * is one piece of memory: what nearly all are. It is taken out of the queues.
+ *
+ * Returns NULL when matching has to see to the message, and nothing has changed.
+ */
+static inline __opal_attribute_always_inline__ mca_pml_fastpath_recv_request_t *
+claim(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, const uint64_t header[2])
+{
+    mca_pml_fastpath_recv_request_t *req;
+    mca_pml_fastpath_match_post_t *post;
+
+    if (OPAL_UNLIKELY(mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) member->expected,
+                                                   pml_comm->ctx)
+                          != header[0]
+                      || src != mca_pml_fastpath_match_word1_src(header[1])
+                      || !mca_pml_fastpath_member_in_order(member))) {
+        return NULL;
+    }
+    post = mca_pml_fastpath_match_peek(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(header[1]));
+    if (OPAL_UNLIKELY(NULL == post)) {
+        return NULL;
+    }
+    req = mca_pml_fastpath_recv_request_of(post);
+    if (OPAL_UNLIKELY(!req->req_plain)) {
+        return NULL;
+    }
+    mca_pml_fastpath_match_cancel(&pml_comm->matcher, post);
+    ++member->expected;
+    return req;
+}
+
+/* A message of so many bytes has been copied to its receive's buffer, and what it took is free: the receive
+ * completes after that, because what is called then may look into the FIFO. */
+static inline __opal_attribute_always_inline__ void
+delivered(mca_pml_fastpath_member_t *member, mca_pml_fastpath_recv_request_t *req, size_t length)
+{
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_AT_ONCE);
+    mca_pml_fastpath_recv_request_complete_alone(req);
+    mca_pml_fastpath_credit_consumed_alone(member->peer,
+                                           mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+}
+
+/* deliver_slot() for a message that is not in one slot: in several, or in a buffer of its sender's. */
+static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml_comm,
+                                                    mca_pml_fastpath_member_t *member, int src)
+{
+    mca_pml_fastpath_recv_request_t *req;
+    mca_btl_fastsm_view_t view;
+    uint64_t header[2];
+    size_t length;
+
+    if (OPAL_SUCCESS != member->peer->ext->view(member->peer->btl_endpoint, &view)
+        || MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH != view.tag) {
+        return FASTSM_SOMETHING_ELSE;
+    }
+    fastsm_read_once(header, view.data, sizeof(header));
+    req = claim(pml_comm, member, src, header);
+    if (OPAL_UNLIKELY(NULL == req)) {
+        return FASTSM_SOMETHING_ELSE;
+    }
+    length = view.length - sizeof(header);
+    mca_btl_fastsm_view_copy(&view, req->req_buffer,
+                             mca_pml_fastpath_recv_request_status(req, header[1], length));
+    fastsm_fifo_release(member->peer->in, view.halves);
+    delivered(member, req, length);
+    return 0;
+}
+
+/*
+ * Take the next message of a member's out of its slot, and deliver it if claim() finds its receive.
  *
  * slot  where it begins, or NULL
  *
@@ -175,41 +242,22 @@ static inline __opal_attribute_always_inline__ int deliver_slot(mca_pml_fastpath
 {
     fastsm_fifo_receiver_t *in = member->peer->in;
     mca_pml_fastpath_recv_request_t *req;
-    mca_pml_fastpath_match_post_t *post;
     const void *payload;
     uint64_t header[2];
     const ptrdiff_t length =
         fastsm_fifo_see_slot(in, slot, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
-    int tag;
 
-    if (0 > length) {
-        return (int) length;
+    if (OPAL_UNLIKELY(0 > length)) {
+        return FASTSM_NOTHING == length ? FASTSM_NOTHING : deliver_long(pml_comm, member, src);
     }
-    if (OPAL_UNLIKELY(mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) member->expected,
-                                                   pml_comm->ctx)
-                          != header[0]
-                      || src != mca_pml_fastpath_match_word1_src(header[1])
-                      || !mca_pml_fastpath_member_in_order(member))) {
+    req = claim(pml_comm, member, src, header);
+    if (OPAL_UNLIKELY(NULL == req)) {
         return FASTSM_SOMETHING_ELSE;
     }
-    tag = mca_pml_fastpath_match_word1_tag(header[1]);
-    post = mca_pml_fastpath_match_peek(&pml_comm->matcher, src, tag);
-    if (OPAL_UNLIKELY(NULL == post)) {
-        return FASTSM_SOMETHING_ELSE;
-    }
-    req = mca_pml_fastpath_recv_request_of(post);
-    if (OPAL_UNLIKELY(!req->req_plain)) {
-        return FASTSM_SOMETHING_ELSE;
-    }
-    mca_pml_fastpath_match_cancel(&pml_comm->matcher, post);
-    ++member->expected;
     mca_common_fastpath_copy_small(req->req_buffer, payload,
                                    mca_pml_fastpath_recv_request_status(req, header[1], (size_t) length));
     fastsm_fifo_release_slot(in, (size_t) length);
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_AT_ONCE);
-    mca_pml_fastpath_recv_request_complete_alone(req);
-    mca_pml_fastpath_credit_consumed_alone(
-        member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length));
+    delivered(member, req, (size_t) length);
     return 0;
 }
 

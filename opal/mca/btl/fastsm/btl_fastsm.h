@@ -160,7 +160,6 @@ struct mca_btl_base_endpoint_t {
     bool opened;                   /**< the pages of its FIFO are there; until then `out` has no room */
     bool failed;                   /**< its process has failed, and what we send counts as read */
     size_t inline_bytes;           /**< longest inline message; it never becomes less */
-    size_t sendi_bytes;            /**< longest message that sendi puts into the FIFO; 0 for a late peer */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
     opal_list_t pending;           /**< frags that found no room, oldest first */
@@ -692,6 +691,7 @@ ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_
                                uint64_t header[2]);
 /** The extension's receiver (btl_fastsm_ext.h). */
 fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint);
+int mca_btl_fastsm_view(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view);
 /** The extension's poll (btl_fastsm_ext.h). */
 int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks);
 /** The extension's scan (btl_fastsm_ext.h). */

@@ -350,7 +350,7 @@ bool mca_btl_fastsm_endpoint_settle(mca_btl_fastsm_endpoint_t *endpoint)
     if (!endpoint->opened) {
         endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
     }
-    endpoint->sendi_bytes = endpoint->inline_bytes;
+    endpoint->out.sendi_bytes = (uint32_t) endpoint->inline_bytes;
     mca_btl_fastsm_list_peer(endpoint);
     return true;
 }

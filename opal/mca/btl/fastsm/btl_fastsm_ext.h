@@ -34,7 +34,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 10u
+#define MCA_BTL_FASTSM_EXT_VERSION 11u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -106,6 +106,34 @@ typedef int (*mca_btl_fastsm_sendi_numbered_fn_t)(struct mca_btl_base_endpoint_t
                                                   uint64_t word1, const void *payload, size_t payload_size,
                                                   mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp);
 
+/** A message that has come, where it is: in its slots, or in a buffer of its sender's. */
+typedef struct {
+    const mca_btl_fastsm_slot_t *head; /**< its first slot */
+    const char *data; /**< the message, in one piece; or its beginning, where it takes several slots */
+    size_t length;    /**< bytes, at least MCA_BTL_FASTSM_PATTERN_BYTES */
+    uint32_t halves;  /**< that it takes */
+    uint8_t tag;      /**< its active message tag */
+} mca_btl_fastsm_view_t;
+
+/**
+ * Copies the beginning of a message.
+ *
+ * @param to      receives what follows the first MCA_BTL_FASTSM_PATTERN_BYTES
+ * @param length  bytes, at most those that follow
+ */
+static inline void mca_btl_fastsm_view_copy(const mca_btl_fastsm_view_t *view, void *to, size_t length)
+{
+    const char *data = view->data + MCA_BTL_FASTSM_PATTERN_BYTES;
+
+    if (length <= MCA_BTL_FASTSM_SLOT_PAYLOAD) {
+        mca_common_fastpath_copy_small(to, data, length);
+    } else if (2 < view->halves) {
+        fastsm_fifo_extract(to, view->head, MCA_BTL_FASTSM_PATTERN_BYTES, length);
+    } else {
+        memcpy(to, data, length);
+    }
+}
+
 /**
  * The extension: constant after the component's init, owned by the module.
  */
@@ -172,12 +200,24 @@ typedef struct {
      * The receiving end of an endpoint's FIFO, for callers that want to take short messages from there
      * themselves, with fastsm_fifo_receive_slot(), or fastsm_fifo_see_slot() and fastsm_fifo_release_slot(),
      * and nothing else, so that there is no call on their way.  What those do not take may be something for
-     * recvi.  Only while opal_using_threads() says that there is one thread.
+     * recvi or view.  Only while opal_using_threads() says that there is one thread.
      *
      * @return  constant while the endpoint exists; or NULL: there is no such end now, or recvi has to be
      * called
      */
     fastsm_fifo_receiver_t *(*receiver)(struct mca_btl_base_endpoint_t *endpoint);
+
+    /**
+     * Says what the next message from one sender is, without taking it.  Whoever takes it copies what is
+     * wanted of it, and then hands its halves back by fastsm_fifo_release() on the endpoint's receiver().  Only
+     * while opal_using_threads() says that there is one thread.
+     *
+     * @param endpoint  one of fastsm's
+     * @param view      receives what it is; valid until the message is taken
+     * @return          OPAL_SUCCESS; OPAL_ERR_NOT_FOUND when nothing has come; OPAL_ERR_NOT_AVAILABLE: it is
+     *                  fastsm's own, or makes no sense, or somebody is taking it
+     */
+    int (*view)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view);
 
     /**
      * Finds a sender whose next message has come, without touching it.

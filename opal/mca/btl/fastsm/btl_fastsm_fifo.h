@@ -44,6 +44,7 @@ typedef struct {
     uint32_t read_pos;                 /**< what we last saw of the receiver's read position */
     uint32_t depth;                    /**< halves, a power of two */
     uint32_t limit;                    /**< halves that may be full at a time */
+    uint32_t sendi_bytes;              /**< longest message that is put here without a descriptor; 0: none */
     volatile uint32_t n_pending;       /**< messages that wait outside for room: no other goes before them */
     _Atomic uint8_t *bell;             /**< our doorbell in the receiver's segment */
     _Atomic uint32_t *shared_read_pos; /**< in the receiver's segment */
@@ -226,7 +227,7 @@ static inline size_t fastsm_fifo_capacity(uint32_t slots)
 
 /**
  * Starts the producer's end on FIFO `number`, in zeroed memory, at position 0.
- * Its lock stays as it is: an end that moves to another FIFO is locked meanwhile.
+ * How long its messages may be is the caller's affair.  Its lock stays as it is: an end that moves to another FIFO is locked meanwhile.
  */
 static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *peer_segment,
                                            const mca_btl_fastsm_layout_t *layout, uint32_t number)
@@ -238,6 +239,7 @@ static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *pee
     fifo->read_pos = 0;
     fifo->depth = 2 * mca_btl_fastsm_layout_depth(layout, number);
     fifo->limit = fifo->depth < FASTSM_FIFO_BELLS ? fifo->depth : FASTSM_FIFO_BELLS - 1;
+    fifo->sendi_bytes = 0;
     fifo->n_pending = 0;
     fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, number));
     fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, number));
@@ -255,6 +257,7 @@ static inline void fastsm_fifo_sender_none(fastsm_fifo_sender_t *fifo, _Atomic u
     fifo->read_pos = atomic_load_explicit(no_room, memory_order_relaxed);
     fifo->depth = 0;
     fifo->limit = 0;
+    fifo->sendi_bytes = 0;
     fifo->n_pending = 0;
     fifo->bell = NULL;
     fifo->shared_read_pos = no_room;
@@ -609,6 +612,34 @@ static inline __attribute__((always_inline)) void fastsm_fifo_send_slot(fastsm_f
     memcpy(slot->u.head.data + sizeof(word0), &word1, sizeof(word1));
     mca_common_fastpath_copy_small(slot->u.head.data + sizeof(word0) + sizeof(word1), payload, payload_size);
     fastsm_fifo_publish(fifo, slot, pos, halves);
+}
+
+/**
+ * Sends a message of any number of slots, if nothing waits for room and there is some.
+ *
+ * @param word0, word1  the header, as its halves lie in memory
+ * @param payload_size  with the header at most sendi_bytes
+ * @return              whether it has been sent; else the FIFO has at most been padded
+ */
+static inline bool fastsm_fifo_send_slots(fastsm_fifo_sender_t *fifo, uint64_t word0, uint64_t word1,
+                                          const void *payload, size_t payload_size, uint8_t tag)
+{
+    const uint64_t header[] = {word0, word1};
+    const size_t length = sizeof(header) + payload_size;
+    const uint32_t halves = fastsm_fifo_halves(length);
+    mca_btl_fastsm_slot_t *head;
+
+    if (0 != fifo->n_pending) {
+        return false;
+    }
+    head = fastsm_fifo_reserve(fifo, halves);
+    if (NULL == head) {
+        return false;
+    }
+    fastsm_fifo_describe(head, length, tag, 0);
+    fastsm_fifo_fill(head, header, sizeof(header), payload, payload_size);
+    fastsm_fifo_commit(fifo, head, halves);
+    return true;
 }
 
 /** halves from the one that is filled to the one whose slot is fetched meanwhile */

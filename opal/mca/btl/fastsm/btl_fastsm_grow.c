@@ -227,7 +227,7 @@ static void arrive(mca_btl_fastsm_endpoint_t *endpoint)
     if (endpoint->inline_bytes < mca_btl_fastsm_inline_bytes(endpoint->layout.params.grant_depth)) {
         endpoint->inline_bytes = mca_btl_fastsm_inline_bytes(endpoint->layout.params.grant_depth);
     }
-    endpoint->sendi_bytes = endpoint->inline_bytes;
+    endpoint->out.sendi_bytes = (uint32_t) endpoint->inline_bytes;
     grow->state = MCA_BTL_FASTSM_GROW_MOVED;
     atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_taken, 1, memory_order_relaxed);
     say(endpoint, grow->number, "we send there from now on");

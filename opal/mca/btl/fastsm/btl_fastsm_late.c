@@ -153,7 +153,6 @@ static void turn_away(mca_btl_fastsm_late_t *late, uint32_t index)
 static void without_fifo(mca_btl_fastsm_endpoint_t *endpoint)
 {
     fastsm_fifo_sender_none(&endpoint->out, &mca_btl_fastsm_no_room);
-    endpoint->sendi_bytes = 0;
 }
 
 /* Gives back all that a late peer occupies, except for what Open MPI points to, and our word where it is

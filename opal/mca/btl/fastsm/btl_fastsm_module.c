@@ -57,6 +57,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .sender = mca_btl_fastsm_sender,
             .recvi = mca_btl_fastsm_recvi,
             .receiver = mca_btl_fastsm_receiver,
+            .view = mca_btl_fastsm_view,
             .scan = mca_btl_fastsm_scan,
             .poll = mca_btl_fastsm_poll,
             .refused = fastsm_refused,

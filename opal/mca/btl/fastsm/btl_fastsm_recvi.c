@@ -16,32 +16,23 @@
 
 #define HEADER MCA_BTL_FASTSM_PATTERN_BYTES
 
-/** the next message of a FIFO, and what becomes free with it */
-typedef struct {
-    const mca_btl_fastsm_slot_t *head;
-    const char *data; /**< the message, in one piece; or its beginning, where it takes several slots */
-    size_t length;    /**< bytes */
-    uint32_t halves;  /**< that it takes */
-    uint8_t tag;      /**< the message's */
-} waiting_t;
-
 /* Messages of several slots, or in the sender's pool.  What cannot be is left for progress to report. */
 static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpoint, fastsm_head_t head,
-                                                  waiting_t *waiting)
+                                                  mca_btl_fastsm_view_t *view)
 {
     mca_btl_fastsm_pool_ref_t reference;
 
     if (0 == head.flags) {
-        waiting->halves = mca_btl_fastsm_extent(&endpoint->in, 0, waiting->length);
-        return 0 != waiting->halves;
+        view->halves = mca_btl_fastsm_extent(&endpoint->in, 0, view->length);
+        return 0 != view->halves;
     }
     if (MCA_BTL_FASTSM_SLOT_POOL != head.flags) {
         return false;
     }
-    waiting->data = mca_btl_fastsm_referenced(endpoint, waiting->data, &reference);
-    waiting->length = reference.length;
-    waiting->halves = 1;
-    return NULL != waiting->data;
+    view->data = mca_btl_fastsm_referenced(endpoint, view->data, &reference);
+    view->length = reference.length;
+    view->halves = 1;
+    return NULL != view->data;
 }
 
 /* Pads are the BTL's own affair, so they go at once. */
@@ -58,7 +49,7 @@ skip_pad(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *pad, ui
 }
 
 /* What has come from this peer?  OPAL_SUCCESS, or what recvi returns. */
-static inline int find(mca_btl_base_endpoint_t *endpoint, waiting_t *waiting)
+static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view)
 {
     const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&endpoint->in);
     fastsm_head_t head;
@@ -74,45 +65,30 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, waiting_t *waiting)
         }
         head = fastsm_slot_head(slot);
     }
-    waiting->head = slot;
-    waiting->data = (const char *) slot->u.head.data;
-    waiting->length = head.length;
-    waiting->tag = head.tag;
-    waiting->halves = fastsm_fifo_short_halves(&endpoint->in, waiting->length);
-    if (OPAL_UNLIKELY(0 != head.flags || 0 == waiting->halves) && !find_long(endpoint, head, waiting)) {
+    view->head = slot;
+    view->data = (const char *) slot->u.head.data;
+    view->length = head.length;
+    view->tag = head.tag;
+    view->halves = fastsm_fifo_short_halves(&endpoint->in, view->length);
+    if (OPAL_UNLIKELY(0 != head.flags || 0 == view->halves) && !find_long(endpoint, head, view)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    return OPAL_LIKELY(HEADER <= waiting->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
+    return OPAL_LIKELY(HEADER <= view->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
 }
 
-static __opal_attribute_noinline__ void unpack(opal_convertor_t *convertor, const waiting_t *waiting)
+static __opal_attribute_noinline__ void unpack(opal_convertor_t *convertor, const mca_btl_fastsm_view_t *view)
 {
     _Alignas(16) char data[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
-    size_t length = waiting->length - HEADER;
-    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (uintptr_t) (waiting->data + HEADER), .iov_len = length};
+    size_t length = view->length - HEADER;
+    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (uintptr_t) (view->data + HEADER), .iov_len = length};
     uint32_t iov_count = 1;
 
-    if (2 < waiting->halves) {
-        fastsm_fifo_extract(data, waiting->head, HEADER, length);
+    if (2 < view->halves) {
+        fastsm_fifo_extract(data, view->head, HEADER, length);
         iov.iov_base = (IOVBASE_TYPE *) data;
     }
     if (0 < length) {
         (void) opal_convertor_unpack(convertor, &iov, &iov_count, &length);
-    }
-}
-
-static inline void take(const waiting_t *waiting, void *buffer, opal_convertor_t *convertor)
-{
-    const size_t length = waiting->length - HEADER;
-
-    if (OPAL_UNLIKELY(NULL != convertor)) {
-        unpack(convertor, waiting);
-    } else if (OPAL_LIKELY(waiting->length <= MCA_BTL_FASTSM_HEAD_DATA)) {
-        mca_common_fastpath_copy_small(buffer, waiting->data + HEADER, length);
-    } else if (2 < waiting->halves) {
-        fastsm_fifo_extract(buffer, waiting->head, HEADER, length);
-    } else {
-        memcpy(buffer, waiting->data + HEADER, length);
     }
 }
 
@@ -121,11 +97,11 @@ static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl
                                 unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
                                 uint64_t header[2])
 {
-    waiting_t waiting;
+    mca_btl_fastsm_view_t view;
     int rc;
 
     for (;;) {
-        rc = find(endpoint, &waiting);
+        rc = find(endpoint, &view);
         if (OPAL_ERR_NOT_FOUND != rc || 0 == --looks) {
             break;
         }
@@ -134,14 +110,18 @@ static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl
     if (OPAL_SUCCESS != rc) {
         return rc;
     }
-    fastsm_read_once(header, waiting.data, HEADER);
-    if (OPAL_UNLIKELY(waiting.tag != pattern->tag || !fastsm_pattern_fits(pattern, header)
-                      || waiting.length - HEADER > room)) {
+    fastsm_read_once(header, view.data, HEADER);
+    if (OPAL_UNLIKELY(view.tag != pattern->tag || !fastsm_pattern_fits(pattern, header)
+                      || view.length - HEADER > room)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    take(&waiting, buffer, convertor);
-    fastsm_fifo_release(&endpoint->in, waiting.halves);
-    return (ptrdiff_t) (waiting.length - HEADER);
+    if (OPAL_UNLIKELY(NULL != convertor)) {
+        unpack(convertor, &view);
+    } else {
+        mca_btl_fastsm_view_copy(&view, buffer, view.length - HEADER);
+    }
+    fastsm_fifo_release(&endpoint->in, view.halves);
+    return (ptrdiff_t) (view.length - HEADER);
 }
 
 ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
@@ -158,6 +138,13 @@ ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_
     return rc;
 }
 
+int mca_btl_fastsm_view(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view)
+{
+    return OPAL_LIKELY(0 == atomic_load_explicit(&endpoint->in.consuming, memory_order_relaxed))
+               ? find(endpoint, view)
+               : OPAL_ERR_NOT_AVAILABLE;
+}
+
 fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint)
 {
     return NULL == endpoint->late && endpoint->readable ? &endpoint->in : NULL; /* a late peer moves about */
@@ -166,13 +153,13 @@ fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoin
 static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void *header)
 {
     mca_btl_base_endpoint_t *found = NULL;
-    waiting_t waiting;
+    mca_btl_fastsm_view_t view;
 
     if (!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in)) {
         return NULL;
     }
-    if (OPAL_SUCCESS == find(endpoint, &waiting)) {
-        fastsm_read_once(header, waiting.data, HEADER);
+    if (OPAL_SUCCESS == find(endpoint, &view)) {
+        fastsm_read_once(header, view.data, HEADER);
         found = endpoint;
     }
     mca_btl_fastsm_end_consuming(&endpoint->in);

@@ -165,7 +165,7 @@ static inline int sendi_any(mca_btl_base_endpoint_t *endpoint, opal_convertor_t 
 {
     bool sent;
 
-    if (OPAL_UNLIKELY(header_size + payload_size > endpoint->sendi_bytes
+    if (OPAL_UNLIKELY(header_size + payload_size > endpoint->out.sendi_bytes
                       || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload))) {
         return sendi_other(endpoint, convertor, payload, header, header_size, payload_size, tag, stamp);
     }
