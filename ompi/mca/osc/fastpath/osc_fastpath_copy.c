@@ -16,14 +16,27 @@
 #include <sys/uio.h>
 
 #include "compat/fastpath_ft_compat.h"
+#include "opal/mca/common/fastpath/common_fastpath_copy.h"
 #include "opal/mca/common/fastpath/common_fastpath_process.h"
 
 #include "osc_fastpath_operation.h"
+#include "osc_fastpath_sync.h"
 
 /** Pieces of the target's memory that one call of the kernel is about */
 #define PIECES 32
+/** A put of no more bytes waits for others, which one call of the kernel makes together */
+#define BATCHED 64
 /** Data that needs a packed form and is no longer than this has it on the stack */
 #define SMALL 1024
+
+/** Small puts to one peer that have not been made; the next synchronisation makes them. */
+typedef struct mca_osc_fastpath_batch_t {
+    mca_osc_fastpath_peer_t *peer;
+    unsigned count;
+    size_t bytes;
+    struct iovec there[PIECES];
+    char data[PIECES * BATCHED];
+} mca_osc_fastpath_batch_t;
 
 /* What a call of the kernel that has failed means to the caller of MPI. */
 static int why(void)
@@ -108,10 +121,99 @@ static int move_buffer(const mca_osc_fastpath_peer_t *peer, bool write, void *bu
     return rc;
 }
 
-int ompi_osc_fastpath_copy_put(const mca_osc_fastpath_peer_t *peer,
-                               const mca_osc_fastpath_operation_t *operation,
+/* Inside module.lock. */
+static int make_puts(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_batch_t *batch = module->batch;
+    int rc = OMPI_SUCCESS;
+
+    if (module->batched
+        && !move_pieces(batch->peer->pid, true, batch->data, batch->there, batch->count, batch->bytes)) {
+        rc = why();
+    }
+    module->batched = false;
+    return rc;
+}
+
+int ompi_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module)
+{
+    int rc;
+
+    mca_osc_fastpath_enter(module);
+    rc = make_puts(module);
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+/* One more put; neighbours become one piece. Inside module.lock. */
+static void add_put(mca_osc_fastpath_batch_t *batch, const void *from, char *to, size_t bytes)
+{
+    struct iovec *last = 0 < batch->count ? &batch->there[batch->count - 1] : NULL;
+
+    mca_common_fastpath_copy_small(batch->data + batch->bytes, from, bytes);
+    batch->bytes += bytes;
+    if (NULL != last && (char *) last->iov_base + last->iov_len == to) {
+        last->iov_len += bytes;
+    } else {
+        batch->there[batch->count++] = (struct iovec){.iov_base = to, .iov_len = bytes};
+    }
+}
+
+/* Is it a put that waits for others? */
+static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation)
+{
+    return BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)
+           && !operation->request_wanted && !peer->module->eager
+           && fastpath_is_plain(operation->type, operation->count)
+           && fastpath_is_plain(operation->origin_type, operation->origin_count);
+}
+
+static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                     const mca_osc_fastpath_memory_t *memory)
+{
+    const size_t bytes = mca_osc_fastpath_packed_size(memory->type, memory->count);
+    mca_osc_fastpath_module_t *module = peer->module;
+    mca_osc_fastpath_batch_t *batch;
+    int rc = OMPI_SUCCESS;
+
+    mca_osc_fastpath_enter(module);
+    batch = module->batch;
+    if (NULL == batch) {
+        batch = module->batch = malloc(sizeof(*batch));
+    }
+    if (NULL == batch) {
+        rc = OMPI_ERR_OUT_OF_RESOURCE;
+    } else if (module->batched
+               && (peer != batch->peer || PIECES == batch->count
+                   || bytes > sizeof(batch->data) - batch->bytes)) {
+        rc = make_puts(module);
+    }
+    if (OMPI_SUCCESS == rc) {
+        if (!module->batched) {
+            batch->peer = peer;
+            batch->count = 0;
+            batch->bytes = 0;
+            module->batched = true;
+        }
+        add_put(batch, (const char *) operation->origin + operation->origin_type->super.true_lb,
+                (char *) memory->address + memory->type->super.true_lb, bytes);
+    }
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
+int ompi_osc_fastpath_copy_put(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
                                const mca_osc_fastpath_memory_t *memory)
 {
+    int rc;
+
+    if (is_small(peer, operation)) {
+        return put_small(peer, operation, memory);
+    }
+    rc = mca_osc_fastpath_make_puts(peer->module);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
     return move_buffer(peer, true, (void *) operation->origin, operation->origin_count,
                        operation->origin_type, memory);
 }
@@ -120,6 +222,11 @@ int ompi_osc_fastpath_copy_get(const mca_osc_fastpath_peer_t *peer,
                                const mca_osc_fastpath_operation_t *operation,
                                const mca_osc_fastpath_memory_t *memory)
 {
+    int rc = mca_osc_fastpath_make_puts(peer->module);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
     return move_buffer(peer, false, operation->result, operation->result_count, operation->result_type,
                        memory);
 }
@@ -133,7 +240,10 @@ int ompi_osc_fastpath_copy_update(const mca_osc_fastpath_peer_t *peer,
     if (NULL == packed) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = move(peer, false, &update->memory, update->offset, packed, update->length);
+    rc = mca_osc_fastpath_make_puts(peer->module);
+    if (OMPI_SUCCESS == rc) {
+        rc = move(peer, false, &update->memory, update->offset, packed, update->length);
+    }
     if (OMPI_SUCCESS == rc && ompi_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
         rc = move(peer, true, &update->memory, update->offset, packed, update->length);
     }

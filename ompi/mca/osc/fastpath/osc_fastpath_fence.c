@@ -73,12 +73,13 @@ int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     const int both = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
-    int rc = OMPI_SUCCESS;
+    int rc = OMPI_SUCCESS, made;
 
     if (0 != module->locks || 0 <= module->post_count
         || (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch && MCA_OSC_FASTPATH_EPOCH_FENCE != module->epoch)) {
         return OMPI_ERR_RMA_SYNC;
     }
+    made = mca_osc_fastpath_make_puts(module);
     /* what this process has stored into its window comes before what others load from it */
     mca_osc_fastpath_order_window();
     if (!(MPI_MODE_NOPRECEDE & assertion) && !module->node.everybody) {
@@ -97,5 +98,5 @@ int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
     (void) ompi_osc_fastpath_unblock(module);
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_order_window();
-    return rc;
+    return OMPI_SUCCESS == rc ? made : rc;
 }

@@ -194,7 +194,7 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
     mca_osc_fastpath_order_window();
     peer = peer_to_flush(module, target, &rc);
     if (NULL == peer) {
-        return rc;
+        return OMPI_SUCCESS == rc ? mca_osc_fastpath_make_puts(module) : rc;
     }
     mca_osc_fastpath_enter(module);
     rc = flush(peer);
@@ -210,12 +210,13 @@ int ompi_osc_fastpath_flush_all(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer;
-    int rc = OMPI_SUCCESS;
+    int rc = OMPI_SUCCESS, made;
 
     mca_osc_fastpath_order_window();
     if (OPAL_UNLIKELY(!may_flush(module, NULL))) {
         return OMPI_ERR_RMA_SYNC;
     }
+    made = mca_osc_fastpath_make_puts(module);
     mca_osc_fastpath_enter(module);
     OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
     {
@@ -234,7 +235,7 @@ int ompi_osc_fastpath_flush_all(ompi_win_t *win)
     }
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_breathe(module);
-    return rc;
+    return OMPI_SUCCESS == rc ? made : rc;
 }
 
 static bool data_here(mca_osc_fastpath_module_t *module, void *context)

@@ -234,14 +234,15 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer = module->peers[target];
-    int rc = OMPI_SUCCESS;
+    int rc = OMPI_SUCCESS, made;
 
     if (NULL == peer || 0 == peer->origin.lock_type) {
         return OMPI_ERR_RMA_SYNC;
     }
+    made = mca_osc_fastpath_make_puts(module);
     if (OPAL_LIKELY(unlock_now(peer))) {
         mca_osc_fastpath_breathe(module);
-        return OMPI_SUCCESS;
+        return made;
     }
     /* stores to the window come before the unlock */
     mca_osc_fastpath_order_window();
@@ -258,7 +259,7 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
     module->fence_used = false;
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_breathe(module);
-    return rc;
+    return OMPI_SUCCESS == made ? rc : made;
 }
 
 static void release_node(mca_osc_fastpath_module_t *module, int count)
@@ -335,11 +336,12 @@ int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer;
-    int rc = OMPI_SUCCESS, error;
+    int rc = OMPI_SUCCESS, error, made;
 
     if (MCA_OSC_FASTPATH_EPOCH_PASSIVE != module->epoch) {
         return OMPI_ERR_RMA_SYNC;
     }
+    made = mca_osc_fastpath_make_puts(module);
     mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     if (module->lock_all_taken) {
@@ -360,5 +362,6 @@ int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
     module->fence_used = false;
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_breathe(module);
-    return OMPI_SUCCESS == rc ? error : rc;
+    rc = OMPI_SUCCESS == rc ? error : rc;
+    return OMPI_SUCCESS == rc ? made : rc;
 }

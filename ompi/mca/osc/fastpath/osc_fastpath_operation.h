@@ -41,10 +41,10 @@ typedef struct {
  */
 int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation);
 
-/** COPY: put or get, at memory in the target's process. @return OMPI_SUCCESS, MPI_ERR_PROC_FAILED,
- * OMPI_ERR_RMA_RANGE where there is no memory, or OMPI_ERR_OUT_OF_RESOURCE */
-int ompi_osc_fastpath_copy_put(const mca_osc_fastpath_peer_t *peer,
-                               const mca_osc_fastpath_operation_t *operation,
+/** COPY: put (a small one is made by the next mca_osc_fastpath_make_puts() at the latest) or get, at memory
+ * in the target's process. @return OMPI_SUCCESS, MPI_ERR_PROC_FAILED, OMPI_ERR_RMA_RANGE where there is no
+ * memory, or OMPI_ERR_OUT_OF_RESOURCE */
+int ompi_osc_fastpath_copy_put(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
                                const mca_osc_fastpath_memory_t *memory);
 int ompi_osc_fastpath_copy_get(const mca_osc_fastpath_peer_t *peer,
                                const mca_osc_fastpath_operation_t *operation,

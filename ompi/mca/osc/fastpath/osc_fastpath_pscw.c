@@ -125,11 +125,12 @@ static int tell_complete(mca_osc_fastpath_peer_t *peer)
 int ompi_osc_fastpath_complete(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    int rc = OMPI_SUCCESS, error;
+    int rc = OMPI_SUCCESS, error, made;
 
     if (MCA_OSC_FASTPATH_EPOCH_START != module->epoch) {
         return OMPI_ERR_RMA_SYNC;
     }
+    made = mca_osc_fastpath_make_puts(module);
     mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     for (int i = 0; i < module->start_count; ++i) {
@@ -149,7 +150,8 @@ int ompi_osc_fastpath_complete(ompi_win_t *win)
     module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
     module->fence_used = false;
     mca_osc_fastpath_leave(module);
-    return OMPI_SUCCESS == rc ? error : rc;
+    rc = OMPI_SUCCESS == rc ? error : rc;
+    return OMPI_SUCCESS == rc ? made : rc;
 }
 
 /* Tell an origin that this process has posted for it once more; by message it finds out by itself. */

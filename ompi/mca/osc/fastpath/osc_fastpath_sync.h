@@ -51,6 +51,15 @@ static inline bool mca_osc_fastpath_accessible(const mca_osc_fastpath_module_t *
     }
 }
 
+/** Make the small puts to COPY peers that wait. For mca_osc_fastpath_make_puts(). Outside module.lock. */
+int ompi_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module);
+
+/** Make them if there are any. @return OMPI_SUCCESS, MPI_ERR_PROC_FAILED or OMPI_ERR_RMA_RANGE */
+static inline int mca_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module)
+{
+    return OPAL_UNLIKELY(module->batched) ? ompi_osc_fastpath_make_puts(module) : OMPI_SUCCESS;
+}
+
 /** @return whether everything sent to a peer has taken effect and all data from there has come */
 static inline bool mca_osc_fastpath_flushed(const mca_osc_fastpath_peer_t *peer)
 {

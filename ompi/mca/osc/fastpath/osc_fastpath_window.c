@@ -376,6 +376,7 @@ static void module_free(mca_osc_fastpath_module_t *module)
     }
     ompi_osc_fastpath_node_free(&module->node);
     free(module->peers);
+    free(module->batch);
     free(module->extents);
     free(module->heap_member);
     free(module->fence_sent);
