@@ -39,11 +39,22 @@ job_again() {
     job_seconds=$1
     shift
     for _ in 1 2 3; do
+        : >"$scratch/pid"
+        (until [ -s "$scratch/pid" ]; do sleep 0.1; done; end_hung_launcher "$(cat "$scratch/pid")" "$scratch/out") </dev/null \
+            >/dev/null 2>&1 &
+        watcher=$!
         # shellcheck disable=SC2016
         timeout -k 5 "$job_seconds" sh -c 'echo $$ >"$0"; exec "$@"' "$scratch/pid" "$@" >"$scratch/out" 2>&1 </dev/null
         status=$?
-        launcher_crashed "$scratch/out" "$(cat "$scratch/pid")" || break
+        kill $watcher 2>/dev/null
+        wait $watcher 2>/dev/null
+        if launcher_crashed "$scratch/out" "$(cat "$scratch/pid")"; then
+            echo "$launcher_crashed_says"
+        elif launcher_hung "$scratch/out" && ! grep -q CRASHES "$scratch/out"; then
+            echo "$launcher_hangs_says"
+        else
+            break
+        fi
         repeated=$((repeated + 1))
-        echo "$launcher_crashed_says"
     done
 }

@@ -21,3 +21,37 @@ launcher_crashed() {
 }
 # shellcheck disable=SC2034
 launcher_crashed_says="# mpirun itself has crashed: run again"
+
+# end_hung_launcher PID FILE: looks after process PID, an mpirun, until it ends. Where it does not for $FP_LAUNCHER_PATIENCE
+# (60) seconds, though all processes that it has started have ended, FILE gets a line that says so, and the process is ended:
+# in Open MPI 4.1 PMIx_server_finalize sometimes waits for ever, for a lock that is no more. On other hosts nobody can tell.
+end_hung_launcher() {
+    [ -z "${HOSTS_MPIRUN:-}" ] || return 0
+    launcher_had=no launcher_idle=0
+    while kill -0 "$1" 2>/dev/null; do
+        # Not before anything has been started. What has ended soon may be seen by what it has said only.
+        [ ! -s "$2" ] || launcher_had=yes
+        launcher_idle=$((launcher_idle + 1))
+        for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+            launcher_had=yes
+            if read -r child_stat <"/proc/$child/stat"; then
+                case ${child_stat##*) } in
+                [ZX]*) ;;
+                *) launcher_idle=0; break ;;
+                esac
+            fi
+        done 2>/dev/null
+        if [ $launcher_had = yes ] && [ $launcher_idle -gt "${FP_LAUNCHER_PATIENCE:-60}" ]; then
+            echo "$launcher_hangs_says" >>"$2"
+            kill -KILL "$1"
+            return
+        fi
+        [ $launcher_had = yes ] || launcher_idle=0
+        sleep 1
+    done
+}
+launcher_hangs_says="# mpirun itself hangs, and all its processes have ended: run again"
+# launcher_hung FILE: whether end_hung_launcher has ended it
+launcher_hung() {
+    grep -aqxF "$launcher_hangs_says" "$1"
+}
