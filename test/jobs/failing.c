@@ -6,9 +6,10 @@
  *
  *     failing THREADS CASE...
  *
- * For each case the highest rank that is left is killed by rank 0, which chooses the moment; then those that
- * are left shrink their communicator and go on with the next.  So it takes three ranks more than there are
- * cases.  Each survivor prints a line after MPI_Finalize.  THREADS is yes for MPI_THREAD_MULTIPLE. */
+ * For each case the highest rank that is left is killed, mostly by rank 0, which chooses the moment; then
+ * those that are left shrink their communicator and go on with the next.  So it takes three ranks more than
+ * there are cases.  Each survivor prints a line after MPI_Finalize.  THREADS is yes for MPI_THREAD_MULTIPLE.
+ */
 #include "ompi_config.h"
 
 #include "opal/runtime/opal_progress.h"
@@ -615,6 +616,122 @@ static void revoked_meanwhile(void)
     wait_until_known();
 }
 
+/* Until all survivors have left the barrier before: in there a failure is theirs, too. */
+static void all_here(void)
+{
+    if (0 == rank) {
+        for (int i = 1; i < size - 1; ++i) {
+            recv_token(i, 0);
+        }
+    } else if (!am_victim()) {
+        send_token(0, 0);
+    }
+}
+
+/* ---- windows: whoever has to wait for a member that has failed is told ---- */
+
+static MPI_Win window_new(void)
+{
+    MPI_Win win;
+    int *memory;
+
+    FP(MPI_Win_allocate(sizeof(*memory), 1, MPI_INFO_NULL, comm, &memory, &win));
+    FP(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    FP(MPI_Barrier(comm));
+    all_here();
+    return win;
+}
+
+/* It ends, with an error or not: not all members are there. */
+static void window_free(MPI_Win *win)
+{
+    (void) MPI_Win_free(win);
+}
+
+static void kill_and_know(void)
+{
+    if (am_victim()) {
+        wait_for_death();
+    }
+    kill_victim();
+    wait_until_known();
+}
+
+/* @return MPI_SUCCESS or the first error */
+static int epoch_to(MPI_Win win, int target)
+{
+    int rc = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win), end;
+
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = MPI_Put(&rank, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+    end = MPI_Win_unlock(target, win);
+    return MPI_SUCCESS != rc ? rc : end;
+}
+
+/* The victim has rank 0's lock when it is killed, and all others wait for it, rank 0 too. */
+static void window_held(void)
+{
+    MPI_Win win = window_new();
+
+    if (am_victim()) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        FP(MPI_Put(&rank, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+        FP(MPI_Win_flush(0, win));
+        for (int i = 0; i < victim; ++i) {
+            send_token(i, 7);
+        }
+        fp_sleep_ms(300); /* until they wait, who else would kill it */
+        kill(getpid(), SIGKILL);
+    }
+    recv_token(victim, 7);
+    FP_ERROR(MPIX_ERR_PROC_FAILED, epoch_to(win, 0));
+    window_free(&win);
+}
+
+/* Memory that processes share is there when one of them is not: then nobody waits, and nothing is wrong. */
+static void window_target(void)
+{
+    MPI_Win win = window_new();
+
+    kill_and_know();
+    if (NULL != getenv("OMPI_MCA_osc_fastpath_shared_memory")) { /* 0: by messages */
+        FP_ERROR(MPIX_ERR_PROC_FAILED, epoch_to(win, victim));
+    } else {
+        (void) either("an epoch", epoch_to(win, victim));
+    }
+    window_free(&win);
+}
+
+static void window_fence(void)
+{
+    MPI_Win win = window_new();
+
+    FP(MPI_Win_fence(0, win));
+    all_here();
+    kill_and_know();
+    FP_ERROR(MPIX_ERR_PROC_FAILED, MPI_Win_fence(0, win));
+    window_free(&win);
+}
+
+static void window_post(void)
+{
+    MPI_Win win = window_new();
+    MPI_Group all, group;
+
+    FP(MPI_Comm_group(comm, &all));
+    FP(MPI_Group_incl(all, 1, &victim, &group));
+    if (!am_victim()) {
+        FP(MPI_Win_post(group, 0, win));
+    }
+    kill_and_know();
+    FP_ERROR(MPIX_ERR_PROC_FAILED, MPI_Win_wait(win));
+    window_free(&win);
+    FP(MPI_Group_free(&group));
+    FP(MPI_Group_free(&all));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -635,6 +752,10 @@ static const struct {
     {"collectives", collectives},
     {"revoked", revoked},
     {"revoked_meanwhile", revoked_meanwhile},
+    {"window_held", window_held},
+    {"window_target", window_target},
+    {"window_fence", window_fence},
+    {"window_post", window_post},
 };
 
 /* Those that are left go on without the victim: all of them agree on who they are, and everything works. */
@@ -656,18 +777,6 @@ static void go_on(void)
     comm = shrunk;
     --size;
     victim = size - 1;
-}
-
-/* Until all survivors have left the barrier before: in there a failure is theirs, too. */
-static void all_here(void)
-{
-    if (0 == rank) {
-        for (int i = 1; i < size - 1; ++i) {
-            recv_token(i, 0);
-        }
-    } else if (!am_victim()) {
-        send_token(0, 0);
-    }
 }
 
 static void run_case(const char *name)
