@@ -28,7 +28,7 @@ enum { MOST_COUNTS = 64 };
 typedef struct {
     mca_btl_fastsm_layout_params_t params; /**< 0 where the number of processes decides */
     bool threads;
-    bool least; /**< as little as serves */
+    bool least;  /**< as little as serves */
     bool bytes;  /**< print the length of a segment and nothing else */
     bool window; /**< print what a window takes and nothing else */
     uint32_t counts[MOST_COUNTS];
@@ -249,15 +249,16 @@ static void print_window(const options_t *options)
 {
     printf("osc/fastpath, bytes of a window: of each process, for each member it has to do with, for each so "
            "many\n"
-           "operations that wait for data at a time, and once for the node\n%9s %10s %10s %10s %10s\n",
-           "processes", "window", "member", "operations", "node");
+           "operations that wait for data at a time, for small puts that the kernel copies, and once for the "
+           "node\n%9s %10s %10s %10s %10s %10s\n",
+           "processes", "window", "member", "operations", "puts", "node");
     for (unsigned i = 0; i < options->n_counts; ++i) {
         mca_osc_fastpath_window_size_t bytes;
 
         ompi_osc_fastpath_window_size(options->counts[i], options->counts[i], (size_t) sysconf(_SC_PAGESIZE),
                                       &bytes);
-        printf("%9" PRIu32 " %10zu %10zu %10zu %10zu\n", options->counts[i], bytes.window, bytes.peer,
-               bytes.tickets, bytes.node);
+        printf("%9" PRIu32 " %10zu %10zu %10zu %10zu %10zu\n", options->counts[i], bytes.window, bytes.peer,
+               bytes.tickets, bytes.puts, bytes.node);
     }
 }
 

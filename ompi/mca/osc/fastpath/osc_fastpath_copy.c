@@ -19,24 +19,12 @@
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 #include "opal/mca/common/fastpath/common_fastpath_process.h"
 
+#include "osc_fastpath_copy.h"
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_sync.h"
 
-/** Pieces of the target's memory that one call of the kernel is about */
-#define PIECES 32
-/** A put of no more bytes waits for others, which one call of the kernel makes together */
-#define BATCHED 64
 /** Data that needs a packed form and is no longer than this has it on the stack */
 #define SMALL 1024
-
-/** Small puts to one peer that have not been made; the next synchronisation makes them. */
-typedef struct mca_osc_fastpath_batch_t {
-    mca_osc_fastpath_peer_t *peer;
-    unsigned count;
-    size_t bytes;
-    struct iovec there[PIECES];
-    char data[PIECES * BATCHED];
-} mca_osc_fastpath_batch_t;
 
 /* What a call of the kernel that has failed means to the caller of MPI. */
 static int why(void)
@@ -74,11 +62,11 @@ static int move(const mca_osc_fastpath_peer_t *peer, bool write, const mca_osc_f
 
     ompi_osc_fastpath_pieces_begin(&pieces, memory, offset);
     while (0 < length && good) {
-        struct iovec some[PIECES];
+        struct iovec some[MCA_OSC_FASTPATH_PIECES];
         unsigned count = 0;
         size_t bytes = 0;
 
-        while (count < PIECES && bytes < length
+        while (count < MCA_OSC_FASTPATH_PIECES && bytes < length
                && ompi_osc_fastpath_pieces_next(&pieces, length - bytes, &some[count])) {
             bytes += some[count++].iov_len;
         }
@@ -162,7 +150,7 @@ static void add_put(mca_osc_fastpath_batch_t *batch, const void *from, char *to,
 /* Is it a put that waits for others? */
 static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation)
 {
-    return BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)
+    return MCA_OSC_FASTPATH_BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)
            && !operation->request_wanted && !peer->module->eager
            && fastpath_is_plain(operation->type, operation->count)
            && fastpath_is_plain(operation->origin_type, operation->origin_count);
@@ -184,7 +172,7 @@ static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
     if (NULL == batch) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
     } else if (module->batched
-               && (peer != batch->peer || PIECES == batch->count
+               && (peer != batch->peer || MCA_OSC_FASTPATH_PIECES == batch->count
                    || bytes > sizeof(batch->data) - batch->bytes)) {
         rc = make_puts(module);
     }

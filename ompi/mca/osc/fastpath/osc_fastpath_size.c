@@ -8,6 +8,7 @@
  */
 #include "ompi_config.h"
 
+#include "osc_fastpath_copy.h"
 #include "osc_fastpath_size.h"
 #include "osc_fastpath_ticket.h"
 
@@ -40,6 +41,7 @@ void ompi_osc_fastpath_window_size(size_t size, size_t local, size_t page,
     }
     bytes->node = layout.length;
     bytes->peer = sizeof(**module->peers);
+    bytes->puts = sizeof(mca_osc_fastpath_batch_t);
     bytes->tickets =
         MCA_OSC_FASTPATH_TICKETS_CHUNK * (sizeof(mca_osc_fastpath_ticket_t) + sizeof(*module->tickets->all));
 }

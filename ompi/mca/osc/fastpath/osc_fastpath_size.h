@@ -57,6 +57,7 @@ typedef struct {
     size_t window;  /**< when it has been made, as long as nobody checks bounds */
     size_t peer;    /**< for each member that something goes to or comes from, once */
     size_t tickets; /**< for each MCA_OSC_FASTPATH_TICKETS_CHUNK operations that wait for data at a time */
+    size_t puts;    /**< from the first small put on to memory that the kernel copies */
     size_t node;    /**< once for a node: the file that its members share */
 } mca_osc_fastpath_window_size_t;
 

@@ -1,0 +1,30 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Small puts that the kernel copies together.
+ */
+#ifndef MCA_OSC_FASTPATH_COPY_H
+#define MCA_OSC_FASTPATH_COPY_H
+
+#include <sys/uio.h>
+
+#include "osc_fastpath.h"
+
+/** Pieces of the target's memory that one call of the kernel is about */
+#define MCA_OSC_FASTPATH_PIECES 32
+/** A put of no more bytes waits for others, which one call of the kernel makes together */
+#define MCA_OSC_FASTPATH_BATCHED 64
+
+/** Small puts to one peer that have not been made; the next synchronisation makes them. */
+typedef struct mca_osc_fastpath_batch_t {
+    mca_osc_fastpath_peer_t *peer;
+    unsigned count;
+    size_t bytes;
+    struct iovec there[MCA_OSC_FASTPATH_PIECES];
+    char data[MCA_OSC_FASTPATH_PIECES * MCA_OSC_FASTPATH_BATCHED];
+} mca_osc_fastpath_batch_t;
+
+#endif /* MCA_OSC_FASTPATH_COPY_H */
