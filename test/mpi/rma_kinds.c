@@ -191,6 +191,7 @@ static void check_shared(MPI_Win win, unsigned char *memory, MPI_Aint size, bool
         CHECK(length >= 100 * (rank % 3));
         CHECK_INT(unit, 1);
         CHECK(rank != fp_rank || theirs == memory);
+        CHECK(contiguous || (NULL == theirs) == (0 == length));
         CHECK(!contiguous || NULL == before || theirs == before + length_before);
         if (0 < rank % 3) {
             CHECK_INT(theirs[0], rank + 1);

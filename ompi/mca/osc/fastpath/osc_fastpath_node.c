@@ -195,6 +195,7 @@ static int gather_places(making_t *making, bool failed, opal_info_t *info)
                                     .address = (uintptr_t) module->base,
                                     .probe = (uintptr_t) &module->probe,
                                     .rank = (uint32_t) module->rank,
+                                    .noncontig = module->noncontig,
                                     .pid = failed ? 0 : (int32_t) getpid()};
 
     if (sizeof(module->probe.nonce) != getrandom(module->probe.nonce, sizeof(module->probe.nonce), 0)) {
@@ -231,11 +232,15 @@ static bool copies(const making_t *making)
     return true;
 }
 
+/* @return whether nothing has gone wrong anywhere; module.noncontig is the same for all then */
 static bool all_good(const making_t *making)
 {
     for (int i = 0; i < making->size; ++i) {
         if (0 == making->places[i].pid) {
             return false;
+        }
+        if (0 == making->places[i].noncontig) {
+            making->module->noncontig = false;
         }
     }
     return true;
@@ -284,7 +289,7 @@ static void take_over(const making_t *making)
     node->copy = making->copy;
     if (in_file(module)) {
         node->direct = true;
-        module->base = making->base + node->places[node->index].offset;
+        module->base = ompi_osc_fastpath_node_memory(module, node->index);
     }
 }
 
@@ -404,6 +409,14 @@ int ompi_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank)
         }
     }
     return NULL != node->places && low < node->count && rank == (int) node->places[low].rank ? low : -1;
+}
+
+/* Without gaps, memory of 0 bytes still has a place between that of others. */
+void *ompi_osc_fastpath_node_memory(const mca_osc_fastpath_module_t *module, int index)
+{
+    const mca_osc_fastpath_place_t *place = &module->node.places[index];
+
+    return 0 == place->bytes && module->noncontig ? NULL : module->node.base + place->offset;
 }
 
 /** A round of a barrier. */

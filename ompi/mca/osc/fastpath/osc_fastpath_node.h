@@ -50,6 +50,7 @@ typedef struct {
     int64_t disp_unit;                     /**< of its window */
     uint64_t align;                        /**< its memory begins at a multiple of so many bytes */
     uint32_t rank;                         /**< in the window */
+    uint32_t noncontig;                    /**< 1: there may be gaps; if all say so */
     int32_t pid;
 } mca_osc_fastpath_place_t;
 
@@ -85,6 +86,10 @@ void ompi_osc_fastpath_node_free(mca_osc_fastpath_node_t *node);
 
 /** @return index of a rank of the window, or -1 when it is not on this node or nothing is shared */
 int ompi_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank);
+
+/** @return where the window of a member is mapped here, if module.node.direct; NULL for no memory among gaps
+ */
+void *ompi_osc_fastpath_node_memory(const struct mca_osc_fastpath_module_t *module, int index);
 
 /** Wait until all members of the node have come here. Outside module.lock. @return OMPI_SUCCESS or an error
  */

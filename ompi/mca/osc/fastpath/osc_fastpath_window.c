@@ -169,7 +169,7 @@ static void choose_access(mca_osc_fastpath_peer_t *peer)
         peer->access = node->direct ? MCA_OSC_FASTPATH_DIRECT : MCA_OSC_FASTPATH_COPY;
         peer->node_index = index;
         peer->pid = node->places[index].pid;
-        peer->base = node->direct ? node->base + node->places[index].offset
+        peer->base = node->direct ? ompi_osc_fastpath_node_memory(module, index)
                                   : (void *) (uintptr_t) node->places[index].address;
         peer->size = (size_t) node->places[index].bytes;
         peer->disp_unit = (ptrdiff_t) node->places[index].disp_unit;
@@ -539,7 +539,7 @@ int ompi_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
     /* MPI 4.1, 12.2.3: no memory that could be shared is memory of 0 bytes */
     *size = 0 <= index ? (size_t) node->places[index].bytes : 0;
     *disp_unit = 0 <= index ? (fastpath_osc_disp_unit_t) node->places[index].disp_unit : 1;
-    *(void **) base = 0 <= index ? node->base + node->places[index].offset : NULL;
+    *(void **) base = 0 <= index ? ompi_osc_fastpath_node_memory(module, index) : NULL;
     return OMPI_SUCCESS;
 }
 
