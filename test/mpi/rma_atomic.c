@@ -5,7 +5,8 @@
 
 /* All ranks change one location by all calls that are atomic: accumulate, get_accumulate, fetch_and_op and
  * compare_and_swap, alone, in the middle of an array, and as an element of a derived datatype; for types of
- * each size, also pairs, which no processor changes at a time. The order of accumulates of one origin, too.
+ * each size, aligned and not, also pairs, which no processor changes at a time. The order of accumulates of
+ * one origin, too.
  *
  * usage: rma_atomic [sm | stock]        sm: only memory that MPI allocates; stock: without compare_and_swap
  */
@@ -21,6 +22,7 @@ typedef struct {
     MPI_Win win;
     unsigned char *memory;
     bool allocated;
+    bool shifted; /* elements lie one byte behind multiples of their size; displacements are bytes then */
 } place_t;
 
 static place_t make(bool allocated, int unit)
@@ -69,6 +71,12 @@ static long long load(const void *at, int size)
     return value;
 }
 
+/* Displacement of an element. */
+static MPI_Aint displacement(const place_t *place, const integer_t *integer, int element)
+{
+    return place->shifted ? element * integer->size + 1 : element;
+}
+
 /* Adds 1 by compare_and_swap, as often as it takes. */
 static void add_by_swap(const place_t *place, const integer_t *integer, MPI_Aint at)
 {
@@ -91,45 +99,49 @@ static void add(const place_t *place, const integer_t *integer, MPI_Datatype der
 {
     static const long long ones[3] = {1, 1, 1};
     static unsigned char three[24], fetched[24]; /* until the flush or unlock that follows */
+    const MPI_Aint at = displacement(place, integer, AT);
 
     for (int i = 0; i < 3; i++) {
         memcpy(three + i * integer->size, &ones[0], (size_t) integer->size);
     }
     switch (way) {
     case 0:
-        FP(MPI_Accumulate(ones, 1, integer->type, 0, AT, 1, integer->type, MPI_SUM, place->win));
+        FP(MPI_Accumulate(ones, 1, integer->type, 0, at, 1, integer->type, MPI_SUM, place->win));
         break;
     case 1:
-        FP(MPI_Fetch_and_op(ones, fetched, integer->type, 0, AT, MPI_SUM, place->win));
+        FP(MPI_Fetch_and_op(ones, fetched, integer->type, 0, at, MPI_SUM, place->win));
         break;
     case 2:
-        FP(MPI_Get_accumulate(ones, 1, integer->type, fetched, 1, integer->type, 0, AT, 1, integer->type,
+        FP(MPI_Get_accumulate(ones, 1, integer->type, fetched, 1, integer->type, 0, at, 1, integer->type,
                               MPI_SUM, place->win));
         break;
     case 3: /* and its two neighbours */
-        FP(MPI_Accumulate(three, 3, integer->type, 0, AT - 1, 3, integer->type, MPI_SUM, place->win));
+        FP(MPI_Accumulate(three, 3, integer->type, 0, displacement(place, integer, AT - 1), 3, integer->type,
+                          MPI_SUM, place->win));
         break;
     case 4: /* and others at a distance */
-        FP(MPI_Accumulate(three, 3, integer->type, 0, AT - 7, 1, derived, MPI_SUM, place->win));
+        FP(MPI_Accumulate(three, 3, integer->type, 0, displacement(place, integer, AT - 7), 1, derived,
+                          MPI_SUM, place->win));
         break;
     case 5:
-        FP(MPI_Get_accumulate(three, 3, integer->type, fetched, 3, integer->type, 0, AT - 7, 1, derived,
-                              MPI_SUM, place->win));
+        FP(MPI_Get_accumulate(three, 3, integer->type, fetched, 3, integer->type, 0,
+                              displacement(place, integer, AT - 7), 1, derived, MPI_SUM, place->win));
         break;
     default:
-        add_by_swap(place, integer, AT);
+        add_by_swap(place, integer, at);
         break;
     }
 }
 
-static void try_integer(const integer_t *integer, bool allocated, bool all_lock)
+static void try_integer(const integer_t *integer, bool allocated, bool all_lock, bool shifted)
 {
-    place_t place = make(allocated, integer->size);
+    place_t place = make(allocated, shifted ? 1 : integer->size);
     MPI_Datatype derived; /* elements 0, 7 and 14, the second of which is the one at AT */
     const int ways = no_swap ? 6 : 7;
 
-    fp_case("integers of %s bytes, %s, %s", integer->name, allocated ? "allocated" : "created",
-            all_lock ? "lock_all" : "single locks");
+    fp_case("integers of %s bytes, %s, %s%s", integer->name, allocated ? "allocated" : "created",
+            all_lock ? "lock_all" : "single locks", shifted ? ", not aligned" : "");
+    place.shifted = shifted;
     FP(MPI_Type_vector(3, 1, 7, integer->type, &derived));
     FP(MPI_Type_commit(&derived));
     if (all_lock) {
@@ -148,7 +160,8 @@ static void try_integer(const integer_t *integer, bool allocated, bool all_lock)
     FP(MPI_Barrier(MPI_COMM_WORLD));
     if (0 == fp_rank) {
         FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, place.win));
-        CHECK_INT(load(place.memory + AT * integer->size, integer->size), ROUNDS * fp_size & integer->mask);
+        CHECK_INT(load(place.memory + AT * integer->size + shifted, integer->size),
+                  ROUNDS * fp_size & integer->mask);
         FP(MPI_Win_unlock(0, place.win));
     }
     FP(MPI_Type_free(&derived));
@@ -246,8 +259,11 @@ int main(int argc, char **argv)
     no_swap = 1 < argc && 0 == strcmp(argv[1], "stock");
     for (int allocated = sm; allocated < 2; allocated++) {
         for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]); i++) {
-            try_integer(&integers[i], allocated, false);
-            try_integer(&integers[i], allocated, true);
+            try_integer(&integers[i], allocated, false, false);
+            try_integer(&integers[i], allocated, true, false);
+            if (!sm && !no_swap) {
+                try_integer(&integers[i], allocated, true, true);
+            }
         }
         try_pairs(allocated);
         try_order(allocated);
