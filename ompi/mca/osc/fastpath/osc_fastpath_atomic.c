@@ -38,7 +38,8 @@ bool ompi_osc_fastpath_needs_lock(const mca_osc_fastpath_update_t *update)
            || !mca_osc_fastpath_is_aligned(begin, element->super.size);
 }
 
-/* One element; `position` is that of its data in the piece. */
+/* One element; `position` is that of its data in the piece. Where it is not aligned the caller has the
+ * accumulate lock: processors need not update it at a time. */
 static int update_element(const mca_osc_fastpath_update_t *update, char *at, size_t position)
 {
     const size_t size = update->element->super.size;
