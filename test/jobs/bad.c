@@ -8,12 +8,14 @@
  *
  * "spawn WHERE FILE TIMES" spawns a child that gets stuck on its way into MPI in
  * the function WHERE of PMIx, in the first TIMES runs; FILE counts them.
- * "start WHERE" gets stuck there itself.  "garbage BYTE" looks whether memory that
+ * "start WHERE" gets stuck there itself.  "pmix FILE TIMES" crashes in a thread that executes PMIx's code on the
+ * way into MPI, in the first TIMES runs.  "garbage BYTE" looks whether memory that
  * is freed and allocated again is full of the complement of that byte. */
 
 #include "support/fp_test.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -46,10 +48,25 @@ int PMIx_Init(void *proc, void *info, size_t count)
     return ((int (*)(void *, void *, size_t)) real("PMIx_Init"))(proc, info, count);
 }
 
+static bool crashes_in_pmix; /* this process */
+
+static void *crash_in_pmix(void *unused)
+{
+    void *nothing = (void *) 8;
+
+    (void) ((int (*)(void *, void *)) real("PMIx_Data_unload"))(nothing, nothing);
+    return unused;
+}
+
 int PMIx_Commit(void);
 int PMIx_Commit(void)
 {
+    pthread_t thread;
+
     get_stuck("PMIx_Commit");
+    if (crashes_in_pmix && 0 == pthread_create(&thread, NULL, crash_in_pmix, NULL)) {
+        pthread_join(thread, NULL);
+    }
     return ((int (*)(void)) real("PMIx_Commit"))();
 }
 
@@ -125,6 +142,9 @@ int main(int argc, char **argv)
     }
     if (0 == strcmp(what, "child")) {
         return child(argc, argv);
+    }
+    if (0 == strcmp(what, "pmix") && NULL != rank && 0 == strcmp(rank, "1")) {
+        crashes_in_pmix = atoi(argv[3]) >= count_run(argv[2]);
     }
     if (0 == strcmp(what, "start") && NULL != rank && 0 == strcmp(rank, "1")) {
         stuck_where = argv[2];

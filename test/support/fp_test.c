@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,16 +137,33 @@ static void print_crash(int signal_number, const siginfo_t *info)
     }
 }
 
+/* Has PMIx's own thread crashed in its own code, on the way into MPI? That of PMIx 4.2 sometimes reads memory
+ * that has been freed, which shows where that is full of garbage. frames[0] is the handler of the signal, and
+ * frames[1] what calls it. */
+static bool is_pmix_crash(void *const *frames, int count)
+{
+    Dl_info info;
+
+    return 0 == fp_size && getpid() != (pid_t) syscall(SYS_gettid) && 2 < count
+           && 0 != dladdr(frames[2], &info) && NULL != strstr(info.dli_fname, "/libpmix.so");
+}
+
 /* What is sure comes first: memory may be such that the backtrace is a crash of its own, which then ends the
  * process, as this handler is called once. */
 static void on_crash(int signal_number, siginfo_t *info, void *context)
 {
+    static const char pmix[] = "# PMIx's own thread has crashed\n";
     void *frames[40];
+    int count;
 
     (void) context;
     print_line("CRASHES", false);
     print_crash(signal_number, info);
-    backtrace_symbols_fd(frames, backtrace(frames, 40), STDERR_FILENO);
+    count = backtrace(frames, 40);
+    if (is_pmix_crash(frames, count)) {
+        (void) !write(STDERR_FILENO, pmix, sizeof(pmix) - 1);
+    }
+    backtrace_symbols_fd(frames, count, STDERR_FILENO);
     raise(signal_number);
 }
 

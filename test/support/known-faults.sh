@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The fastpath authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by what runs jobs: to tell the one hang that is PMIx's, and the crash of mpirun itself, from all others.
+# Sourced by what runs jobs: to tell the hang and the crash that are PMIx's, and those of mpirun itself, from all others.
 
 # lost_child FILE: whether the output of a program, in FILE, shows the fault of PMIx 4.2 that
 # contrib/mpich-suite/README.md tells of as (c): somebody waits in MPI_Comm_spawn, and a spawned process waits in
@@ -13,6 +13,16 @@ lost_child() {
 # What is said when such a program is run again.
 # shellcheck disable=SC2034
 lost_child_says="# PMIx lost the start of a child (contrib/mpich-suite/README.md, c): run again"
+
+# pmix_crashed FILE NOTED: whether the output of a program, in FILE, shows that all of its processes that have crashed did so in
+# PMIx's own thread on their way into MPI, which fp_test.c tells of.  NOTED has a line for each that has crashed.
+pmix_crashed() {
+    pmix_noted=$(grep -ac . "$2")
+    [ "$pmix_noted" -gt 0 ] && [ "$(grep -ac "# PMIx's own thread has crashed" "$1")" = "$pmix_noted" ] &&
+        [ "$(grep -ac '# rank [0-9-]* CRASHES ' "$1")" = "$pmix_noted" ]
+}
+# shellcheck disable=SC2034
+pmix_crashed_says="# PMIx has crashed in MPI_Init, in a thread of its own: run again"
 
 # launcher_crashed FILE PID: whether process PID, an mpirun, says in FILE that it has crashed itself.  What a rank says there
 # has another number.
