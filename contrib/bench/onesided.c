@@ -16,13 +16,14 @@
  * DIRECTORY holds the named pipes "go" and "back". EPOCH is one of the table below.
  */
 
-#include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "pipes.h"
 
 #define COUNTED static __attribute__((noinline))
 
@@ -35,36 +36,6 @@ static MPI_Win win;
 static MPI_Group peer;
 static int go, back;
 static int64_t one = 1, none, result;
-
-static int open_pipe(const char *directory, const char *name)
-{
-    char path[4096];
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/%s", directory, name);
-    fd = open(path, O_RDWR); /* read and write, so that opening waits for nobody */
-    if (fd < 0) {
-        perror(path);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    return fd;
-}
-
-static void tell(int fd)
-{
-    if (1 != write(fd, "", 1)) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
-
-static void hear(int fd)
-{
-    char byte;
-
-    if (1 != read(fd, &byte, 1)) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
 
 /* Counting is on in the functions named count_ and nowhere else, so they must stay functions. */
 COUNTED void count_flush(void)
@@ -135,29 +106,29 @@ COUNTED void count_wait(void)
 /* The target is there already. */
 static void put_fence(void)
 {
-    hear(back);
+    pipes_hear(back);
     usleep(FENCE_US);
     count_put_fence();
 }
 
 static void fence(void)
 {
-    tell(back);
+    pipes_tell(back);
     MPI_Win_fence(0, win);
 }
 
 static void start_put_complete(void)
 {
-    hear(back);
+    pipes_hear(back);
     count_start_put_complete();
-    tell(go);
+    pipes_tell(go);
 }
 
 static void post_wait(void)
 {
     count_post();
-    tell(back);
-    hear(go);
+    pipes_tell(back);
+    pipes_hear(go);
     count_wait();
 }
 
@@ -218,8 +189,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     times = argc > 3 ? atoi(argv[2]) : 0;
     epoch = find(argc > 3 ? argv[3] : "");
-    go = open_pipe(argv[1], "go");
-    back = open_pipe(argv[1], "back");
+    go = pipes_open(argv[1], "go");
+    back = pipes_open(argv[1], "back");
     other = 1 - rank;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &other, &peer);
@@ -228,9 +199,9 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     run(epoch, rank, times);
     if (ORIGIN == rank) {
-        tell(go); /* the target waits here, outside MPI */
+        pipes_tell(go); /* the target waits here, outside MPI */
     } else {
-        hear(go);
+        pipes_hear(go);
     }
     MPI_Win_free(&win);
     MPI_Group_free(&peer);

@@ -20,48 +20,18 @@
  * wait at the receiver all the time; "waiting N": so many receives of other tags are posted there.
  */
 
-#include <fcntl.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "pipes.h"
 
 enum { TAG = 7, MAX_BURST = 64, FIRST_OTHER_TAG = 100, MAX_OTHERS = 30000, MAX_WORDS = 8192 };
 
 static int words = 1;                      /* of a message */
 static double data[MAX_BURST * MAX_WORDS]; /* of each message of a burst */
-
-static int open_pipe(const char *directory, const char *name, int flags)
-{
-    char path[4096];
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/%s", directory, name);
-    fd = open(path, flags);
-    if (fd < 0) {
-        perror(path);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    return fd;
-}
-
-static void tell(int fd)
-{
-    if (1 != write(fd, "", 1)) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
-
-static void hear(int fd)
-{
-    char byte;
-
-    if (1 != read(fd, &byte, 1)) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
 
 /* Counting is on in the functions named count_ and nowhere else, so they must stay functions. */
 static __attribute__((noinline)) void count_send(int burst)
@@ -127,13 +97,13 @@ static void post_others(int others, MPI_Request *request)
 
 static void sender(int go, int back, int burst, bool nonblocking)
 {
-    hear(back);
+    pipes_hear(back);
     if (nonblocking) {
         count_isend(burst);
     } else {
         count_send(burst);
     }
-    tell(go);
+    pipes_tell(go);
 }
 
 static void receiver(int go, int back, int burst, bool posted, bool all, int src)
@@ -143,8 +113,8 @@ static void receiver(int go, int back, int burst, bool posted, bool all, int src
     if (posted) {
         count_post(burst, request);
     }
-    tell(back);
-    hear(go);
+    pipes_tell(back);
+    pipes_hear(go);
     if (all) {
         count_receive_all(burst, request);
     } else {
@@ -190,9 +160,8 @@ int main(int argc, char **argv)
                         "[posted|isend|windows|at-once|any [BYTES [unexpected|waiting N]]]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    /* read and write, so that opening waits for nobody */
-    go = open_pipe(argv[1], "go", O_RDWR);
-    back = open_pipe(argv[1], "back", O_RDWR);
+    go = pipes_open(argv[1], "go");
+    back = pipes_open(argv[1], "back");
     others(rank, count, unexpected, false);
     MPI_Barrier(MPI_COMM_WORLD); /* behind them, so that they have arrived */
     for (int i = 0; i < bursts; ++i) {
