@@ -99,6 +99,36 @@ static void held_messages(MPI_Comm comm)
     }
 }
 
+/* Buffered sends without data go on credit that is not there. So a receiver may have more to give back at a
+ * time than the limit: what it has just not given back yet, and a message that has used up the limit. */
+static void overdrawn(void)
+{
+    enum { LIMIT = 4096, COST = 160, EMPTY = 3, ROUNDS = 20, BYTES = LIMIT - COST - COST / 2 };
+    static char message[BYTES], attached[EMPTY * MPI_BSEND_OVERHEAD];
+    MPI_Request request;
+    void *detached;
+    int size;
+
+    for (int round = 0; round < ROUNDS && 1 >= fp_rank; round++) {
+        if (0 == fp_rank) {
+            FP(MPI_Buffer_attach(attached, sizeof(attached)));
+            FP(MPI_Isend(message, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+            for (int i = 0; i < EMPTY; i++) {
+                FP(MPI_Bsend(NULL, 0, MPI_BYTE, 1, TAG + 1, MPI_COMM_WORLD));
+            }
+            FP(MPI_Buffer_detach(&detached, &size));
+            FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            FP(MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        } else {
+            for (int i = 0; i < EMPTY; i++) {
+                FP(MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            }
+            FP(MPI_Recv(message, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            FP(MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
+        }
+    }
+}
+
 /* ------------------------------------------- ways to get rid of some messages */
 
 static void send_some(MPI_Comm comm)
@@ -263,6 +293,8 @@ int main(int argc, char **argv)
     MPI_Comm other;
 
     fp_init(&argc, &argv, 2);
+    fp_case("overdrawn");
+    overdrawn();
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &other));
     fp_case("all pairs");
     all_pairs();

@@ -42,8 +42,9 @@ void mca_pml_fastpath_credit_arrived(const mca_btl_base_module_t *btl,
     mca_pml_fastpath_peer_t *peer = NULL == proc ? NULL : mca_pml_fastpath_peer_find((ompi_proc_t *) proc);
 
     mca_pml_fastpath_name_check(btl, hdr->hdr_type, hdr->hdr_name);
-    if (OPAL_UNLIKELY(0 == hdr->hdr_bytes || hdr->hdr_bytes > (uint64_t) most)) {
-        mca_pml_fastpath_corrupt(btl, (ompi_proc_t *) proc, hdr->hdr_type, "more credit than there is");
+    /* It may be more than all there is: buffered sends without data go on credit that is not there. */
+    if (OPAL_UNLIKELY(0 == hdr->hdr_bytes || hdr->hdr_bytes > INT64_MAX / 2)) {
+        mca_pml_fastpath_corrupt(btl, (ompi_proc_t *) proc, hdr->hdr_type, "credit that nobody can have taken");
     }
     if (NULL != peer) {
         const int64_t excess = OPAL_THREAD_ADD_FETCH64(&peer->credit, (int64_t) hdr->hdr_bytes) - most;

@@ -46,13 +46,20 @@ static inline int64_t mca_pml_fastpath_credit_initial(void)
     return 0 == mca_pml_fastpath.window ? INT64_MAX / 2 : (int64_t) mca_pml_fastpath.window;
 }
 
-/** Sender: take credit for a message. @return false when there is not enough, and nothing was taken */
+/**
+ * Sender: take credit for a message. Threads that take it at the same time never take more than there is.
+ *
+ * @return false when there is not enough, and nothing was taken
+ */
 static inline bool mca_pml_fastpath_credit_take(mca_pml_fastpath_peer_t *peer, int64_t cost)
 {
-    if (OPAL_UNLIKELY(peer->credit < cost)) {
-        return false;
-    }
-    (void) OPAL_THREAD_ADD_FETCH64(&peer->credit, -cost);
+    int64_t credit = peer->credit;
+
+    do {
+        if (OPAL_UNLIKELY(credit < cost)) {
+            return false;
+        }
+    } while (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_64(&peer->credit, &credit, credit - cost));
     return true;
 }
 
