@@ -33,6 +33,31 @@ function show(value, format)
     return value == "" ? "-" : sprintf(format, value)
 }
 
+# As it stands in a CSV file, "-" (which csv leaves out) if it is not known.
+function exact(number)
+{
+    return show(number, "%.6g")
+}
+
+# One line of a table as CSV, in the directory out; unknown figures are empty.
+function csv(name, line)
+{
+    gsub(/,-/, ",", line)
+    print line >(out "/" name ".csv")
+}
+
+# With whom fastpath is compared: stock, and those of the others that were measured, which are keys of seen.
+function find_rivals(    all, count, i)
+{
+    count = split("stock ucx mpich", all, " ")
+    for (i = 1; i <= count; ++i) {
+        if (i == 1 || all[i] in seen) {
+            rival[++rivals] = all[i]
+            rival_names = rival_names (i == 1 ? "" : " ") all[i]
+        }
+    }
+}
+
 # The fastest of those that we are compared with, per round.
 function find_best(np, what, bytes,    r, i, key)
 {

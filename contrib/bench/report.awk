@@ -54,22 +54,9 @@ function floors(with, np, what, bytes)
     return ratio(with, np, what, bytes, FLOOR)
 }
 
-# As it stands in a CSV file, "-" (which csv leaves out) if it is not known.
-function exact(number)
-{
-    return show(number, "%.6g")
-}
-
 function title(text)
 {
     printf "\n%s\n\n", text
-}
-
-# One line of a table as CSV; unknown figures are empty.
-function csv(name, line)
-{
-    gsub(/,-/, ",", line)
-    print line >(out "/" name ".csv")
 }
 
 # A row of a table, for who reads and as CSV. It begins with these texts, and ends in the table's file.
@@ -376,16 +363,7 @@ END {
     split("out of the box (stock)|fastpath with nothing immediate|  + send|  + receive|  + data (all of it)", stage_name, "|")
     split("latency anysource sendrecv nonblocking rate", mode, " ")
     split("named|MPI_ANY_SOURCE|Sendrecv|nonblocking|rate", mode_name, "|")
-    rival[++rivals] = "stock"
-    rival_names = "stock"
-    if ("ucx" in seen) {
-        rival[++rivals] = "ucx"
-        rival_names = rival_names " ucx"
-    }
-    if ("mpich" in seen) {
-        rival[++rivals] = "mpich"
-        rival_names = rival_names " mpich"
-    }
+    find_rivals()
     staged()
     by_pairs(2, "8 bytes, us one way", "pairs-latency", "pair-latency",
         "Two ranks at a time, each on a core of its own; all others are asleep outside MPI.", "%.3f")

@@ -60,10 +60,10 @@ function row(bytes,    w, value, best, text, line)
         value = cell(way[w], bytes)
         best = value == "" ? "" : over("best 2 " way[w] " " bytes, "")
         text = text sprintf("  %6s %8s", show(value, "%.2f"), best == "" ? "" : sprintf("(%.3g)", best))
-        line = line "," (value == "" ? "" : sprintf("%.6g", value)) "," (best == "" ? "" : sprintf("%.6g", best))
+        line = line "," exact(value) "," exact(best)
     }
     print text
-    print line >(out "/surface.csv")
+    csv("surface", line)
 }
 
 # The median time of each in each way, for the plot.
@@ -73,16 +73,16 @@ function times(    b, w, i, line, value)
     for (i = 1; i <= rivals; ++i) {
         line = line "," rival[i]
     }
-    print line ",fastpath" >(out "/surface-times.csv")
+    csv("surface-times", line ",fastpath")
     for (w = 1; w <= ways; ++w) {
         for (b = 1; b <= sizes; ++b) {
             if ((way[w], size[b]) in measured) {
                 line = way[w] "," size[b]
                 for (i = 1; i <= rivals + 1; ++i) {
                     value = over((i > rivals ? "fastpath" : rival[i]) " 2 " way[w] " " size[b], "")
-                    line = line "," (value == "" ? "" : sprintf("%.6g", value))
+                    line = line "," exact(value)
                 }
-                print line >(out "/surface-times.csv")
+                csv("surface-times", line)
             }
         }
     }
@@ -91,19 +91,17 @@ function times(    b, w, i, line, value)
 END {
     ways = split("latency anysource sendrecv nonblocking rate vector allreduce", way, " ")
     split("Send/Recv|ANY_SOURCE|Sendrecv|nonblocking|window of 64|vector|Allreduce", name, "|")
-    rivals = split("ucx" in seen ? "mpich" in seen ? "stock ucx mpich" : "stock ucx" : "mpich" in seen ? "stock mpich" : "stock",
-        rival, " ")
+    find_rivals()
     in_order()
     line = "bytes"
-    printf "\nfastpath / best of%s (the best's us), 2 ranks, medians of %d rounds\n\n%8s", \
-        substr(" stock, ucx, mpich", 1, rivals == 1 ? 6 : 18), rounds, "bytes"
+    printf "\nfastpath / best of %s (the best's us), 2 ranks, medians of %d rounds\n\n%8s", rival_names, rounds, "bytes"
     for (w = 1; w <= ways; ++w) {
         way_name[way[w]] = name[w]
         printf "  %15s", name[w]
         line = line "," way[w] "," way[w] "_best_us"
     }
     print ""
-    print line >(out "/surface.csv")
+    csv("surface", line)
     for (b = 1; b <= sizes; ++b) {
         row(size[b])
     }
