@@ -7,6 +7,8 @@
  * To be preloaded: rank 1 damages the segment of another process just before it attaches to it, as another
  * process of the same user could.  FP_SABOTAGE is what it does: "scribble", "truncate", "limit", which
  * leaves no descriptor to open it with, or "pause", which does nothing for four seconds, once.
+ * All ranks truncate: one that had attached before somebody else truncates would go on with less than it needs, and
+ * would rightly end the job.
  */
 
 #if !defined(_GNU_SOURCE)
@@ -62,8 +64,8 @@ int open(const char *path, int flags, ...)
     va_list args;
     mode_t mode;
 
-    if (NULL != rank && 0 == strcmp(rank, "1") && NULL != how && O_RDWR == (flags & O_ACCMODE)
-        && 2 == sscanf(path, "/proc/%d/fd/%d%n", &pid, &number, &end) && '\0' == path[end]) {
+    if (NULL != rank && NULL != how && (0 == strcmp(rank, "1") || 0 == strcmp(how, "truncate"))
+        && O_RDWR == (flags & O_ACCMODE) && 2 == sscanf(path, "/proc/%d/fd/%d%n", &pid, &number, &end) && '\0' == path[end]) {
         damage(real, path, how);
     }
     va_start(args, flags);
