@@ -9,9 +9,13 @@
  *
  * SCENE 1: readers of both targets, who take them in opposite order, one after the other and more than once, and a writer
  * of each target.  SCENE 2: who takes all locks of the node (MPI_Win_lock_all), a writer that takes both, one of target 0.
+ * SCENE 3: readers of target 0, and its owner, who tries for writers that have asked by message, and may leave MPI for ever
+ * at any time, unless it has the lock.  Each try that fails leaves another word; a reader that finds the same word once more
+ * takes it away.  (In the code it waits for some time before it does, which a model has not.)
  *
  * Checked in every interleaving: nobody has a lock that another one has exclusively; nobody waits for ever; and of those
- * who hold nothing yet, each gets past a waiting writer once at most, when it has looked before.
+ * who hold nothing yet, each gets past a waiting writer once at most, when it has looked before; and a word of the owner is
+ * taken away only when the owner has not tried again since the reader saw it first.
  *
  * BROKEN leaves out one thing that is needed; each has to be found:
  *   1  readers do not wait behind waiting writers
@@ -20,6 +24,9 @@
  *   4  a writer takes the lock as soon as no writer has it
  *   5  who takes all locks keeps some while it waits for another
  *   6  a reader that leaves stores that nobody has the lock
+ *   7  the owner counts those who have asked by message as waiting writers
+ *   8  a reader takes away what it finds, which may be another word by now
+ *   9  readers do not look at the word
  */
 
 #ifndef BROKEN
@@ -30,6 +37,9 @@
 #endif
 #ifndef ROUNDS
 #define ROUNDS 2
+#endif
+#ifndef TRIES
+#define TRIES 3
 #endif
 #define EXCLUSIVE 100
 
@@ -147,6 +157,83 @@ proctype all() {
     unshare(1)
 }
 
+byte asked;     /* word of the owner, or 0 */
+byte passed;    /* readers that got in since it was 0 */
+bool tried[2];  /* by reader: the owner has tried again since the reader saw its word */
+
+proctype patient(byte id) {
+    byte round, seen;
+
+    for (round : 1 .. ROUNDS) {
+        seen = 0;
+        do
+        :: (asked == 0 || BROKEN == 9) && writers[0] == 0 ->
+            if
+            :: d_step { holders[0] < EXCLUSIVE ->
+                holders[0]++;
+                inside[0]++;
+                if
+                :: asked != 0 -> passed++
+                :: else
+                fi };
+                assert(writing[0] == 0);
+                assert(passed <= 2); /* each of the two readers, when it has looked before */
+                break
+            :: holders[0] >= EXCLUSIVE -> (holders[0] < EXCLUSIVE)
+            fi
+        :: asked != 0 && BROKEN != 9 ->
+            if
+            :: d_step { asked != seen -> seen = asked; tried[id] = false }
+            :: asked == seen && seen != 0 -> /* a compare and swap follows, or nothing to compare */
+                if
+                :: d_step { asked == seen || (BROKEN == 8 && asked != 0) -> assert(!tried[id]); asked = 0 }
+                :: asked != seen && BROKEN != 8 -> skip
+                :: asked == 0 -> skip
+                fi
+            :: asked == 0 && seen == 0 -> skip
+            fi
+        od;
+        unshare(0)
+    }
+}
+
+proctype owner() {
+    byte round;
+    byte word = 0;
+    bool waits = false;
+
+    for (round : 1 .. ROUNDS) {
+        do
+        :: d_step { holders[0] == 0 -> holders[0] = EXCLUSIVE; writing[0]++ };
+            break
+        :: d_step { holders[0] != 0 && word < TRIES ->
+            word++;
+            if
+            :: BROKEN == 7 && !waits -> writers[0]++; waits = true
+            :: BROKEN == 7 && waits
+            :: else ->
+                if
+                :: asked == 0 -> passed = 0
+                :: else
+                fi;
+                asked = word;
+                tried[0] = true;
+                tried[1] = true
+            fi }
+        :: goto end_away
+        od;
+        asked = 0;
+        if
+        :: waits -> writers[0]--; waits = false
+        :: else
+        fi;
+        assert(inside[0] == 0 && writing[0] == 1);
+        unseize(0)
+    }
+end_away:
+    false
+}
+
 init {
     atomic {
         if
@@ -155,7 +242,11 @@ init {
             run reader(1);
             run writer(0, ROUNDS);
             run writer(1, 1)
-        :: else ->
+        :: SCENE == 3 ->
+            run patient(0);
+            run patient(1);
+            run owner()
+        :: SCENE == 2 ->
             run all();
             run both();
             run writer(0, 1)

@@ -6,7 +6,9 @@
 /* A target that computes: rank 1 is outside MPI, for good as far as rank 0 can know, and no epoch waits for
  * it, atomics included. Rank 1 comes back when rank 0 has finished all of them.
  *
- * usage: rma_away [allocated | created | shared | dynamic]        which windows: all */
+ * usage: rma_away [allocated | created | shared | dynamic]        which windows: all
+ *        rma_away asked        ranks from 2 on are on other nodes: while they wait for rank 1's lock, rank 0
+ *                              gets it nevertheless */
 
 #include "support/fp_counters.h"
 
@@ -118,6 +120,55 @@ static void try_window(MPI_Win win, memory_t *memory)
     }
 }
 
+/* Rank 1 has looked at the lock for who asks for it by message, in vain, and leaves: rank 0, which shares its
+ * node, does not wait for it. They get the lock when rank 1 is back. */
+static void try_asked(MPI_Win win, const memory_t *memory)
+{
+    static const char *const names[] = {"osc_fastpath_packets_parked"};
+    const int asking = fp_size - 2;
+    long number = -1;
+    fp_away_t away;
+
+    fp_counters_open(MPI_THREAD_SINGLE, names, 1);
+    if (0 == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (2 <= fp_rank) {
+        number = fp_rank;
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
+        FP(MPI_Accumulate(&number, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_SUM, win));
+        FP(MPI_Win_unlock(1, win));
+    }
+    while (1 == fp_rank && fp_counter(0) < (unsigned long) asking) {
+        int flag;
+
+        FP(MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    }
+    fp_leave(&away, 1, 17);
+    if (0 == fp_rank) {
+        FP(MPI_Win_unlock(1, win));
+        for (int round = 0; round < 3; round++) {
+            FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+            FP(MPI_Get(&number, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win));
+            FP(MPI_Win_unlock(1, win));
+            CHECK_INT(number, 0);
+            FP(MPI_Win_lock_all(0, win));
+            FP(MPI_Win_unlock_all(win));
+            FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
+            FP(MPI_Win_unlock(1, win));
+        }
+        fp_come_back(&away);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (1 == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+        CHECK_INT(memory->numbers[0], (fp_size - 1) * fp_size / 2 - 1);
+        FP(MPI_Win_unlock(1, win));
+    }
+    fp_counters_close();
+}
+
 int main(int argc, char **argv)
 {
     memory_t *memory, *created = aligned_alloc(64, (sizeof(*created) + 63) / 64 * 64);
@@ -136,6 +187,14 @@ int main(int argc, char **argv)
         fp_case("allocated");
         FP(MPI_Win_allocate(sizeof(*memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
         try_window(win, memory);
+        FP(MPI_Win_free(&win));
+    }
+    if (0 == strcmp(kind, "asked")) {
+        fp_case("a lock that was asked for by message");
+        FP(MPI_Win_allocate(sizeof(*memory), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+        memset(memory, 0, sizeof(*memory));
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        try_asked(win, memory);
         FP(MPI_Win_free(&win));
     }
     if (0 == strlen(kind) || 0 == strcmp(kind, "shared")) {

@@ -163,7 +163,7 @@ typedef struct mca_osc_fastpath_peer_t {
         uint8_t held;        /**< MCA_OSC_FASTPATH_LOCK_SHARED, _EXCLUSIVE or 0: the lock it has here */
         bool blocked;        /**< in module.blocked: its next packet may not take effect yet */
         bool running;        /**< its packets are being worked on */
-        bool waits_for_lock; /**< counted as a waiting writer */
+        bool waits_for_lock; /**< counted in module.asking */
         bool wants_lock;     /**< the own rank only: MPI_Win_lock waits for its turn in module.blocked */
         opal_list_t parked;  /**< mca_osc_fastpath_parked_t in order of sequence */
         opal_list_t wholes;  /**< mca_osc_fastpath_whole_t */
@@ -251,6 +251,7 @@ typedef struct mca_osc_fastpath_module_t {
     opal_list_t refused;                        /**< packets no BTL has taken yet */
     opal_list_t blocked;                        /**< peers by target.blocked_item, in order of arrival */
     bool rerun;                                 /**< a lock has been given back: the blocked may go on */
+    mca_osc_fastpath_asking_t asking;           /**< peers that wait for the own lock exclusively */
     opal_list_t inbox;                     /**< mca_osc_fastpath_parked_t that came while lock was taken */
     mca_common_fastpath_lock_t inbox_lock; /**< guards the inbox */
 

@@ -44,16 +44,39 @@ static inline bool try_lock(mca_osc_fastpath_peer_t *peer)
     return taken;
 }
 
+/** What MPI_Win_lock waits for. */
+typedef struct {
+    mca_osc_fastpath_peer_t *peer;
+    mca_osc_fastpath_doubt_t doubt;
+} lock_one_t;
+
+/* Who waits for a lock to share it must not wait for its owner, which may be outside MPI. */
+static void doubt(mca_osc_fastpath_lockword_t *word, mca_osc_fastpath_doubt_t *doubt)
+{
+    if (0 != atomic_load_explicit(&word->asked, memory_order_relaxed)) {
+        mca_osc_fastpath_lock_doubt(word, doubt, ompi_osc_fastpath_now());
+    }
+}
+
 static bool lock_taken(mca_osc_fastpath_module_t *module, void *context)
 {
+    lock_one_t *wanted = context;
+
     (void) module;
-    return try_lock(context);
+    if (try_lock(wanted->peer)) {
+        return true;
+    }
+    if (MPI_LOCK_SHARED == wanted->peer->origin.lock_type) {
+        doubt(&wanted->peer->member->lock, &wanted->doubt);
+    }
+    return false;
 }
 
 /* Wait for the lock of another member of the node, outside module.lock. */
 static int lock_other(mca_osc_fastpath_peer_t *peer)
 {
-    int rc = ompi_osc_fastpath_wait_for_memory(peer->module, lock_taken, peer);
+    lock_one_t wanted = {.peer = peer};
+    int rc = ompi_osc_fastpath_wait_for_memory(peer->module, lock_taken, &wanted);
 
     if (OMPI_SUCCESS != rc) {
         mca_osc_fastpath_lock_give_up(&peer->member->lock, &peer->origin.waits_for_lock);
@@ -286,16 +309,22 @@ static bool lock_node(mca_osc_fastpath_module_t *module, bool pass, int *refused
 
 /** What lock_all waits for. */
 typedef struct {
-    bool pass; /**< other locks are held already: waiting writers are passed */
-    int index; /**< of the member whose lock is not to be had */
+    bool pass;                      /**< other locks are held already: waiting writers are passed */
+    int index;                      /**< of the member whose lock is not to be had */
+    mca_osc_fastpath_doubt_t doubt; /**< of it */
 } lock_all_t;
 
 static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
 {
     lock_all_t *wanted = context;
+    mca_osc_fastpath_lockword_t *word = &module->node.members[wanted->index].lock;
 
-    return mca_osc_fastpath_lock_sharable(&module->node.members[wanted->index].lock, wanted->pass)
-           && lock_node(module, wanted->pass, &wanted->index);
+    if (!mca_osc_fastpath_lock_sharable(word, wanted->pass)) {
+        doubt(word, &wanted->doubt);
+        return false;
+    }
+    wanted->doubt = (mca_osc_fastpath_doubt_t){0};
+    return lock_node(module, wanted->pass, &wanted->index);
 }
 
 static void set_lock_all_taken(mca_osc_fastpath_module_t *module, bool taken)

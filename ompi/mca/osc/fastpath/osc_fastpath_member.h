@@ -32,11 +32,44 @@
  *
  * Zeroed memory is a free lock. A waiting writer keeps new readers out, so that it gets in. Who is refused
  * tries again later; nothing here waits.
+ *
+ * Writers that share the memory are inside MPI while they wait, and are counted. For those who ask by message
+ * the member itself tries, whenever it makes progress, and it may be outside MPI for long. So its word that
+ * it has tried in vain holds only as long as it is repeated: a reader that has found the same word there for
+ * some time takes it away and goes on. How long is in the word, and doubles whenever that has happened, so
+ * that the next try of a member that comes to MPI seldom finds the lock without readers in the end.
  */
 typedef struct {
     _Atomic uint32_t holders; /**< 0, number of sharers, or MCA_OSC_FASTPATH_EXCLUSIVE */
-    _Atomic uint32_t writers; /**< processes that wait for the lock exclusively */
+    _Atomic uint32_t writers; /**< processes that share the memory and wait for the lock exclusively */
+    _Atomic uint32_t asked;   /**< 0, or the member's word for writers that have asked by message; see
+                                   mca_osc_fastpath_lock_asked() */
 } mca_osc_fastpath_lockword_t;
+
+/** Nanoseconds that readers believe the first word of a member that has asked in vain. */
+#define MCA_OSC_FASTPATH_PATIENCE 1000000ul
+/** Times that it doubles: up to a quarter of a second. */
+#define MCA_OSC_FASTPATH_PATIENCE_DOUBLED 8u
+
+/** What a member knows of the writers that have asked it by message. Zeroed: nothing yet. */
+typedef struct {
+    unsigned waiting; /**< how many of them wait */
+    unsigned doubted; /**< times that a reader has not believed the member, since one of them got the lock */
+    uint32_t word;    /**< the last one */
+} mca_osc_fastpath_asking_t;
+
+/** What a reader that waits has seen of a member's word. Zeroed: nothing yet. */
+typedef struct {
+    uint32_t word;
+    unsigned long since; /**< when it was seen first: nanoseconds of the reader's clock */
+} mca_osc_fastpath_doubt_t;
+
+/** @return whether writers wait that have the right to go before new readers */
+static inline bool mca_osc_fastpath_lock_wanted(const mca_osc_fastpath_lockword_t *word)
+{
+    return 0 != atomic_load_explicit(&word->writers, memory_order_relaxed)
+           || 0 != atomic_load_explicit(&word->asked, memory_order_relaxed);
+}
 
 /**
  * Take the lock shared.
@@ -50,7 +83,7 @@ static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *wor
 {
     uint32_t holders = atomic_load_explicit(&word->holders, memory_order_relaxed);
 
-    if (!pass && 0 != atomic_load_explicit(&word->writers, memory_order_relaxed)) {
+    if (!pass && mca_osc_fastpath_lock_wanted(word)) {
         return false;
     }
     while (holders < MCA_OSC_FASTPATH_EXCLUSIVE) {
@@ -67,7 +100,39 @@ static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *wor
 static inline bool mca_osc_fastpath_lock_sharable(const mca_osc_fastpath_lockword_t *word, bool pass)
 {
     return MCA_OSC_FASTPATH_EXCLUSIVE > atomic_load_explicit(&word->holders, memory_order_relaxed)
-           && (pass || 0 == atomic_load_explicit(&word->writers, memory_order_relaxed));
+           && (pass || !mca_osc_fastpath_lock_wanted(word));
+}
+
+/**
+ * A reader that waits looks whether it waits for a member that is outside MPI, and ends that.
+ *
+ * @param doubt  what it has seen so far, of this lock; updated
+ * @param now    nanoseconds of its clock
+ */
+static inline void mca_osc_fastpath_lock_doubt(mca_osc_fastpath_lockword_t *word,
+                                               mca_osc_fastpath_doubt_t *doubt, unsigned long now)
+{
+    uint32_t asked = atomic_load_explicit(&word->asked, memory_order_relaxed);
+    const unsigned doubled = asked >> 1 & 0xf;
+
+    if (asked != doubt->word) {
+        doubt->word = asked;
+        doubt->since = now;
+    } else if (0 != asked && now - doubt->since >= MCA_OSC_FASTPATH_PATIENCE << doubled) {
+        /* not a word that has come meanwhile */
+        (void) atomic_compare_exchange_strong_explicit(&word->asked, &asked, 0, memory_order_relaxed,
+                                                       memory_order_relaxed);
+    }
+}
+
+/** One try to take the lock exclusively. @return whether it could be taken */
+static inline bool mca_osc_fastpath_lock_seize(mca_osc_fastpath_lockword_t *word)
+{
+    uint32_t holders = 0;
+
+    /* acquire, with the release of unlock: sees what all holders before stored */
+    return atomic_compare_exchange_strong_explicit(&word->holders, &holders, MCA_OSC_FASTPATH_EXCLUSIVE,
+                                                   memory_order_acquire, memory_order_relaxed);
 }
 
 /**
@@ -81,11 +146,7 @@ static inline bool mca_osc_fastpath_lock_sharable(const mca_osc_fastpath_lockwor
  */
 static inline bool mca_osc_fastpath_lock_exclusive(mca_osc_fastpath_lockword_t *word, bool *waiting)
 {
-    uint32_t holders = 0;
-
-    /* acquire, with the release of unlock: sees what all holders before stored */
-    if (atomic_compare_exchange_strong_explicit(&word->holders, &holders, MCA_OSC_FASTPATH_EXCLUSIVE,
-                                                memory_order_acquire, memory_order_relaxed)) {
+    if (mca_osc_fastpath_lock_seize(word)) {
         if (*waiting) {
             atomic_fetch_sub_explicit(&word->writers, 1, memory_order_relaxed);
             *waiting = false;
@@ -96,6 +157,37 @@ static inline bool mca_osc_fastpath_lock_exclusive(mca_osc_fastpath_lockword_t *
         atomic_fetch_add_explicit(&word->writers, 1, memory_order_relaxed);
         *waiting = true;
     }
+    return false;
+}
+
+/**
+ * The lock's member takes it exclusively for another one that has asked by message.
+ *
+ * @param asking   all of those
+ * @param waiting  whether that one is counted there; false at the first try
+ *
+ * @return whether it could be taken
+ */
+static inline bool mca_osc_fastpath_lock_asked(mca_osc_fastpath_lockword_t *word,
+                                               mca_osc_fastpath_asking_t *asking, bool *waiting)
+{
+    if (mca_osc_fastpath_lock_seize(word)) {
+        asking->doubted = 0;
+        if (*waiting && 0 == --asking->waiting) {
+            atomic_store_explicit(&word->asked, 0, memory_order_relaxed);
+        }
+        *waiting = false;
+        return true;
+    }
+    if (0 < asking->waiting && 0 == atomic_load_explicit(&word->asked, memory_order_relaxed)
+        && MCA_OSC_FASTPATH_PATIENCE_DOUBLED > asking->doubted) {
+        ++asking->doubted;
+    }
+    asking->waiting += *waiting ? 0 : 1;
+    *waiting = true;
+    /* another word than the last one, and not 0: the number of tries, how often doubted, 1 */
+    asking->word = ((asking->word >> 5) + 1) << 5 | asking->doubted << 1 | 1;
+    atomic_store_explicit(&word->asked, asking->word, memory_order_relaxed);
     return false;
 }
 

@@ -129,7 +129,7 @@ static bool run_own_lock(mca_osc_fastpath_peer_t *peer)
     if (MPI_LOCK_EXCLUSIVE == peer->origin.lock_type) {
         taken = mca_osc_fastpath_lock_exclusive(word, &peer->origin.waits_for_lock);
     } else {
-        taken = mca_osc_fastpath_lock_shared(word, 0 < mca_osc_fastpath_component.locks_held);
+        taken = ompi_osc_fastpath_share_own(peer->module, 0 < mca_osc_fastpath_component.locks_held);
     }
     if (taken) {
         mca_osc_fastpath_set_locked(peer, true);

@@ -379,19 +379,25 @@ static bool epoch_open(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpa
     return true;
 }
 
+bool ompi_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass)
+{
+    return (pass || 0 == module->asking.waiting) && mca_osc_fastpath_lock_shared(&module->member->lock, pass);
+}
+
 /* Take the lock a packet asks for. @return whether the packet has it */
 static bool take_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr, bool *locked)
 {
-    mca_osc_fastpath_lockword_t *word = &peer->module->member->lock;
+    mca_osc_fastpath_module_t *module = peer->module;
 
     if (*locked || !((MCA_OSC_FASTPATH_LOCK_SHARED | MCA_OSC_FASTPATH_LOCK_EXCLUSIVE) & hdr->flags)) {
         return true;
     }
     if (MCA_OSC_FASTPATH_LOCK_EXCLUSIVE & hdr->flags) {
-        *locked = mca_osc_fastpath_lock_exclusive(word, &peer->target.waits_for_lock);
+        *locked =
+            mca_osc_fastpath_lock_asked(&module->member->lock, &module->asking, &peer->target.waits_for_lock);
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : 0;
     } else {
-        *locked = mca_osc_fastpath_lock_shared(word, 0 != (MCA_OSC_FASTPATH_LOCK_PASS & hdr->flags));
+        *locked = ompi_osc_fastpath_share_own(module, 0 != (MCA_OSC_FASTPATH_LOCK_PASS & hdr->flags));
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_SHARED : 0;
     }
     return *locked;

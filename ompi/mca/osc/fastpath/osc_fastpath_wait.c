@@ -24,7 +24,7 @@
 /** looks at memory before the first round of progress */
 #define TRIES_BEFORE_PROGRESS 100u
 
-static unsigned long now(void)
+unsigned long ompi_osc_fastpath_now(void)
 {
     struct timespec time;
 
@@ -65,7 +65,7 @@ int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fast
         return OMPI_SUCCESS;
     }
     mca_osc_fastpath_count(MCA_OSC_FASTPATH_WAITS);
-    begin = now();
+    begin = ompi_osc_fastpath_now();
     do {
         if (OPAL_UNLIKELY(member_failed(module, &known))) {
             rc = MPI_ERR_PROC_FAILED;
@@ -78,7 +78,7 @@ int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fast
         }
         mca_osc_fastpath_enter(module);
     } while (!done(module, context));
-    mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WAIT_TIME] += now() - begin;
+    mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WAIT_TIME] += ompi_osc_fastpath_now() - begin;
     return rc;
 }
 
