@@ -4,11 +4,11 @@
  */
 
 /* MPI_THREAD_MULTIPLE: threads with a window each, threads in one window, threads that make and free windows
- * at a time, threads that wait for requests or messages meanwhile.
+ * at a time, threads that wait for requests or messages meanwhile, threads that flush while others go on.
  *
  * usage: rma_threads [sm]        only memory that MPI allocates */
 
-#include "support/fp_test.h"
+#include "support/fp_counters.h"
 
 enum { THREADS = 4, ROUNDS = 30, NUMBERS = 512 };
 
@@ -127,6 +127,114 @@ static void in_one_window(void (*body)(int), int threads)
     drop(&shared, 1, shared_memory);
 }
 
+static fp_away_t away;
+static long values[4] = {7, 8, 0, 0};
+
+/* The first thread waits for what it has done when the second does something more, which nobody flushes
+ * before the first one is ready. */
+static void flush_beside(int index)
+{
+    fp_case("thread %d: flush beside puts of another thread", index);
+    if (0 == index) {
+        FP(MPI_Put(&values[0], 1, MPI_LONG, 1, 10, 1, MPI_LONG, shared));
+        FP(MPI_Win_flush(1, shared));
+    } else {
+        fp_sleep_ms(100); /* most likely the other one waits by now */
+        FP(MPI_Put(&values[1], 1, MPI_LONG, 1, 11, 1, MPI_LONG, shared));
+        FP(MPI_Win_flush_local(1, shared));
+        FP(MPI_Put(&values[1], 1, MPI_LONG, 1, 12, 1, MPI_LONG, shared));
+        fp_come_back(&away);
+    }
+}
+
+static void get_beside(int index)
+{
+    fp_case("thread %d: flush_local beside gets of another thread", index);
+    if (0 == index) {
+        FP(MPI_Get(&values[2], 1, MPI_LONG, 1, 10, 1, MPI_LONG, shared));
+        FP(MPI_Win_flush_local_all(shared));
+        CHECK_INT(values[2], 7);
+    } else {
+        fp_sleep_ms(100);
+        FP(MPI_Get(&values[3], 1, MPI_LONG, 1, 11, 1, MPI_LONG, shared));
+        fp_come_back(&away);
+    }
+}
+
+/* Rank 1 is outside MPI meanwhile. */
+static void beside_others(void)
+{
+    shared = make(MPI_COMM_WORLD, 1, &shared_memory);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_lock_all(0, shared));
+    for (int i = 0; i < 2; i++) {
+        fp_leave(&away, 1, 18);
+        if (0 == fp_rank) {
+            fp_run_threads(2, 0 == i ? flush_beside : get_beside);
+        }
+    }
+    FP(MPI_Win_unlock_all(shared));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (0 == fp_rank) {
+        CHECK_INT(values[3], 8);
+    } else if (1 == fp_rank) {
+        CHECK_INT(shared_memory[12], 8);
+    }
+    drop(&shared, 1, shared_memory);
+}
+
+/* The first thread's get has to wait before it is sent, its datatype's description does not, and the second
+ * thread uses more types meanwhile than a target knows at a time. */
+static void many_types(int index)
+{
+    static long first;
+    MPI_Datatype type;
+
+    fp_case("thread %d, many types", index);
+    if (0 == index) {
+        FP(MPI_Get(&first, 1, MPI_LONG, 1, 0, 1, MPI_LONG, shared));
+        FP(MPI_Type_vector(2, 1, 2, MPI_LONG, &type));
+        FP(MPI_Type_commit(&type));
+        FP(MPI_Get(&values[2], 2, MPI_LONG, 1, 1, 1, type, shared));
+        FP(MPI_Type_free(&type));
+        return;
+    }
+    fp_sleep_ms(100);
+    for (int i = 0; i < 40; i++) {
+        FP(MPI_Type_vector(2, 1, 3 + i, MPI_LONG, &type));
+        FP(MPI_Type_commit(&type));
+        FP(MPI_Put(values, 2, MPI_LONG, 1, 100, 1, type, shared));
+        FP(MPI_Type_free(&type));
+    }
+    fp_come_back(&away);
+}
+
+static void types_of_threads(void)
+{
+    MPI_Info info;
+
+    FP(MPI_Info_create(&info));
+    FP(MPI_Info_set(info, "fastpath_max_pending", "1"));
+    FP(MPI_Win_allocate(NUMBERS * sizeof(long), sizeof(long), info, MPI_COMM_WORLD, &shared_memory, &shared));
+    FP(MPI_Win_set_errhandler(shared, MPI_ERRORS_RETURN));
+    FP(MPI_Info_free(&info));
+    for (int i = 0; i < NUMBERS; i++) {
+        shared_memory[i] = i;
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_lock_all(0, shared));
+    fp_leave(&away, 1, 19);
+    if (0 == fp_rank) {
+        fp_run_threads(2, many_types);
+    }
+    FP(MPI_Win_unlock_all(shared));
+    if (0 == fp_rank) {
+        CHECK_INT(values[2], 1);
+        CHECK_INT(values[3], 3);
+    }
+    FP(MPI_Win_free(&shared));
+}
+
 int main(int argc, char **argv)
 {
     if (MPI_THREAD_MULTIPLE > fp_init_thread(&argc, &argv, 2, MPI_THREAD_MULTIPLE)) {
@@ -142,6 +250,8 @@ int main(int argc, char **argv)
     fp_run_threads(THREADS, own_window);
     in_one_window(one_window, THREADS);
     in_one_window(window_and_messages, THREADS - 1);
+    beside_others();
+    types_of_threads();
     for (int i = 0; i < THREADS; i++) {
         FP(MPI_Comm_free(&comms[i]));
     }

@@ -146,6 +146,7 @@ typedef struct mca_osc_fastpath_peer_t {
         uint32_t acked;         /**< packets that have taken effect there */
         uint32_t operations;    /**< sequence of the last packet whose effect is not known by other means */
         uint32_t ack_asked;     /**< sequence of the last packet that will be replied to */
+        uint32_t flushing;      /**< sequence of the last packet that somebody who flushes waits for */
         uint32_t lock_sequence; /**< sequence of the packet that has asked for the lock */
         unsigned tickets;       /**< operations of this peer that wait for replies */
         size_t ticket_bytes;    /**< and the bytes they wait for */
@@ -162,7 +163,6 @@ typedef struct mca_osc_fastpath_peer_t {
         int error;           /**< what went wrong with the packet that is being worked on */
         uint8_t held;        /**< MCA_OSC_FASTPATH_LOCK_SHARED, _EXCLUSIVE or 0: the lock it has here */
         bool blocked;        /**< in module.blocked: its next packet may not take effect yet */
-        bool running;        /**< its packets are being worked on */
         bool waits_for_lock; /**< counted in module.asking */
         bool wants_lock;     /**< the own rank only: MPI_Win_lock waits for its turn in module.blocked */
         opal_list_t parked;  /**< mca_osc_fastpath_parked_t in order of sequence */
@@ -318,6 +318,7 @@ static inline void mca_osc_fastpath_activate(mca_osc_fastpath_peer_t *peer)
 {
     if (!peer->origin.active) {
         peer->origin.active = true;
+        peer->origin.flushing = peer->origin.acked;
         opal_list_append(&peer->module->active, &peer->super);
     }
 }

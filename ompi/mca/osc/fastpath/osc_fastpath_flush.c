@@ -29,7 +29,8 @@ int ompi_osc_fastpath_send_empty(mca_osc_fastpath_peer_t *peer, uint8_t flags)
     return OMPI_SUCCESS;
 }
 
-int ompi_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
+/* Send what there is, and ask for an acknowledgement where one is needed. */
+static int send_for_flush(mca_osc_fastpath_peer_t *peer, uint8_t flags)
 {
     const bool unacked = 0 < (int32_t) (peer->origin.operations - peer->origin.acked);
     const bool asked = 0 <= (int32_t) (peer->origin.ack_asked - peer->origin.operations);
@@ -47,21 +48,37 @@ int ompi_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
     return 0 == flags ? OMPI_SUCCESS : ompi_osc_fastpath_send_empty(peer, flags);
 }
 
+/* Other threads may go on to send what nobody acknowledges before they flush, so its end is not waited for.
+ */
+int ompi_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
+{
+    int rc = send_for_flush(peer, flags);
+
+    peer->origin.flushing = peer->origin.operations;
+    return rc;
+}
+
+/* Has everything up to the last flush taken effect, and has all data come? */
+static bool peer_flushed(const mca_osc_fastpath_peer_t *peer)
+{
+    return 0 <= (int32_t) (peer->origin.acked - peer->origin.flushing) && 0 == peer->origin.tickets;
+}
+
 static bool flushed(mca_osc_fastpath_module_t *module, void *context)
 {
-    const mca_osc_fastpath_peer_t *peer = context;
-    mca_osc_fastpath_peer_t *active;
+    mca_osc_fastpath_peer_t *peer = context, *active;
+    bool all = NULL == peer || peer_flushed(peer);
 
-    if (NULL != peer) {
-        return mca_osc_fastpath_flushed(peer);
-    }
-    OPAL_LIST_FOREACH(active, &module->active, mca_osc_fastpath_peer_t)
-    {
-        if (!mca_osc_fastpath_flushed(active)) {
-            return false;
+    if (NULL == peer) {
+        OPAL_LIST_FOREACH(active, &module->active, mca_osc_fastpath_peer_t)
+        {
+            all = all && peer_flushed(active);
         }
     }
-    return true;
+    if (!all) {
+        ompi_osc_fastpath_send_gets(module, peer);
+    }
+    return all;
 }
 
 int ompi_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
@@ -240,9 +257,13 @@ int ompi_osc_fastpath_flush_all(ompi_win_t *win)
 
 static bool data_here(mca_osc_fastpath_module_t *module, void *context)
 {
-    const mca_osc_fastpath_peer_t *peer = context;
+    mca_osc_fastpath_peer_t *peer = context;
 
-    return 0 == (NULL != peer ? peer->origin.tickets : module->tickets->used);
+    if (0 == (NULL != peer ? peer->origin.tickets : module->tickets->used)) {
+        return true;
+    }
+    ompi_osc_fastpath_send_gets(module, peer);
+    return false;
 }
 
 /* Data that goes to a target is in packets when its call returns; only data from there has to come. */

@@ -40,11 +40,11 @@ typedef struct {
 static bool may_go_on(mca_osc_fastpath_module_t *module, void *context)
 {
     const sending_t *sending = context;
-    const mca_osc_fastpath_peer_t *peer = sending->peer;
+    mca_osc_fastpath_peer_t *peer = sending->peer;
     const mca_osc_fastpath_packet_t *packet = peer->origin.packet;
 
-    (void) module;
     if (sending->wants_data && GET_BYTES_MAX <= peer->origin.ticket_bytes) {
+        ompi_osc_fastpath_send_gets(module, peer);
         return false;
     }
     return (NULL != packet && sending->room <= mca_osc_fastpath_packet_room(packet))
@@ -54,32 +54,26 @@ static bool may_go_on(mca_osc_fastpath_module_t *module, void *context)
 static bool may_take_ticket(mca_osc_fastpath_module_t *module, void *context)
 {
     (void) context;
-    return module->tickets->used < module->max_pending;
+    if (module->tickets->used < module->max_pending) {
+        return true;
+    }
+    ompi_osc_fastpath_send_gets(module, NULL);
+    return false;
 }
 
-static bool nobody_describes(mca_osc_fastpath_module_t *module, void *context)
+static bool may_name_type(mca_osc_fastpath_module_t *module, void *context)
 {
+    const sending_t *sending = context;
+
     (void) module;
-    return !((const sending_t *) context)->peer->origin.describing;
+    return !sending->peer->origin.describing
+           && ompi_osc_fastpath_type_nameable(sending->peer, sending->operation->type);
 }
 
-/* Wait for less to be under way; what is waited for must have left. */
+/* Wait for less to be under way. */
 static int throttle(sending_t *sending, mca_osc_fastpath_done_fn_t done)
 {
-    mca_osc_fastpath_peer_t *peer = sending->peer;
-
-    if (OPAL_LIKELY(done(peer->module, sending))) {
-        return OMPI_SUCCESS;
-    }
-    for (mca_osc_fastpath_peer_t *other =
-             (mca_osc_fastpath_peer_t *) opal_list_get_first(&peer->module->active);
-         &other->super != opal_list_get_end(&peer->module->active);
-         other = (mca_osc_fastpath_peer_t *) opal_list_get_next(&other->super)) {
-        if (NULL != other->origin.packet && other->origin.packet->data_from_target) {
-            ompi_osc_fastpath_origin_send(other, 0);
-        }
-    }
-    return ompi_osc_fastpath_wait_until(peer->module, done, sending);
+    return ompi_osc_fastpath_wait_until(sending->peer->module, done, sending);
 }
 
 /* A packet with room for the next piece, in *packet. */
@@ -144,7 +138,7 @@ static int name_type(sending_t *sending)
         type = &ompi_mpi_byte.dt;
         sending->hdr.count = sending->total;
     }
-    rc = throttle(sending, nobody_describes);
+    rc = throttle(sending, may_name_type);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -155,6 +149,7 @@ static int name_type(sending_t *sending)
         rc = describe_type(sending, &name);
         if (OMPI_SUCCESS != rc) {
             ompi_osc_fastpath_type_unsent(sending->peer, &name);
+            ompi_osc_fastpath_type_release(sending->peer, name.type);
         }
     }
     return rc;
@@ -192,7 +187,7 @@ static void choose_unit(sending_t *sending)
     sending->unit = NULL != element ? element->super.size : 1;
 }
 
-/* Fill in what all pieces have in common. */
+/* Fill in what all pieces have in common. The name of the type is in use then. */
 static int prepare(sending_t *sending)
 {
     const mca_osc_fastpath_operation_t *operation = sending->operation;
@@ -342,6 +337,20 @@ static void send_now(sending_t *sending)
     }
 }
 
+static int put_prepared(sending_t *sending, mca_osc_fastpath_request_t **request)
+{
+    int rc = sending->wants_data ? take_ticket(sending, request) : OMPI_SUCCESS;
+
+    if (OMPI_SUCCESS == rc) {
+        rc = put_all(sending);
+        if (OMPI_SUCCESS != rc && sending->wants_data) {
+            give_up(sending, *request);
+        }
+        send_now(sending);
+    }
+    return rc;
+}
+
 int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation)
 {
     mca_osc_fastpath_module_t *module = peer->module;
@@ -352,15 +361,9 @@ int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_op
     sending.total = mca_osc_fastpath_packed_size(operation->type, operation->count);
     mca_osc_fastpath_enter(module);
     rc = prepare(&sending);
-    if (OMPI_SUCCESS == rc && sending.wants_data) {
-        rc = take_ticket(&sending, &request);
-    }
     if (OMPI_SUCCESS == rc) {
-        rc = put_all(&sending);
-        if (OMPI_SUCCESS != rc && sending.wants_data) {
-            give_up(&sending, request);
-        }
-        send_now(&sending);
+        rc = put_prepared(&sending, &request);
+        ompi_osc_fastpath_type_release(peer, sending.hdr.type);
     }
     mca_osc_fastpath_leave(module);
     if (operation->request_wanted && OMPI_SUCCESS == rc) {

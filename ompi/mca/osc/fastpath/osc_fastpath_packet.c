@@ -249,3 +249,24 @@ void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags)
     mca_osc_fastpath_count(MCA_OSC_FASTPATH_PACKETS_SENT);
     ompi_osc_fastpath_packet_send(packet);
 }
+
+static void send_get(mca_osc_fastpath_peer_t *peer)
+{
+    if (NULL != peer->origin.packet && peer->origin.packet->data_from_target) {
+        ompi_osc_fastpath_origin_send(peer, 0);
+    }
+}
+
+void ompi_osc_fastpath_send_gets(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
+{
+    mca_osc_fastpath_peer_t *active;
+
+    if (NULL != peer) {
+        send_get(peer);
+        return;
+    }
+    OPAL_LIST_FOREACH(active, &module->active, mca_osc_fastpath_peer_t)
+    {
+        send_get(active);
+    }
+}

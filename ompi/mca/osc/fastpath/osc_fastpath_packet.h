@@ -83,6 +83,12 @@ static inline bool ompi_osc_fastpath_may_send(const mca_osc_fastpath_peer_t *pee
 /** Origin: send the packet that is being filled with these flags in addition; there is one. */
 void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags);
 
+/**
+ * Origin: send the packets that ask for data of `peer` (NULL: of all active peers). For who waits for data:
+ * another thread may have asked for some, and may send its packet only when the caller is ready.
+ */
+void ompi_osc_fastpath_send_gets(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
+
 END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_PACKET_H */

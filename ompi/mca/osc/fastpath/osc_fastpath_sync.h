@@ -60,12 +60,6 @@ static inline int mca_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module)
     return OPAL_UNLIKELY(module->batched) ? ompi_osc_fastpath_make_puts(module) : OMPI_SUCCESS;
 }
 
-/** @return whether everything sent to a peer has taken effect and all data from there has come */
-static inline bool mca_osc_fastpath_flushed(const mca_osc_fastpath_peer_t *peer)
-{
-    return 0 <= (int32_t) (peer->origin.acked - peer->origin.operations) && 0 == peer->origin.tickets;
-}
-
 /**
  * Begin to flush: send what there is, and ask for an acknowledgement where one is needed.
  *

@@ -48,10 +48,11 @@ static void slot_clear(mca_osc_fastpath_type_slot_t *slot)
     slot->described = 0;
 }
 
-/* The slot of a type, or the one that has not been used for the longest time. */
+/* The slot of a type, or the one of those that nobody uses that has not been used for the longest time. NULL:
+ * all are in use. */
 static mca_osc_fastpath_type_slot_t *slot_for(mca_osc_fastpath_types_t *types, const ompi_datatype_t *type)
 {
-    mca_osc_fastpath_type_slot_t *oldest = &types->slots[0];
+    mca_osc_fastpath_type_slot_t *oldest = NULL;
 
     for (int i = 0; i < MCA_OSC_FASTPATH_TYPE_SLOTS; ++i) {
         mca_osc_fastpath_type_slot_t *slot = &types->slots[i];
@@ -59,11 +60,17 @@ static mca_osc_fastpath_type_slot_t *slot_for(mca_osc_fastpath_types_t *types, c
         if (type == slot->type) {
             return slot;
         }
-        if (slot->used < oldest->used) {
+        if (0 == slot->users && (NULL == oldest || slot->used < oldest->used)) {
             oldest = slot;
         }
     }
     return oldest;
+}
+
+bool ompi_osc_fastpath_type_nameable(const mca_osc_fastpath_peer_t *peer, const ompi_datatype_t *type)
+{
+    return ompi_datatype_is_predefined(type) || NULL == peer->origin.types
+           || NULL != slot_for(peer->origin.types, type);
 }
 
 int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
@@ -97,9 +104,17 @@ int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *
         ++slot->generation;
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_TYPES_SENT);
     }
+    ++slot->users;
     name->type = (uint32_t) (slot - types->slots);
     name->generation = slot->generation;
     return OMPI_SUCCESS;
+}
+
+void ompi_osc_fastpath_type_release(mca_osc_fastpath_peer_t *peer, uint32_t type)
+{
+    if (!(MCA_OSC_FASTPATH_PREDEFINED & type)) {
+        --peer->origin.types->slots[type].users;
+    }
 }
 
 void ompi_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name)

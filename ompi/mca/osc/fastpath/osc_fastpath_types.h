@@ -23,6 +23,7 @@ typedef struct {
     ompi_datatype_t *type; /**< retained; NULL: none yet */
     uint32_t generation;
     uint64_t used;     /**< origin: when it was used last */
+    unsigned users;    /**< origin: operations that name it and are still on their way into packets */
     void *description; /**< target: what has come so far, or NULL */
     size_t described;  /**< target: bytes of it that have come */
 } mca_osc_fastpath_type_slot_t;
@@ -42,13 +43,20 @@ typedef struct {
     uint64_t sum;            /**< checksum of it */
 } mca_osc_fastpath_type_name_t;
 
+/** Origin: can a type be named? Not while all slots are used by operations on their way into packets. */
+bool ompi_osc_fastpath_type_nameable(const mca_osc_fastpath_peer_t *peer, const ompi_datatype_t *type);
+
 /**
- * Origin: name a datatype for a target.
+ * Origin: name a datatype that can be named for a target. The name holds until
+ * ompi_osc_fastpath_type_release(), also when other threads name other types.
  *
  * @return OMPI_SUCCESS; or an error, MPI_ERR_TYPE's for a type that cannot be described
  */
 int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
                                 mca_osc_fastpath_type_name_t *name);
+
+/** Origin: an operation whose type has been named is all in packets, or given up. */
+void ompi_osc_fastpath_type_release(mca_osc_fastpath_peer_t *peer, uint32_t type);
 
 /** Origin: the description that ompi_osc_fastpath_type_name() has asked for has not been sent. */
 void ompi_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name);
