@@ -10,7 +10,7 @@
 
 #include "support/fp_counters.h"
 
-enum { THREADS = 4, ROUNDS = 30, NUMBERS = 512 };
+enum { THREADS = 4, ROUNDS = 30, NUMBERS = 512, REGIONS = 1000, REGION = 16 };
 
 static MPI_Comm comms[THREADS];
 static MPI_Win shared;
@@ -235,6 +235,44 @@ static void types_of_threads(void)
     FP(MPI_Win_free(&shared));
 }
 
+static MPI_Win dynamic;
+static char *regions;
+
+/* One thread works in memory that stays attached while another one attaches and detaches what lies before. */
+static void attach_beside(int index)
+{
+    char *const stays = regions + REGIONS * REGION;
+    MPI_Aint at;
+
+    fp_case("thread %d, attach", index);
+    FP(MPI_Get_address(stays, &at));
+    for (int round = 0; round < 20 && 0 == index; round++) {
+        for (int i = REGIONS - 1; 0 <= i; i--) {
+            FP(MPI_Win_attach(dynamic, regions + i * REGION, REGION / 2));
+        }
+        for (int i = 0; i < REGIONS; i++) {
+            FP(MPI_Win_detach(dynamic, regions + i * REGION));
+        }
+    }
+    for (int i = 0; i < 100000 && 1 == index; i++) {
+        FP(MPI_Put(values, 1, MPI_LONG, fp_rank, at, 1, MPI_LONG, dynamic));
+    }
+}
+
+static void attach_of_threads(void)
+{
+    regions = calloc(REGIONS + 1, REGION);
+    FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
+    FP(MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN));
+    FP(MPI_Win_attach(dynamic, regions + REGIONS * REGION, REGION));
+    FP(MPI_Win_lock(MPI_LOCK_SHARED, fp_rank, 0, dynamic));
+    fp_run_threads(2, attach_beside);
+    FP(MPI_Win_unlock(fp_rank, dynamic));
+    FP(MPI_Win_detach(dynamic, regions + REGIONS * REGION));
+    FP(MPI_Win_free(&dynamic));
+    free(regions);
+}
+
 int main(int argc, char **argv)
 {
     if (MPI_THREAD_MULTIPLE > fp_init_thread(&argc, &argv, 2, MPI_THREAD_MULTIPLE)) {
@@ -252,6 +290,7 @@ int main(int argc, char **argv)
     in_one_window(window_and_messages, THREADS - 1);
     beside_others();
     types_of_threads();
+    attach_of_threads();
     for (int i = 0; i < THREADS; i++) {
         FP(MPI_Comm_free(&comms[i]));
     }

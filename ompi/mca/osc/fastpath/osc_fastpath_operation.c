@@ -63,6 +63,21 @@ int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, si
     return OMPI_SUCCESS;
 }
 
+/* The own rank's memory; other threads may attach some meanwhile. */
+static int locate_own(mca_osc_fastpath_module_t *module, int64_t disp, size_t count, ompi_datatype_t *type,
+                      mca_osc_fastpath_memory_t *memory)
+{
+    int rc;
+
+    if (MPI_WIN_FLAVOR_DYNAMIC != module->flavor) {
+        return ompi_osc_fastpath_locate(module, disp, count, type, memory);
+    }
+    mca_osc_fastpath_enter(module);
+    rc = ompi_osc_fastpath_locate(module, disp, count, type, memory);
+    mca_osc_fastpath_leave(module);
+    return rc;
+}
+
 /* Dynamic windows: may so much memory of another member of the node be accessed? */
 static int peer_attached(mca_osc_fastpath_peer_t *peer, int64_t disp, size_t count, ompi_datatype_t *type)
 {
@@ -81,7 +96,7 @@ int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp,
     int rc = OMPI_SUCCESS;
 
     if (peer->rank == peer->module->rank) {
-        return ompi_osc_fastpath_locate(peer->module, disp, count, type, memory);
+        return locate_own(peer->module, disp, count, type, memory);
     }
     if (MPI_WIN_FLAVOR_DYNAMIC == peer->module->flavor) {
         rc = peer_attached(peer, disp, count, type);
