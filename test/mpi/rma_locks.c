@@ -4,8 +4,8 @@
  */
 
 /* Locks: that exclusive ones exclude, that a writer gets in while readers come and go, that readers who hold
- * several locks do not wait for each other because of a writer, nor writers who lock in one order, the own
- * rank's lock, epochs with nothing inside.
+ * several locks do not wait for each other because of a writer, nor writers who lock in one order, also in
+ * two windows, the own rank's lock, epochs with nothing inside.
  *
  * usage: rma_locks [sm]        only what osc/sm of Open MPI has: memory that MPI allocates */
 
@@ -190,6 +190,31 @@ static void two_in_order(int rounds)
     FP(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* The same with one target in two windows. */
+static void two_windows_in_order(int rounds)
+{
+    MPI_Win wins[2] = {win, MPI_WIN_NULL};
+    long *other, value;
+
+    fp_case("exclusive locks in two windows, always in the same order");
+    FP(MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &other, &wins[1]));
+    for (int round = 0; round < rounds; round++) {
+        const int first = (fp_rank + round) % 2;
+
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, wins[0]));
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, wins[1]));
+        FP(MPI_Get(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, wins[first]));
+        FP(MPI_Win_flush(0, wins[first]));
+        fp_sleep_ms(1);
+        FP(MPI_Get(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, wins[1 - first]));
+        FP(MPI_Win_flush(0, wins[1 - first]));
+        FP(MPI_Win_unlock(0, wins[1]));
+        FP(MPI_Win_unlock(0, wins[0]));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_free(&wins[1]));
+}
+
 static void try_all(bool sm)
 {
     exclude(60);
@@ -197,6 +222,7 @@ static void try_all(bool sm)
     if (!sm) {
         readers_with_two(100);
         two_in_order(20);
+        two_windows_in_order(20);
     }
     own_lock(60);
     nothing_inside(40);

@@ -72,8 +72,10 @@ typedef struct {
     uint32_t next_id;                /**< ids below have been used in this process, or cannot be any more */
     opal_atomic_int32_t pending;     /**< things that progress has to look after; 0 lets it return at once */
     opal_atomic_int32_t locks_held;  /**< peers of all windows with origin.lock_sent */
-    opal_free_list_t packets;        /**< mca_osc_fastpath_packet_t */
-    opal_free_list_t requests;       /**< mca_osc_fastpath_request_t */
+    struct mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock, of all windows: its lock may not have
+                                                      been asked for yet; NULL with threads */
+    opal_free_list_t packets;                    /**< mca_osc_fastpath_packet_t */
+    opal_free_list_t requests;                   /**< mca_osc_fastpath_request_t */
 } mca_osc_fastpath_component_t;
 
 OMPI_DECLSPEC extern mca_osc_fastpath_component_t mca_osc_fastpath_component;
@@ -234,7 +236,7 @@ typedef struct mca_osc_fastpath_module_t {
     bool lock_all_taken;   /**< lock_all has the locks of the members of the node */
     bool fence_used;       /**< there were operations since the last fence */
     unsigned locks;        /**< targets locked by MPI_Win_lock */
-    mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock: its lock may not have been asked for yet */
+    mca_osc_fastpath_peer_t *last_locked; /**< as component.last_locked, where this process uses threads */
     int *start_ranks;                     /**< its members as ranks of the window */
     int start_count;
     int *post_ranks;             /**< members of the group of MPI_Win_post as ranks of the window */

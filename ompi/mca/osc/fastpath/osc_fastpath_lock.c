@@ -116,19 +116,46 @@ static bool granted(mca_osc_fastpath_module_t *module, void *context)
     return peer->origin.lock_sent && 0 <= (int32_t) (peer->origin.acked - peer->origin.lock_sequence);
 }
 
-/* A program that locks several targets, always in the same order, must not meet another one that has got them
- * in another order because locks are asked for late: what has been locked before comes first. */
-static int take_last_lock(mca_osc_fastpath_module_t *module)
+/* Where the target is kept whose lock may not have been asked for yet. What several threads do in several
+ * windows has no order. */
+static inline mca_osc_fastpath_peer_t **last_locked(mca_osc_fastpath_module_t *module)
 {
-    mca_osc_fastpath_peer_t *last = module->last_locked;
+    return opal_using_threads() ? &module->last_locked : &mca_osc_fastpath_component.last_locked;
+}
+
+/* Ask for a lock and wait for it, inside the module.lock of its window. */
+static int take_lock(mca_osc_fastpath_peer_t *peer)
+{
     int rc;
 
-    module->last_locked = NULL;
-    if (NULL == last || 0 == last->origin.lock_type || last->origin.nocheck || granted(module, last)) {
+    if (peer->origin.nocheck || granted(peer->module, peer)) {
         return OMPI_SUCCESS;
     }
-    rc = ompi_osc_fastpath_send_empty(last, MCA_OSC_FASTPATH_ACK);
-    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_wait_until(module, granted, last) : rc;
+    rc = ompi_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_ACK);
+    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_wait_until(peer->module, granted, peer) : rc;
+}
+
+/* A program that locks several targets, always in the same order, must not meet another one that has got them
+ * in another order because locks are asked for late: what has been locked before comes first, also in another
+ * window. Inside module.lock. */
+static int take_last_lock(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_peer_t **slot = last_locked(module), *last = *slot;
+    int rc;
+
+    *slot = NULL;
+    if (NULL == last) {
+        return OMPI_SUCCESS;
+    }
+    if (last->module == module) {
+        return take_lock(last);
+    }
+    mca_osc_fastpath_leave(module);
+    mca_osc_fastpath_enter(last->module);
+    rc = take_lock(last);
+    mca_osc_fastpath_leave(last->module);
+    mca_osc_fastpath_enter(module);
+    return rc;
 }
 
 /* The lock of another member of the node, if it is free and there is nothing else to look at. Nothing of it
@@ -139,7 +166,7 @@ static inline bool lock_now(mca_osc_fastpath_module_t *module, int type, int tar
 
     if (NULL == peer || MCA_OSC_FASTPATH_MESSAGE == peer->access || target == module->rank || module->threads
         || MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch || 0 != peer->origin.lock_type
-        || NULL != module->last_locked || 0 != assertion) {
+        || NULL != mca_osc_fastpath_component.last_locked || 0 != assertion) {
         return false;
     }
     peer->origin.lock_type = type;
@@ -162,7 +189,7 @@ static int lock_peer(mca_osc_fastpath_peer_t *peer)
     int rc;
 
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
-        module->last_locked = peer;
+        *last_locked(module) = peer;
         return OMPI_SUCCESS;
     }
     if (peer->origin.nocheck) {
@@ -226,6 +253,9 @@ static int unlock_message(mca_osc_fastpath_peer_t *peer)
 {
     int rc = unlock_begin(peer, peer->origin.nocheck);
 
+    if (peer == *last_locked(peer->module)) {
+        *last_locked(peer->module) = NULL;
+    }
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_flush_end(peer->module, peer);
     }
@@ -338,18 +368,19 @@ static void set_lock_all_taken(mca_osc_fastpath_module_t *module, bool taken)
 int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    lock_all_t wanted = {.pass = 0 < mca_osc_fastpath_component.locks_held};
+    lock_all_t wanted = {.index = 0};
     int rc = OMPI_SUCCESS;
 
     mca_osc_fastpath_enter(module);
     if (!may_lock(module) || 0 != module->locks) {
         rc = OMPI_ERR_RMA_SYNC;
-    } else {
+    } else if (OMPI_SUCCESS == (rc = take_last_lock(module))) {
         module->epoch = MCA_OSC_FASTPATH_EPOCH_PASSIVE;
         module->lock_all_nocheck = 0 != (MPI_MODE_NOCHECK & assertion);
     }
     mca_osc_fastpath_leave(module);
     if (OMPI_SUCCESS == rc && !module->lock_all_nocheck) {
+        wanted.pass = 0 < mca_osc_fastpath_component.locks_held;
         rc = ompi_osc_fastpath_wait_for_memory(module, node_locked, &wanted);
         if (OMPI_SUCCESS == rc) {
             set_lock_all_taken(module, true);
