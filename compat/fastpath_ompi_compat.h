@@ -167,7 +167,7 @@ static inline bool fastpath_have_accelerator(void)
  * Builds that know accelerators answer no: their buffers may be on a device, which is the convertor's
  * business.
  */
-static inline bool fastpath_is_plain(const ompi_datatype_t *datatype, size_t count)
+static inline bool fastpath_is_contiguous(const ompi_datatype_t *datatype, size_t count)
 {
     return !fastpath_have_accelerator()
            && opal_datatype_is_contiguous_memory_layout(&datatype->super, 1 == count ? 1 : 2);

@@ -53,7 +53,7 @@ static const char usage_text[] =
     "\n"
     "  btl_fastsm_fifo_depth, btl_fastsm_bell_stride, btl_fastsm_position_stride, btl_fastsm_eager_limit,\n"
     "  btl_fastsm_eager_buffers, btl_fastsm_max_send_size, btl_fastsm_max_buffers, btl_fastsm_ring_depth,\n"
-    "  btl_fastsm_late_peers, btl_fastsm_grants, btl_fastsm_grant_depth\n";
+    "  btl_fastsm_dynamic_peers, btl_fastsm_deep_fifos, btl_fastsm_deep_fifo_depth\n";
 
 static void fail(const char *what, const char *which)
 {
@@ -101,9 +101,9 @@ static void set_parameter(mca_btl_fastsm_layout_params_t *params, const char *na
         {"btl_fastsm_max_send_size", &params->max_size, true},
         {"btl_fastsm_max_buffers", &params->max_count, false},
         {"btl_fastsm_ring_depth", &params->ring_depth, false},
-        {"btl_fastsm_late_peers", &params->late_peers, false},
-        {"btl_fastsm_grants", &params->grants, false},
-        {"btl_fastsm_grant_depth", &params->grant_depth, false},
+        {"btl_fastsm_dynamic_peers", &params->dynamic_peers, false},
+        {"btl_fastsm_deep_fifos", &params->deep_fifos, false},
+        {"btl_fastsm_deep_fifo_depth", &params->deep_fifo_depth, false},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
@@ -192,7 +192,7 @@ static void print_own(const options_t *options)
         printf("%9" PRIu64 " %6" PRIu32 " %7" PRIu32 " %8" PRIu32
                " %10.1f %10.1f %10.1f %10.1f %10.1f %10.1f %14" PRIu64 "\n",
                n, layout.params.fifo_depth, layout.params.eager_size, layout.params.max_size,
-               mb(n * parts.fifos), mb(n * parts.arena), mb(n * parts.eager), mb(n * parts.max),
+               mb(n * parts.fifos), mb(n * parts.deep), mb(n * parts.eager), mb(n * parts.max),
                mb(n * parts.other), mb(n * layout.total), layout.total);
     }
 }
@@ -266,8 +266,8 @@ int main(int argc, char **argv)
 {
     options_t options = {.params = {.bell_stride = MCA_BTL_FASTSM_BELL_STRIDE,
                                     .ring_depth = MCA_BTL_FASTSM_RING_DEPTH,
-                                    .late_peers = MCA_BTL_FASTSM_LATE_PEERS,
-                                    .grants = MCA_BTL_FASTSM_GRANTS_SCALED}};
+                                    .dynamic_peers = MCA_BTL_FASTSM_DYNAMIC_PEERS,
+                                    .deep_fifos = MCA_BTL_FASTSM_DEEP_FIFOS_SCALED}};
 
     for (uint32_t n = 2; n <= 4096; n *= 2) {
         options.counts[options.n_counts++] = n;

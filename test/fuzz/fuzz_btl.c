@@ -48,7 +48,7 @@ typedef struct {
 
 static peer_t peers[PEERS];
 static mca_btl_fastsm_layout_t layout;
-static mca_btl_fastsm_late_t *late;
+static mca_btl_fastsm_dynamic_t *dynamic;
 static mca_btl_fastsm_slot_t *last_slot; /* that somebody has filled */
 static uint32_t last_id;
 static unsigned sum; /* of all bytes that are of no known message, so that they are read */
@@ -158,9 +158,9 @@ static void start(int *argc, char ***argv)
                                                    .max_count = 1,
                                                    .max_size = 1024,
                                                    .ring_depth = 16,
-                                                   .late_peers = 4,
-                                                   .grants = 2,
-                                                   .grant_depth = 32};
+                                                   .dynamic_peers = 4,
+                                                   .deep_fifos = 2,
+                                                   .deep_fifo_depth = 32};
 
     (void) argc;
     (void) argv;
@@ -170,9 +170,9 @@ static void start(int *argc, char ***argv)
     }
     component->layout = layout;
     component->n_local = LATE;
-    component->late_peers = params.late_peers;
+    component->dynamic_peers = params.dynamic_peers;
     component->poll_max = 8;
-    component->grant_after = 8;
+    component->deep_fifo_after = 8;
     component->inline_slots = 8;
     component->me.local_index = ME;
     component->base = segment();
@@ -190,10 +190,10 @@ static void describe(mca_btl_fastsm_endpoint_t *endpoint, char *base)
     endpoint->layout = layout;
     endpoint->pid = 1;
     endpoint->connected = true;
-    endpoint->grow.limit = 4;
+    endpoint->move.limit = 4;
 }
 
-static void begin_late(void)
+static void begin_dynamic(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_fastsm_admission_t *admission =
@@ -201,22 +201,22 @@ static void begin_late(void)
                                         + mca_btl_fastsm_layout_admission(&layout, LATE_INDEX));
     const uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE] = {7};
 
-    late = OBJ_NEW(mca_btl_fastsm_late_t);
-    mca_btl_fastsm_endpoint_construct(&late->endpoint, LATE);
-    mca_btl_fastsm_read_nothing(&late->endpoint);
-    late->endpoint.late = late;
-    late->admission = fastsm_admission_id(LATE_INDEX, 1);
-    late->pieces_length = 0;
-    late->parted = late->gone = false;
-    describe(&late->endpoint, peers[LATE].segment);
-    peers[LATE].endpoint = &late->endpoint;
-    opal_list_append(&component->late_list, &late->super);
+    dynamic = OBJ_NEW(mca_btl_fastsm_dynamic_t);
+    mca_btl_fastsm_endpoint_construct(&dynamic->endpoint, LATE);
+    mca_btl_fastsm_read_nothing(&dynamic->endpoint);
+    dynamic->endpoint.dynamic = dynamic;
+    dynamic->admission = fastsm_admission_id(LATE_INDEX, 1);
+    dynamic->pieces_length = 0;
+    dynamic->parted = dynamic->gone = false;
+    describe(&dynamic->endpoint, peers[LATE].segment);
+    peers[LATE].endpoint = &dynamic->endpoint;
+    opal_list_append(&component->dynamic_list, &dynamic->super);
     component->admitted[LATE_INDEX].generation = 1;
-    atomic_store(&component->admitted[LATE_INDEX].peer, late);
-    component->n_late = 1;
+    atomic_store(&component->admitted[LATE_INDEX].peer, dynamic);
+    component->n_dynamic = 1;
     component->deferred = 1;
-    fastsm_admission_grant(admission, nonce, late->admission);
-    fastsm_ring_sender_init(&late->ring, late->endpoint.base, &layout);
+    fastsm_admission_admit(admission, nonce, dynamic->admission);
+    fastsm_ring_sender_init(&dynamic->ring, dynamic->endpoint.base, &layout);
     fastsm_ring_sender_init(&peers[LATE].ring, component->base, &layout);
 }
 
@@ -248,16 +248,16 @@ static void begin(void)
     free(component->peers);
     free((void *) component->bell_expected);
     free(component->admitted);
-    free(component->arena);
+    free(component->deep);
     memset(component->base, 0, layout.total);
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
-    OBJ_CONSTRUCT(&component->late_lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&component->dynamic_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->active, opal_list_t);
     OBJ_CONSTRUCT(&component->done, opal_list_t);
-    OBJ_CONSTRUCT(&component->late_list, opal_list_t);
+    OBJ_CONSTRUCT(&component->dynamic_list, opal_list_t);
     component->n_connected = component->bells_skipped = 0;
     atomic_store(&component->n_recent, 0);
-    if (OPAL_SUCCESS != mca_btl_fastsm_endpoints_init() || OPAL_SUCCESS != mca_btl_fastsm_late_init()) {
+    if (OPAL_SUCCESS != mca_btl_fastsm_endpoints_init() || OPAL_SUCCESS != mca_btl_fastsm_dynamic_init()) {
         fuzz_fail("no memory");
     }
     for (int i = FIRST; i < PEERS; i++) {
@@ -267,7 +267,7 @@ static void begin(void)
     }
     begin_local(FIRST, 2 * (uint32_t) fuzz_below(40));
     begin_local(SECOND, 0 == fuzz_below(2) ? 0 : UINT32_MAX - 1 - 2 * (uint32_t) fuzz_below(20));
-    begin_late();
+    begin_dynamic();
     last_slot = NULL;
     last_id = 0;
 }
@@ -334,14 +334,14 @@ static bool send_slot(peer_t *peer, const void *data, size_t length, uint8_t fla
     slot->u.ring.length = (uint16_t) length;
     slot->u.ring.tag = TAG;
     slot->u.ring.flags = flags;
-    slot->u.ring.admission = late->admission;
+    slot->u.ring.admission = dynamic->admission;
     memcpy(slot->u.ring.data, data, length);
     fastsm_ring_commit(slot, pos);
     last_slot = slot;
     return true;
 }
 
-static bool send_late(peer_t *peer, uint32_t id, size_t length)
+static bool send_dynamic(peer_t *peer, uint32_t id, size_t length)
 {
     mca_btl_fastsm_pool_ref_t reference;
     uint8_t data[MOST_BYTES];
@@ -370,7 +370,7 @@ static void send_message(void)
     const uint32_t id = ++last_id;
     const size_t length = some_length() + (FIRST != i); /* that of no bytes says not whose it is */
 
-    if (LATE == i ? send_late(peer, id, length) : send_local(peer, id, length)) {
+    if (LATE == i ? send_dynamic(peer, id, length) : send_local(peer, id, length)) {
         peer->sent[peer->end++ % MOST] = (sent_t){.id = id, .length = length};
         fuzz_learn(last_slot, sizeof(*last_slot));
     }
@@ -517,15 +517,15 @@ static void answered(void)
     mca_btl_fastsm_endpoint_t *endpoint = peers[FIRST].endpoint;
     mca_btl_fastsm_read_pos_t *answer = (mca_btl_fastsm_read_pos_t *) (peers[FIRST].segment + place);
 
-    endpoint->grow.state = MCA_BTL_FASTSM_GROW_ASKED;
-    endpoint->grow.serial = 5;
-    answer->grant = 5 << 16 | (uint32_t) fuzz_below(4);
+    endpoint->move.state = MCA_BTL_FASTSM_MOVE_ASKED;
+    endpoint->move.serial = 5;
+    answer->assignment = 5 << 16 | (uint32_t) fuzz_below(4);
     peers[FIRST].damaged = true;
     fuzz_change(answer, sizeof(*answer));
     for (int i = 0; i < 8; i++) {
         mca_btl_fastsm_slot_t *head;
 
-        mca_btl_fastsm_grow(endpoint);
+        mca_btl_fastsm_move(endpoint);
         if (0 != (answer->value & 1)) {
             fuzz_change(answer, sizeof(answer->value));
         }

@@ -14,7 +14,7 @@
 #include "ompi/mca/pml/base/pml_base_request.h"
 
 #include "ompi/mca/pml/fastpath/pml_fastpath_comm.h"
-#include "ompi/mca/pml/fastpath/pml_fastpath_former.h"
+#include "ompi/mca/pml/fastpath/pml_fastpath_freed.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_handle.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_peer.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_recvfrag.h"
@@ -199,7 +199,7 @@ void world_begin(void)
 
     scene_forget();
     btl_begin();
-    mca_pml_fastpath_former_fini();
+    mca_pml_fastpath_freed_fini();
     for (int rank = 0; rank < RANKS; rank++) {
         mca_pml_fastpath_peer_forget(world_procs[rank]);
     }
@@ -208,12 +208,12 @@ void world_begin(void)
         fuzz_fail("no table of handles");
     }
     memset((void *) (uintptr_t) pml->comms, 0, sizeof(pml->comms));
-    OBJ_CONSTRUCT(&pml->orphans, opal_list_t);
+    OBJ_CONSTRUCT(&pml->pending, opal_list_t);
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; i++) {
         OBJ_CONSTRUCT(&pml->retries[i].retries, opal_list_t);
         pml->retries[i].waited_for = 0;
     }
-    pml->num_retries = pml->orphans_unanswered = 0;
+    pml->num_retries = pml->pending_unanswered = 0;
 
     opal_pointer_array_set_item(&ompi_mpi_communicators, (int) id, NULL);
     id = IDS + FIRST_ID == id + 1 ? FIRST_ID : id + 1;

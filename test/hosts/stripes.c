@@ -5,7 +5,7 @@
 
 /* Long messages between two hosts with several networks use all of them: by
  * what the kernel counts per network device, each carries its share, within a
- * quarter.  With buffers that are one piece of memory, and with gaps. */
+ * quarter.  With buffers that are contiguous, and with gaps. */
 
 #include "support/fp_test.h"
 

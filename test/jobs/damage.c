@@ -53,10 +53,10 @@ static const damage_t kinds[] = {
     {"offset_below", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, 64, 16},
     {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, 0, UINT32_MAX},
     {"no_question", MCA_BTL_FASTSM_SLOT_WANT, 0, 8, 0, 0},
-    {"not_granted", MCA_BTL_FASTSM_SLOT_CONTINUE, 0, 8, 0, 0},
+    {"not_assigned", MCA_BTL_FASTSM_SLOT_CONTINUE, 0, 8, 0, 0},
     {"short_header", 0, 0, 8, 1, 0},
     {"no_such_receive", 0, MCA_BTL_TAG_PML + 5, 24, 5, 7}, /* a FRAG of the PML's */
-    {"grant_outside", 0, 0, 0, 0, 0}, /* no slot, but an answer to a question that comes later */
+    {"assignment_outside", 0, 0, 0, 0, 0}, /* no slot, but an answer to a question that comes later */
 };
 
 /* The descriptor of our own segment. */
@@ -133,8 +133,9 @@ static void damage_answer(int pid, int fd)
     mca_btl_fastsm_layout_t layout;
     char *base = map_segment(pid, fd, &layout);
 
-    atomic_store(&((mca_btl_fastsm_read_pos_t *) (base + mca_btl_fastsm_layout_read_pos(&layout, 0)))->grant,
-                 UINT32_C(1) << 16 | 0xffff);
+    atomic_store(
+        &((mca_btl_fastsm_read_pos_t *) (base + mca_btl_fastsm_layout_read_pos(&layout, 0)))->assignment,
+        UINT32_C(1) << 16 | 0xffff);
 }
 
 static const damage_t *find(const char *name)

@@ -4,10 +4,10 @@
  */
 
 /* A process is killed at a step of a move to a deeper FIFO, its own or its peer's: which one, libstep knows
- * (FP_STEP).  The parameters have each receiver grant one FIFO, and senders ask soon.
+ * (FP_STEP).  The parameters have each receiver assignment one FIFO, and senders ask soon.
  *
  * moving end    3 ranks; rank 2, which talks to rank 0, is killed, and the runtime ends the others
- * moving go_on  the others are left alone: rank 0 takes back what it had granted, and grants it to rank 1
+ * moving go_on  the others are left alone: rank 0 takes back what it had assigned, and assigns it to rank 1
  * moving child  1 rank, which spawns one; the child is killed
  * moving parent the same, but the parent is */
 
@@ -79,11 +79,11 @@ static void watch(void)
 
     FP(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     FP(MPI_T_pvar_session_create(&session));
-    FP(MPI_T_pvar_get_index("btl_fastsm_grants_taken", MPI_T_PVAR_CLASS_COUNTER, &index));
+    FP(MPI_T_pvar_get_index("btl_fastsm_deep_fifos_obtained", MPI_T_PVAR_CLASS_COUNTER, &index));
     FP(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
 }
 
-static unsigned long grants_taken(void)
+static unsigned long deep_fifos_obtained(void)
 {
     unsigned long value = 0;
 
@@ -122,14 +122,14 @@ static void go_on(void)
     while (0 != again) {
         exchange(peer);
         if (1 == fp_rank) {
-            again = 0 == grants_taken() && fp_now() - start < PATIENCE;
+            again = 0 == deep_fifos_obtained() && fp_now() - start < PATIENCE;
             FP(MPI_Send(&again, 1, MPI_INT, peer, TAG + 2, MPI_COMM_WORLD));
         } else {
             FP(MPI_Recv(&again, 1, MPI_INT, peer, TAG + 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         }
     }
     if (1 == fp_rank) {
-        CHECK_INT(grants_taken(), 1);
+        CHECK_INT(deep_fifos_obtained(), 1);
     }
     exchange(peer);
     printf("rank %d has gone on\n", fp_rank);

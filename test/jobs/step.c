@@ -5,7 +5,7 @@
 
 /*
  * To be preloaded: a process ends by SIGKILL when a component says FP_STEP with enough verbosity, for
- * instance that it is at a step of a move to a deeper FIFO (btl_fastsm_grow.c), if it has announced itself as
+ * instance that it is at a step of a move to a deeper FIFO (btl_fastsm_deep.c), if it has announced itself as
  * the victim by putting FP_VICTIM into its environment.
  */
 

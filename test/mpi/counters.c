@@ -7,7 +7,7 @@
  *
  * What can be tried depends on how the job runs, so that is said: nothing; "threads" for the same with
  * MPI_THREAD_MULTIPLE; "tcp" for a transport that cannot send at once; "limit" where there is little credit;
- * "off" with use_sendi 0; "refuse" with debug_refuse; "bells" with six ranks. */
+ * "off" with use_sendi 0; "refuse" with debug_fault_percent; "bells" with six ranks. */
 
 #include "support/fp_counters.h"
 
@@ -29,11 +29,11 @@ enum {
     ALL_COUNTERS
 };
 
-static const char *const names[ALL_COUNTERS] = {"pml_fastpath_sends_at_once", "pml_fastpath_sends_queued",
-                                                "pml_fastpath_sends_long",    "pml_fastpath_sends_no_credit",
-                                                "pml_fastpath_sends_no_room", "pml_fastpath_sends_no_sendi",
-                                                "pml_fastpath_sends_mode",    "pml_fastpath_sends_other",
-                                                "btl_fastsm_bell_scans",      "btl_fastsm_fifo_full"};
+static const char *const names[ALL_COUNTERS] = {
+    "pml_fastpath_sends_immediate", "pml_fastpath_sends_queued",  "pml_fastpath_sends_long",
+    "pml_fastpath_sends_no_credit", "pml_fastpath_sends_no_room", "pml_fastpath_sends_no_sendi",
+    "pml_fastpath_sends_mode",      "pml_fastpath_sends_other",   "btl_fastsm_bell_scans",
+    "btl_fastsm_fifo_full"};
 
 /* So many sends have counted as `what`, and none as anything else. */
 static void expect(const fp_counts_t *before, int what, unsigned long number)

@@ -187,8 +187,9 @@ static void truncated(const layout_t *layout, size_t ints)
     }
 }
 
-/* Elements of 32 bytes with gaps between, from one piece of memory: pieces of the message begin and end
- * within elements. They are compared as numbers, because a long double has bytes that are none of its value. */
+/* Elements of 32 bytes with gaps between, from contiguous: pieces of the message begin and end
+ * within elements. They are compared as numbers, because a long double has bytes that are none of its value.
+ */
 static void long_elements(size_t count)
 {
     const size_t size = sizeof(long double _Complex);

@@ -136,21 +136,24 @@ static void lost_messages(void)
         has(text, "  rank 1: last sent 0, next expected 1, 2 early, 0 withdrawn\n");
         has(text, "    early: tag 41 sequence 2, 27 bytes with its header\n");
         has(text, "    early: tag 42 sequence 3, 28 bytes with its header\n");
-        has(text, "process: 2 orphans, 0 refused, 0 late, unexpected messages take 0 bytes, at most ");
-        snprintf(line, sizeof(line), "  orphan: message communicator %u source 1 tag 43 sequence 1, 29 bytes",
+        has(text,
+            "process: 2 pending messages, 0 refused, 0 late, unexpected messages take 0 bytes, at most ");
+        snprintf(line, sizeof(line),
+                 "  pending message: message communicator %u source 1 tag 43 sequence 1, 29 bytes",
                  (unsigned) fastpath_comm_cid(unknown));
         has(text, line);
-        snprintf(line, sizeof(line), "  orphan: message communicator %u source 1 tag 44 sequence 2, ",
+        snprintf(line, sizeof(line),
+                 "  pending message: message communicator %u source 1 tag 44 sequence 2, ",
                  (unsigned) fastpath_comm_cid(unknown));
         has(text, line);
         dump(unknown, text, sizeof(text)); /* says what it can */
-        has(text, "process: 2 orphans");
+        has(text, "process: 2 pending messages");
         CHECK_INT(mca_pml.pml_add_comm(unknown), OMPI_SUCCESS);
         OBJ_RELEASE(*(opal_object_t **) &known);
         fp_recv(13, 1, TAG + 3, 0, unknown);
         fp_recv(LARGE, 1, TAG + 4, 0, unknown);
         dump(unknown, text, sizeof(text));
-        has(text, "process: 0 orphans");
+        has(text, "process: 0 pending messages");
         has(text, " bytes of credit with it, ");
     } else if (1 == fp_rank) {
         fp_send(&fp_modes[FP_STANDARD], 10, 0, TAG, 0, behind);

@@ -86,39 +86,39 @@ static void check(int src, unsigned long posted, unsigned long unexpected)
 
 /* One message that waits for one before it, and one whose communicator is not known: rank 1 pretends
  * that its PML has just been told of the one, and not of the other. */
-static void early_and_orphans(void)
+static void early_and_pending(void)
 {
-    MPI_Comm early, orphan;
+    MPI_Comm early, pending;
     opal_object_t *known[2];
 
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &early));
-    FP(MPI_Comm_dup(MPI_COMM_WORLD, &orphan));
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &pending));
     if (0 == fp_rank) {
         fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, 0, early);
         fp_await(1, MPI_COMM_WORLD);
         fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, 1, early);
-        fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, 0, orphan);
+        fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, 0, pending);
         fp_signal(1, MPI_COMM_WORLD);
     } else if (1 == fp_rank) {
         fp_recv(LENGTH, 0, TAG, 0, early);
         known[0] = (opal_object_t *) early->c_pml_comm;
-        known[1] = (opal_object_t *) orphan->c_pml_comm;
+        known[1] = (opal_object_t *) pending->c_pml_comm;
         CHECK_INT(mca_pml.pml_add_comm(early), OMPI_SUCCESS);
-        orphan->c_pml_comm = NULL;
+        pending->c_pml_comm = NULL;
         fp_signal(0, MPI_COMM_WORLD);
         fp_await(0, MPI_COMM_WORLD);
         CHECK_INT(value_of("pml_fastpath_early_msgq_length", early, 0), 1);
         CHECK_INT(value_of("pml_fastpath_early_msgq_bytes", early, 0), HEADER + LENGTH);
         CHECK_INT(value_of("pml_fastpath_early_msgq_length", MPI_COMM_WORLD, 0), 0);
-        CHECK_INT(value_of("pml_fastpath_orphan_length", MPI_COMM_WORLD, 0), 1);
-        CHECK_INT(value_of("pml_fastpath_orphan_bytes", MPI_COMM_WORLD, 0), HEADER + LENGTH);
-        CHECK_INT(mca_pml.pml_add_comm(orphan), OMPI_SUCCESS);
-        fp_recv(LENGTH, 0, TAG, 0, orphan);
-        CHECK_INT(value_of("pml_fastpath_orphan_length", MPI_COMM_WORLD, 0), 0);
+        CHECK_INT(value_of("pml_fastpath_pending_comm_msgq_length", MPI_COMM_WORLD, 0), 1);
+        CHECK_INT(value_of("pml_fastpath_pending_comm_msgq_bytes", MPI_COMM_WORLD, 0), HEADER + LENGTH);
+        CHECK_INT(mca_pml.pml_add_comm(pending), OMPI_SUCCESS);
+        fp_recv(LENGTH, 0, TAG, 0, pending);
+        CHECK_INT(value_of("pml_fastpath_pending_comm_msgq_length", MPI_COMM_WORLD, 0), 0);
         OBJ_RELEASE(known[0]);
         OBJ_RELEASE(known[1]);
     }
-    FP(MPI_Comm_free(&orphan));
+    FP(MPI_Comm_free(&pending));
     FP(MPI_Comm_free(&early));
 }
 
@@ -131,7 +131,7 @@ static void late(void)
     MPI_Comm comm;
     int index, count;
 
-    FP(MPI_T_pvar_get_index("pml_fastpath_late_messages", MPI_T_PVAR_CLASS_COUNTER, &index));
+    FP(MPI_T_pvar_get_index("pml_fastpath_freed_comm_messages", MPI_T_PVAR_CLASS_COUNTER, &index));
     FP(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     if (0 == fp_rank) {
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
         CHECK(most_kept() >= MESSAGES * (RECORD + LENGTH));
     }
     fp_case("messages that wait for others or for their communicator");
-    early_and_orphans();
+    early_and_pending();
     fp_case("messages that come late");
     late();
     fp_case("first part of a message");

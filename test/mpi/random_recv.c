@@ -15,7 +15,7 @@ typedef struct {
     int source, tag;
     where_t where;
     MPI_Comm comm;
-} wish_t;
+} recv_args_t;
 
 static const manner_t *manner_of(const lane_t *lane, where_t where)
 {
@@ -40,13 +40,13 @@ static message_t *next_match(lane_t *lane, int source, int tag, where_t where)
     return NULL;
 }
 
-/* The wish that gets a message: by name, or with wildcards. */
-static wish_t wish_for(const lane_t *lane, const message_t *m, bool any_source, bool any_tag)
+/* The args that gets a message: by name, or with wildcards. */
+static recv_args_t recv_args(const lane_t *lane, const message_t *m, bool any_source, bool any_tag)
 {
-    return (wish_t){.source = any_source ? MPI_ANY_SOURCE : plan_rank(m->where, m->from),
-                    .tag = any_tag ? MPI_ANY_TAG : m->tag,
-                    .where = m->where,
-                    .comm = lane->comms[m->where]};
+    return (recv_args_t){.source = any_source ? MPI_ANY_SOURCE : plan_rank(m->where, m->from),
+                         .tag = any_tag ? MPI_ANY_TAG : m->tag,
+                         .where = m->where,
+                         .comm = lane->comms[m->where]};
 }
 
 static transfer_t new_receive(message_t *m, where_t where, const layout_t *layout, size_t capacity)
@@ -83,16 +83,16 @@ message_t *recv_waiting(lane_t *lane, where_t where)
 
 /* -------------------------------------------------------------------- posting */
 
-static void post(transfer_t *t, const wish_t *wish, bool persistent)
+static void post(transfer_t *t, const recv_args_t *args, bool persistent)
 {
     void *address = layout_address(t->layout, t->block);
     int count = layout_count(t->layout, t->capacity);
 
     if (persistent) {
-        FP(MPI_Recv_init(address, count, t->layout->type, wish->source, wish->tag, wish->comm, &t->request));
+        FP(MPI_Recv_init(address, count, t->layout->type, args->source, args->tag, args->comm, &t->request));
         FP(MPI_Start(&t->request));
     } else {
-        FP(MPI_Irecv(address, count, t->layout->type, wish->source, wish->tag, wish->comm, &t->request));
+        FP(MPI_Irecv(address, count, t->layout->type, args->source, args->tag, args->comm, &t->request));
     }
 }
 
@@ -100,16 +100,17 @@ static void post(transfer_t *t, const wish_t *wish, bool persistent)
 static void post_for(lane_t *lane, message_t *m)
 {
     const manner_t *manner = manner_of(lane, m->where);
-    wish_t wish = wish_for(lane, m, manner->wild && manner->any_source, manner->wild && manner->any_tag);
+    recv_args_t args =
+        recv_args(lane, m, manner->wild && manner->any_source, manner->wild && manner->any_tag);
 
     lane_case(lane, "post a receive for", m);
     if (manner->wild) {
         m->taken = true;
-        post(lane_keep(lane, new_receive(NULL, m->where, manner->in, manner->longest)), &wish, false);
+        post(lane_keep(lane, new_receive(NULL, m->where, manner->in, manner->longest)), &args, false);
         return;
     }
-    m = next_match(lane, wish.source, wish.tag, wish.where);
-    post(lane_keep(lane, recv_for(lane, m)), &wish, m->persistent && !m->truncated);
+    m = next_match(lane, args.source, args.tag, args.where);
+    post(lane_keep(lane, recv_for(lane, m)), &args, m->persistent && !m->truncated);
 }
 
 /* Whether some message needs its receive now, so that in a wild manner all do. */
@@ -162,15 +163,15 @@ static void look(lane_t *lane)
     const message_t *m = &lane->plan.messages[fp_random(&lane->choices) % MESSAGES];
     bool any_tag = lane_one_in(lane, 2) && (ON_WORLD != m->where || 1 == lane->options->lanes);
     MPI_Status status;
-    wish_t wish;
+    recv_args_t args;
     int flag;
 
     if (m->to == fp_rank) {
-        wish = wish_for(lane, m, lane_one_in(lane, 2), any_tag);
+        args = recv_args(lane, m, lane_one_in(lane, 2), any_tag);
         lane_case(lane, "look for", m);
-        FP(MPI_Iprobe(wish.source, wish.tag, wish.comm, &flag, &status));
+        FP(MPI_Iprobe(args.source, args.tag, args.comm, &flag, &status));
         if (flag) {
-            (void) found(lane, &status, wish.where, false);
+            (void) found(lane, &status, args.where, false);
         }
     }
 }
@@ -187,56 +188,57 @@ void recv_some(lane_t *lane)
 }
 
 /* A blocking receive. One that does not know what comes can take any type as MPI_PACKED. */
-static void receive(lane_t *lane, const wish_t *wish, message_t *m)
+static void receive(lane_t *lane, const recv_args_t *args, message_t *m)
 {
-    const manner_t *manner = manner_of(lane, wish->where);
-    bool named = MPI_ANY_SOURCE != wish->source && MPI_ANY_TAG != wish->tag;
+    const manner_t *manner = manner_of(lane, args->where);
+    bool named = MPI_ANY_SOURCE != args->source && MPI_ANY_TAG != args->tag;
     transfer_t *t;
     int rc;
 
     if (manner->wild) {
         m->taken = true;
-        t = lane_keep(lane, new_receive(NULL, wish->where, manner->in, manner->longest));
+        t = lane_keep(lane, new_receive(NULL, args->where, manner->in, manner->longest));
     } else if (named) {
-        t = lane_keep(lane, recv_for(lane, next_match(lane, wish->source, wish->tag, wish->where)));
+        t = lane_keep(lane, recv_for(lane, next_match(lane, args->source, args->tag, args->where)));
     } else {
-        t = lane_keep(lane, new_receive(NULL, wish->where, layout_packed, manner->longest));
+        t = lane_keep(lane, new_receive(NULL, args->where, layout_packed, manner->longest));
     }
     fp_at(__FILE__, __LINE__, "MPI_Recv");
     rc = MPI_Recv(layout_address(t->layout, t->block), layout_count(t->layout, t->capacity), t->layout->type,
-                  wish->source, wish->tag, wish->comm, &t->status);
+                  args->source, args->tag, args->comm, &t->status);
     FP(MPI_Error_class(rc, &t->error));
     t->pending = false;
     if (!manner->wild && !named) {
-        t->message = found(lane, &t->status, wish->where, true);
+        t->message = found(lane, &t->status, args->where, true);
     }
 }
 
 /* MPI_Mprobe or MPI_Improbe, MPI_Probe or MPI_Iprobe; without MATCHED, *MESSAGE is MPI_MESSAGE_NULL. */
-static void probe(lane_t *lane, const wish_t *wish, bool matched, MPI_Message *message, MPI_Status *status)
+static void probe(lane_t *lane, const recv_args_t *args, bool matched, MPI_Message *message,
+                  MPI_Status *status)
 {
     bool wait = lane_one_in(lane, 2);
     int flag = 0;
 
     *message = MPI_MESSAGE_NULL;
     if (wait && matched) {
-        FP(MPI_Mprobe(wish->source, wish->tag, wish->comm, message, status));
+        FP(MPI_Mprobe(args->source, args->tag, args->comm, message, status));
     } else if (wait) {
-        FP(MPI_Probe(wish->source, wish->tag, wish->comm, status));
+        FP(MPI_Probe(args->source, args->tag, args->comm, status));
     }
     while (!wait && !flag) {
         if (matched) {
-            FP(MPI_Improbe(wish->source, wish->tag, wish->comm, &flag, message, status));
+            FP(MPI_Improbe(args->source, args->tag, args->comm, &flag, message, status));
         } else {
-            FP(MPI_Iprobe(wish->source, wish->tag, wish->comm, &flag, status));
+            FP(MPI_Iprobe(args->source, args->tag, args->comm, &flag, status));
         }
     }
 }
 
 /* Probes, and receives what was found, as long as it is. */
-static void probe_and_receive(lane_t *lane, const wish_t *wish, message_t *m)
+static void probe_and_receive(lane_t *lane, const recv_args_t *args, message_t *m)
 {
-    const manner_t *manner = manner_of(lane, wish->where);
+    const manner_t *manner = manner_of(lane, args->where);
     MPI_Message message;
     MPI_Status status;
     MPI_Count length;
@@ -244,18 +246,18 @@ static void probe_and_receive(lane_t *lane, const wish_t *wish, message_t *m)
     void *address;
     int count;
 
-    probe(lane, wish, lane_one_in(lane, 2), &message, &status);
+    probe(lane, args, lane_one_in(lane, 2), &message, &status);
     FP(MPI_Get_elements_x(&status, MPI_BYTE, &length));
     if (manner->wild) {
         m->taken = true;
     }
-    m = found(lane, &status, wish->where, true);
-    t = lane_keep(lane, new_receive(m, wish->where, (NULL == m) ? manner->in : m->in, (size_t) length));
+    m = found(lane, &status, args->where, true);
+    t = lane_keep(lane, new_receive(m, args->where, (NULL == m) ? manner->in : m->in, (size_t) length));
     address = layout_address(t->layout, t->block);
     count = layout_count(t->layout, t->capacity);
     t->pending = false;
     if (MPI_MESSAGE_NULL == message) {
-        FP(MPI_Recv(address, count, t->layout->type, status.MPI_SOURCE, status.MPI_TAG, wish->comm,
+        FP(MPI_Recv(address, count, t->layout->type, status.MPI_SOURCE, status.MPI_TAG, args->comm,
                     &t->status));
     } else if (lane_one_in(lane, 2)) {
         FP(MPI_Mrecv(address, count, t->layout->type, &message, &t->status));
@@ -271,7 +273,7 @@ static void receive_somehow(lane_t *lane, message_t *m)
     bool any_source = manner->wild ? manner->any_source : lane_one_in(lane, 2);
     bool any_tag = manner->wild ? manner->any_tag
                                 : lane_one_in(lane, 2) && (ON_WORLD != m->where || 1 == lane->options->lanes);
-    wish_t wish = wish_for(lane, m, any_source, any_tag);
+    recv_args_t args = recv_args(lane, m, any_source, any_tag);
 
     lane_case(lane, "wait for", m);
     switch (fp_random(&lane->choices) % 3) {
@@ -279,10 +281,10 @@ static void receive_somehow(lane_t *lane, message_t *m)
         post_for(lane, m);
         break;
     case 1:
-        receive(lane, &wish, m);
+        receive(lane, &args, m);
         break;
     default:
-        probe_and_receive(lane, &wish, m);
+        probe_and_receive(lane, &args, m);
         break;
     }
 }

@@ -21,37 +21,37 @@ enum { TAG = 61, AWAY_TAG, FIRST_TAG, SECOND_TAG, PATIENCE = 200 };
 
 /* In the order of names[]. */
 enum {
-    RECVS_AT_ONCE,
+    RECVS_IMMEDIATE,
     RECVS_QUEUED,
-    RECVS_IN_VAIN,
+    RECVS_SPIN_EXPIRED,
     RECVS_OTHER_MESSAGE,
     RECVS_NO_RECVI,
     RECVS_OTHER,
-    IRECVS_AT_ONCE,
+    IRECVS_IMMEDIATE,
     IRECVS_QUEUED,
-    IRECVS_AHEAD,
+    IRECVS_POSTED,
     IRECVS_OTHER_MESSAGE,
     IRECVS_NO_RECVI,
     IRECVS_DATA,
     IRECVS_OTHER,
-    WAITS_AT_ONCE,
+    WAITS_IMMEDIATE,
     WAITS_OTHER_MESSAGE,
-    WAITS_IN_VAIN,
+    WAITS_SPIN_EXPIRED,
     WAITS_ELSEWHERE,
     UNEXPECTED,
     COUNTERS
 };
 
 static const char *const names[COUNTERS] = {
-    "pml_fastpath_recvs_at_once",        "pml_fastpath_recvs_queued",    "pml_fastpath_recvs_in_vain",
+    "pml_fastpath_recvs_immediate",      "pml_fastpath_recvs_queued",    "pml_fastpath_recvs_spin_expired",
     "pml_fastpath_recvs_other_message",  "pml_fastpath_recvs_no_recvi",  "pml_fastpath_recvs_other",
-    "pml_fastpath_irecvs_at_once",       "pml_fastpath_irecvs_queued",   "pml_fastpath_irecvs_ahead",
+    "pml_fastpath_irecvs_immediate",     "pml_fastpath_irecvs_queued",   "pml_fastpath_irecvs_posted",
     "pml_fastpath_irecvs_other_message", "pml_fastpath_irecvs_no_recvi", "pml_fastpath_irecvs_data",
-    "pml_fastpath_irecvs_other",         "pml_fastpath_waits_at_once",   "pml_fastpath_waits_other_message",
-    "pml_fastpath_waits_in_vain",        "pml_fastpath_waits_elsewhere", "pml_fastpath_unexpected_messages"};
+    "pml_fastpath_irecvs_other",         "pml_fastpath_waits_immediate", "pml_fastpath_waits_other_message",
+    "pml_fastpath_waits_spin_expired",   "pml_fastpath_waits_elsewhere", "pml_fastpath_unexpected_messages"};
 
 /* As what receives count whose message is there. */
-static int recv_there = RECVS_AT_ONCE, irecv_there = IRECVS_AT_ONCE;
+static int recv_there = RECVS_IMMEDIATE, irecv_there = IRECVS_IMMEDIATE;
 static bool threads;
 
 /* A receive of whatever kind that matches a message. */
@@ -212,18 +212,18 @@ static void ahead(void)
     if (1 == fp_rank) {
         before = fp_counters_now();
         receives[0] = start(8, false, 0, FIRST_TAG);
-        CHECK_COUNTED(&before, COUNTERS, IRECVS_AHEAD);
+        CHECK_COUNTED(&before, COUNTERS, IRECVS_POSTED);
         receives[1] = start(8, false, 0, SECOND_TAG);
-        CHECK_COUNTED(&before, COUNTERS, IRECVS_AHEAD, IRECVS_QUEUED);
+        CHECK_COUNTED(&before, COUNTERS, IRECVS_POSTED, IRECVS_QUEUED);
     }
     arrive(8, FIRST_TAG, SECOND_TAG);
     if (1 == fp_rank) {
         before = fp_counters_now();
         complete(&receives[0], FIRST_TAG);
-        CHECK_COUNTED(&before, COUNTERS, threads ? WAITS_ELSEWHERE : WAITS_AT_ONCE);
+        CHECK_COUNTED(&before, COUNTERS, threads ? WAITS_ELSEWHERE : WAITS_IMMEDIATE);
         complete(&receives[1], SECOND_TAG);
         if (!threads) { /* else the first wait may have seen to it */
-            CHECK_COUNTED(&before, COUNTERS, WAITS_AT_ONCE, WAITS_AT_ONCE);
+            CHECK_COUNTED(&before, COUNTERS, WAITS_IMMEDIATE, WAITS_IMMEDIATE);
         }
     }
 }
@@ -259,10 +259,10 @@ static void in_vain(bool waits)
         opal_progress_register(on_progress);
         if (waits) {
             complete(&receive, TAG);
-            CHECK_COUNTED(&before, COUNTERS, threads ? WAITS_ELSEWHERE : WAITS_IN_VAIN);
+            CHECK_COUNTED(&before, COUNTERS, threads ? WAITS_ELSEWHERE : WAITS_SPIN_EXPIRED);
         } else {
             blocking(8, false, 0, TAG, TAG);
-            CHECK_COUNTED(&before, COUNTERS, RECVS_IN_VAIN);
+            CHECK_COUNTED(&before, COUNTERS, RECVS_SPIN_EXPIRED);
         }
         opal_progress_unregister(on_progress);
     }
@@ -278,7 +278,7 @@ static bool looked(void)
         const fp_counts_t before = fp_counters_now();
         receive_t receive = start(8, false, 0, TAG);
 
-        at_once = 0 < fp_counters_since(&before).value[IRECVS_AT_ONCE];
+        at_once = 0 < fp_counters_since(&before).value[IRECVS_IMMEDIATE];
         complete(&receive, TAG);
     }
     FP(MPI_Bcast(&at_once, 1, MPI_C_BOOL, 1, MPI_COMM_WORLD));

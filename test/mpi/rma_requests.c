@@ -5,7 +5,7 @@
 
 /* MPI_Rput, MPI_Rget, MPI_Raccumulate and MPI_Rget_accumulate: completed by all of MPI_Wait* and MPI_Test*,
  * among requests of messages, also after the end of the epoch; what a status says; a request that is freed;
- * results that are there when the request is complete, without a flush. With osc_fastpath_debug_refuse
+ * results that are there when the request is complete, without a flush. With osc_fastpath_debug_fault_percent
  * replies come in any order, also for elements and types with gaps.
  *
  * usage: rma_requests [sm]        only memory that MPI allocates */

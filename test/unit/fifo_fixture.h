@@ -61,7 +61,7 @@ static inline void fixture_open(fixture_t *f, uint32_t depth, uint32_t start)
                                                    .max_count = 2,
                                                    .max_size = 8192,
                                                    .ring_depth = 8,
-                                                   .late_peers = 4};
+                                                   .dynamic_peers = 4};
 
     f->segment = segment_open(&params, &f->layout);
     fixture_start(f, start);

@@ -37,29 +37,29 @@ static const mca_btl_fastsm_layout_params_t usual = {
     .max_count = 16,
     .max_size = 32768,
     .ring_depth = 32,
-    .late_peers = 512,
-    .grants = 16,
-    .grant_depth = 64,
+    .dynamic_peers = 512,
+    .deep_fifos = 16,
+    .deep_fifo_depth = 64,
 };
 
 /* The published formula, written down a second time: docs/shared-layout.md. */
 static uint64_t model(const mca_btl_fastsm_layout_params_t *p)
 {
     const uint64_t page = 4096, n = p->n_local;
-    const uint64_t g = p->grants;
+    const uint64_t g = p->deep_fifos;
     uint64_t bells = ((n + g) * p->bell_stride + 63) / 64 * 64;
     uint64_t positions = (n * p->position_stride + 63) / 64 * 64;
     uint64_t pairs = (n * 4 + 63) / 64 * 64;
     uint64_t ring = 192 + 64 * (uint64_t) p->ring_depth;
-    uint64_t late = (32 * (uint64_t) p->late_peers + 63) / 64 * 64;
+    uint64_t late = (32 * (uint64_t) p->dynamic_peers + 63) / 64 * 64;
     uint64_t control = (128 + ring + bells + positions + pairs + late + 64 * g + page - 1) / page * page;
     uint64_t fifos = (64 * n * p->fifo_depth + page - 1) / page * page;
     uint64_t eager = (1024 + (uint64_t) p->eager_count * p->eager_size + page - 1) / page * page;
     uint64_t max = (1024 + (uint64_t) p->max_count * p->max_size + page - 1) / page * page;
 
-    uint64_t arena = (64 * g * p->grant_depth + page - 1) / page * page;
+    uint64_t deep = (64 * g * p->deep_fifo_depth + page - 1) / page * page;
 
-    return control + fifos + arena + eager + max;
+    return control + fifos + deep + eager + max;
 }
 
 static void test_model(void **state)
@@ -68,7 +68,7 @@ static void test_model(void **state)
     static const uint32_t depths[] = {2, 4, 8, 16, 32, 64, 128};
     static const uint32_t strides[] = {1, 2, 8, 64};
     static const uint32_t late[] = {0, 1, 54, 55, 65535};
-    static const uint32_t grants[] = {0, 1, 16, 17, 65534};
+    static const uint32_t deep_fifos[] = {0, 1, 16, 17, 65534};
 
     (void) state;
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); ++c) {
@@ -84,9 +84,10 @@ static void test_model(void **state)
                 params.eager_size = 64 * (1 + c);
                 params.max_count = (uint32_t) c;
                 params.ring_depth = 2u << c;
-                params.late_peers = late[(c + d + s) % (sizeof(late) / sizeof(late[0]))];
-                params.grants = grants[(c + d + 2 * s) % (sizeof(grants) / sizeof(grants[0]))];
-                params.grant_depth = depths[(d + c) % (sizeof(depths) / sizeof(depths[0]))];
+                params.dynamic_peers = late[(c + d + s) % (sizeof(late) / sizeof(late[0]))];
+                params.deep_fifos =
+                    deep_fifos[(c + d + 2 * s) % (sizeof(deep_fifos) / sizeof(deep_fifos[0]))];
+                params.deep_fifo_depth = depths[(d + c) % (sizeof(depths) / sizeof(depths[0]))];
                 assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
                 assert_int_equal(model(&params), layout.total);
                 assert_memory_equal(&params, &layout.params, sizeof(params));
@@ -107,9 +108,9 @@ static void test_defaults_to_the_byte(void **state)
     assert_int_equal(320 + 32 * 64 + 64, layout.read_pos);
     assert_int_equal(320 + 32 * 64 + 64 + 4 * 64, layout.pairs);
     assert_int_equal(320 + 32 * 64 + 64 + 4 * 64 + 64, layout.admissions);
-    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64 + 64 + 512 * 32, layout.arena_pos);
+    assert_int_equal(320 + 32 * 64 + 64 + 4 * 64 + 64 + 512 * 32, layout.deep_pos);
     assert_int_equal(20480, layout.fifos);
-    assert_int_equal(20480 + 4 * 8192, layout.arena);
+    assert_int_equal(20480 + 4 * 8192, layout.deep);
     assert_int_equal(20480 + 4 * 8192 + 65536 + 1024, layout.eager_pool);
     assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4096 + 4096 + 1024, layout.max_pool);
     assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4096 + 4096 + 16 * 32768 + 4096, layout.total);
@@ -145,8 +146,8 @@ static void claim(uint8_t *owner, const mca_btl_fastsm_layout_t *layout, uint64_
     }
 }
 
-static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t position_stride, uint32_t late_peers,
-                             uint32_t grants)
+static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t position_stride,
+                             uint32_t dynamic_peers, uint32_t deep_fifos)
 {
     mca_btl_fastsm_layout_params_t params = usual;
     mca_btl_fastsm_layout_t layout;
@@ -155,8 +156,8 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t positio
     params.n_local = n_local;
     params.bell_stride = stride;
     params.position_stride = position_stride;
-    params.late_peers = late_peers;
-    params.grants = grants;
+    params.dynamic_peers = dynamic_peers;
+    params.deep_fifos = deep_fifos;
     assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
     owner = (uint8_t *) calloc(1, layout.total);
     assert_non_null(owner);
@@ -169,18 +170,18 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t positio
     claim(owner, &layout, layout.ring, (uint64_t) params.ring_depth * 64, 10);
     assert_int_equal(0, layout.ring_ctl % 64);
     assert_int_equal(0, layout.ring % 64);
-    for (uint32_t i = 0; i < params.late_peers; ++i) {
+    for (uint32_t i = 0; i < params.dynamic_peers; ++i) {
         claim(owner, &layout, mca_btl_fastsm_layout_admission(&layout, i), 32, 11);
     }
     for (uint32_t i = 0; i < n_local; ++i) {
         claim(owner, &layout, mca_btl_fastsm_layout_pair(&layout, i), 4, 12);
     }
-    assert_int_equal(n_local + grants, mca_btl_fastsm_layout_count(&layout));
-    for (uint32_t i = 0; i < n_local + grants; ++i) {
+    assert_int_equal(n_local + deep_fifos, mca_btl_fastsm_layout_count(&layout));
+    for (uint32_t i = 0; i < n_local + deep_fifos; ++i) {
         const uint64_t fifo = mca_btl_fastsm_layout_fifo(&layout, i);
         const uint32_t depth = mca_btl_fastsm_layout_depth(&layout, i);
 
-        assert_int_equal(i < n_local ? params.fifo_depth : params.grant_depth, depth);
+        assert_int_equal(i < n_local ? params.fifo_depth : params.deep_fifo_depth, depth);
         claim(owner, &layout, mca_btl_fastsm_layout_bell(&layout, i), 1, 2);
         claim(owner, &layout, mca_btl_fastsm_layout_read_pos(&layout, i), 8, 3);
         claim(owner, &layout, fifo, (uint64_t) depth * 64, 4);
@@ -264,13 +265,13 @@ static void test_bad_parameters(void **state)
     REFUSED(ring_depth, 1);
     REFUSED(ring_depth, 33);
     REFUSED(ring_depth, 8192);
-    REFUSED(late_peers, 65536);
-    REFUSED(grants, 65535);
-    REFUSED(grants, MCA_BTL_FASTSM_GRANTS_SCALED);
-    REFUSED(grant_depth, 0);
-    REFUSED(grant_depth, 1);
-    REFUSED(grant_depth, 100);
-    REFUSED(grant_depth, 256);
+    REFUSED(dynamic_peers, 65536);
+    REFUSED(deep_fifos, 65535);
+    REFUSED(deep_fifos, MCA_BTL_FASTSM_DEEP_FIFOS_SCALED);
+    REFUSED(deep_fifo_depth, 0);
+    REFUSED(deep_fifo_depth, 1);
+    REFUSED(deep_fifo_depth, 100);
+    REFUSED(deep_fifo_depth, 256);
 
     huge.max_count = UINT32_MAX;
     huge.max_size = UINT32_MAX & ~UINT32_C(63);
@@ -302,7 +303,8 @@ static void test_pool_bounds(void **state)
 static void test_scale(void **state)
 {
     static const struct {
-        uint32_t n_local, depth, eager_size, eager_count, max_size, max_count, stride, grants, grant_depth;
+        uint32_t n_local, depth, eager_size, eager_count, max_size, max_count, stride, deep_fifos,
+            deep_fifo_depth;
     } rule[] = {
         {1, 128, 4096, 64, 32768, 16, 64, 16, 128},  {2, 128, 4096, 64, 32768, 16, 64, 16, 128},
         {16, 128, 4096, 64, 32768, 16, 64, 16, 128}, {17, 64, 4096, 64, 32768, 16, 8, 16, 128},
@@ -317,7 +319,7 @@ static void test_scale(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); ++i) {
         mca_btl_fastsm_layout_params_t params = {.n_local = rule[i].n_local,
-                                                 .grants = MCA_BTL_FASTSM_GRANTS_SCALED},
+                                                 .deep_fifos = MCA_BTL_FASTSM_DEEP_FIFOS_SCALED},
                                        again;
 
         mca_btl_fastsm_layout_scale(&params, false);
@@ -327,8 +329,8 @@ static void test_scale(void **state)
         assert_int_equal(rule[i].max_size, params.max_size);
         assert_int_equal(rule[i].max_count, params.max_count);
         assert_int_equal(rule[i].stride, params.position_stride);
-        assert_int_equal(rule[i].grants, params.grants);
-        assert_int_equal(rule[i].grant_depth, params.grant_depth);
+        assert_int_equal(rule[i].deep_fifos, params.deep_fifos);
+        assert_int_equal(rule[i].deep_fifo_depth, params.deep_fifo_depth);
 
         again = params;
         mca_btl_fastsm_layout_scale(&again, true);
@@ -343,12 +345,12 @@ static void test_scale(void **state)
 static void test_scale_keeps_what_is_given(void **state)
 {
     mca_btl_fastsm_layout_params_t params = {
-        .n_local = 1024, .fifo_depth = 16, .eager_size = 256, .max_size = 8192, .grant_depth = 2};
+        .n_local = 1024, .fifo_depth = 16, .eager_size = 256, .max_size = 8192, .deep_fifo_depth = 2};
 
     (void) state;
     mca_btl_fastsm_layout_scale(&params, false);
-    assert_int_equal(0, params.grants);
-    assert_int_equal(2, params.grant_depth);
+    assert_int_equal(0, params.deep_fifos);
+    assert_int_equal(2, params.deep_fifo_depth);
     assert_int_equal(16, params.fifo_depth);
     assert_int_equal(256, params.eager_size);
     assert_int_equal(8192, params.max_size);
@@ -369,8 +371,8 @@ static void test_least(void **state)
         mca_btl_fastsm_layout_params_t usually = {.n_local = counts[i],
                                                   .bell_stride = MCA_BTL_FASTSM_BELL_STRIDE,
                                                   .ring_depth = MCA_BTL_FASTSM_RING_DEPTH,
-                                                  .late_peers = MCA_BTL_FASTSM_LATE_PEERS,
-                                                  .grants = MCA_BTL_FASTSM_GRANTS_SCALED};
+                                                  .dynamic_peers = MCA_BTL_FASTSM_DYNAMIC_PEERS,
+                                                  .deep_fifos = MCA_BTL_FASTSM_DEEP_FIFOS_SCALED};
         mca_btl_fastsm_layout_params_t least = usually;
         mca_btl_fastsm_layout_t large, small;
 
@@ -404,7 +406,7 @@ static uint64_t node_bytes(mca_btl_fastsm_layout_params_t params)
 
     params.bell_stride = MCA_BTL_FASTSM_BELL_STRIDE;
     params.ring_depth = MCA_BTL_FASTSM_RING_DEPTH;
-    params.late_peers = MCA_BTL_FASTSM_LATE_PEERS;
+    params.dynamic_peers = MCA_BTL_FASTSM_DYNAMIC_PEERS;
     mca_btl_fastsm_layout_scale(&params, false);
     assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
     return layout.total * params.n_local;
@@ -413,9 +415,13 @@ static uint64_t node_bytes(mca_btl_fastsm_layout_params_t params)
 /* Half of the best that the RFC reports for 1024 processes, and a quarter. */
 static void test_budget(void **state)
 {
-    const mca_btl_fastsm_layout_params_t defaults = {.n_local = 1024, .grants = MCA_BTL_FASTSM_GRANTS_SCALED};
-    const mca_btl_fastsm_layout_params_t smallest = {
-        .n_local = 1024, .fifo_depth = 2, .eager_size = 256, .max_size = 8192, .grants = defaults.grants};
+    const mca_btl_fastsm_layout_params_t defaults = {.n_local = 1024,
+                                                     .deep_fifos = MCA_BTL_FASTSM_DEEP_FIFOS_SCALED};
+    const mca_btl_fastsm_layout_params_t smallest = {.n_local = 1024,
+                                                     .fifo_depth = 2,
+                                                     .eager_size = 256,
+                                                     .max_size = 8192,
+                                                     .deep_fifos = defaults.deep_fifos};
 
     (void) state;
     assert_true(node_bytes(defaults) <= UINT64_C(460000000));
@@ -431,10 +437,10 @@ static void test_parts(void **state)
     assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
     mca_btl_fastsm_layout_parts(&layout, &parts);
     assert_int_equal(64 + 4 * 64 + 64 + 4 * 128 * 64, parts.fifos);
-    assert_int_equal(16 * (64 + 64 * 64), parts.arena);
+    assert_int_equal(16 * (64 + 64 * 64), parts.deep);
     assert_int_equal(64 * 4096, parts.eager);
     assert_int_equal(16 * 32768, parts.max);
-    assert_int_equal(layout.total, parts.fifos + parts.arena + parts.eager + parts.max + parts.other);
+    assert_int_equal(layout.total, parts.fifos + parts.deep + parts.eager + parts.max + parts.other);
 }
 
 static void test_sizes_of_shared_structs(void **state)

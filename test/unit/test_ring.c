@@ -64,7 +64,7 @@ static void open_ring(fixture_t *f, uint32_t depth, uint32_t start)
                                                    .bell_stride = 1,
                                                    .position_stride = 8,
                                                    .ring_depth = depth,
-                                                   .late_peers = LATE_PEERS};
+                                                   .dynamic_peers = LATE_PEERS};
 
     f->segment = segment_open(&params, &f->layout);
     fastsm_ring_sender_init(&f->out, f->segment, &f->layout);
@@ -205,9 +205,9 @@ static void test_admissions(void **state)
     open_ring(&f, 8, 0);
     assert_null(fastsm_admission_find(&f.out, mine, &id));
     atomic_store(&f.out.ctl->admitted, 3);
-    fastsm_admission_grant(&f.out.admissions[1], other, fastsm_admission_id(1, 1));
+    fastsm_admission_admit(&f.out.admissions[1], other, fastsm_admission_id(1, 1));
     assert_null(fastsm_admission_find(&f.out, mine, &id));
-    fastsm_admission_grant(&f.out.admissions[2], mine, fastsm_admission_id(2, 65535));
+    fastsm_admission_admit(&f.out.admissions[2], mine, fastsm_admission_id(2, 65535));
     entry = fastsm_admission_find(&f.out, mine, &id);
     assert_ptr_equal(&f.out.admissions[2], entry);
     assert_int_equal(2, fastsm_admission_index(id));
@@ -216,7 +216,7 @@ static void test_admissions(void **state)
     /* forgotten, and the entry is somebody else's */
     fastsm_admission_revoke(entry);
     assert_null(fastsm_admission_find(&f.out, mine, &id));
-    fastsm_admission_grant(entry, other, fastsm_admission_id(2, 1));
+    fastsm_admission_admit(entry, other, fastsm_admission_id(2, 1));
     assert_null(fastsm_admission_find(&f.out, mine, &id));
 
     /* a damaged count reads nothing beyond the table */
@@ -259,14 +259,14 @@ static void test_admissions_change(void **state)
         _exit(0);
     }
     for (uint32_t i = 2; i < 3000000; ++i) {
-        fastsm_admission_grant(&f.out.admissions[0], nonces[i % 2], fastsm_admission_id(0, i % 65534 + 2));
+        fastsm_admission_admit(&f.out.admissions[0], nonces[i % 2], fastsm_admission_id(0, i % 65534 + 2));
         fastsm_admission_revoke(&f.out.admissions[0]);
         if (0 == i % 1000) {
             sched_yield();
         }
     }
     for (uint32_t i = 0; i < 2; ++i) { /* each stays until it has been found, for a minute at most */
-        fastsm_admission_grant(&f.out.admissions[0], nonces[i], fastsm_admission_id(0, i + 2));
+        fastsm_admission_admit(&f.out.admissions[0], nonces[i], fastsm_admission_id(0, i + 2));
         for (int ms = 0; ms < 60000 && 0 == (atomic_load(found) & 1u << i); ++ms) {
             usleep(1000);
         }

@@ -61,7 +61,7 @@ typedef struct {
     unsigned max_pending; /**< parameter: operations of a window that wait for replies */
     bool shared_memory;   /**< parameter: members of a node share memory */
     bool single_copy;     /**< parameter: the kernel may copy between members of a node */
-    unsigned refuse;      /**< parameter: percentage of BTL calls that fail, for tests */
+    unsigned fault_percent; /**< parameter: percentage of BTL calls that fail, for tests */
     unsigned debug_node;  /**< parameter: so many processes are taken for a node, for tests; 0: all of it */
 
     bool initialized;                /**< osc_init has run */

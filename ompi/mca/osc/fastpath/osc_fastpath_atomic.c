@@ -23,9 +23,9 @@ mca_osc_fastpath_integer_t ompi_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_d
     return found;
 }
 
-static bool is_plain(const mca_osc_fastpath_memory_t *memory)
+static bool is_contiguous(const mca_osc_fastpath_memory_t *memory)
 {
-    return fastpath_is_plain(memory->type, memory->count);
+    return fastpath_is_contiguous(memory->type, memory->count);
 }
 
 /* Of memory that is not one piece, any element may lie anywhere. */
@@ -34,7 +34,7 @@ bool ompi_osc_fastpath_needs_lock(const mca_osc_fastpath_update_t *update)
     const ompi_datatype_t *element = update->element;
     const char *begin = (const char *) update->memory.address + update->memory.type->super.true_lb;
 
-    return !update->atomic || !mca_osc_fastpath_is_integer(element) || !is_plain(&update->memory)
+    return !update->atomic || !mca_osc_fastpath_is_integer(element) || !is_contiguous(&update->memory)
            || !mca_osc_fastpath_is_aligned(begin, element->super.size);
 }
 
@@ -87,7 +87,7 @@ int ompi_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update)
     size_t done = 0;
     int rc = OMPI_SUCCESS;
 
-    if (OPAL_LIKELY(is_plain(memory))) {
+    if (OPAL_LIKELY(is_contiguous(memory))) {
         return update_run(update, (char *) memory->address + memory->type->super.true_lb + update->offset,
                           update->length, 0);
     }

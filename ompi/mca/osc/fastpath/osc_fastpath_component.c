@@ -119,12 +119,12 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 4096,
      .min = 1,
      .max = 1 << 24},
-    {.name = "debug_refuse",
+    {.name = "debug_fault_percent",
      .text =
          "Percentage of the calls to BTLs that are refused at random, as if the BTL had no room; for tests",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_9,
-     .storage = &mca_osc_fastpath_component.refuse,
+     .storage = &mca_osc_fastpath_component.fault_percent,
      .value = 0,
      .min = 0,
      .max = 90},
@@ -174,7 +174,7 @@ static int component_init(bool progress_threads, bool mpi_threads)
         return OMPI_ERR_NOT_AVAILABLE;
     }
     if (!mca_bml_base_inited() || NULL == mca_bml.bml_register) {
-        if (named() && mca_common_fastpath_speaker()) {
+        if (named() && mca_common_fastpath_reporting_rank()) {
             opal_output(0,
                         "osc/fastpath: pml/%s does not use the transports (BTLs) that osc/fastpath needs; it "
                         "is not used",

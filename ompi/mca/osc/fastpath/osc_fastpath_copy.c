@@ -152,8 +152,8 @@ static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
 {
     return MCA_OSC_FASTPATH_BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)
            && !operation->request_wanted && !peer->module->eager
-           && fastpath_is_plain(operation->type, operation->count)
-           && fastpath_is_plain(operation->origin_type, operation->origin_count);
+           && fastpath_is_contiguous(operation->type, operation->count)
+           && fastpath_is_contiguous(operation->origin_type, operation->origin_count);
 }
 
 static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,

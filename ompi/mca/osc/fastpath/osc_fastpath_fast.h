@@ -50,7 +50,7 @@ static inline mca_osc_fastpath_peer_t *mca_osc_fastpath_direct_peer(const mca_os
 }
 
 /**
- * Where a put or get of one piece of memory goes that needs nothing but a copy.
+ * Where a put or get of contiguous goes that needs nothing but a copy.
  *
  * @param bytes  result: of the copy, more than 0
  *
@@ -65,7 +65,7 @@ static inline char *mca_osc_fastpath_copy_target(ompi_win_t *win, size_t origin_
     const mca_osc_fastpath_peer_t *peer = mca_osc_fastpath_direct_peer(module, target);
 
     if (NULL == peer || origin_type != target_type || origin_count != target_count
-        || !ompi_datatype_is_predefined(target_type) || !fastpath_is_plain(target_type, target_count)) {
+        || !ompi_datatype_is_predefined(target_type) || !fastpath_is_contiguous(target_type, target_count)) {
         return NULL;
     }
     *bytes = target_type->super.size * target_count;

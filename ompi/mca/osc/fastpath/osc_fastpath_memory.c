@@ -22,7 +22,7 @@ void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const voi
     if (0 == cursor->bytes) {
         return;
     }
-    if (fastpath_is_plain(type, count)) {
+    if (fastpath_is_contiguous(type, count)) {
         cursor->memory = (char *) address + type->super.true_lb;
         return;
     }
@@ -95,7 +95,7 @@ void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
     struct iovec skipped;
 
     pieces->next = 0;
-    pieces->plain = fastpath_is_plain(memory->type, memory->count);
+    pieces->plain = fastpath_is_contiguous(memory->type, memory->count);
     pieces->ended = pieces->plain;
     pieces->count = pieces->plain ? 1 : 0;
     if (pieces->plain) {
@@ -320,7 +320,7 @@ int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
         return ompi_osc_fastpath_atomic(update);
     }
     if (OPAL_UNLIKELY(has_gaps(update->element)
-                      || !fastpath_is_plain(update->memory.type, update->memory.count))) {
+                      || !fastpath_is_contiguous(update->memory.type, update->memory.count))) {
         return update_by_copy(update);
     }
     (void) ompi_osc_fastpath_update_packed(

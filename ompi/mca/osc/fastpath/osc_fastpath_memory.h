@@ -19,7 +19,7 @@ BEGIN_C_DECLS
  * piece of memory is copied, everything else goes through a convertor.
  */
 typedef struct {
-    char *memory;               /**< one piece of memory: where packed byte 0 is; else NULL */
+    char *memory;               /**< contiguous: where packed byte 0 is; else NULL */
     size_t bytes;               /**< packed bytes in all */
     size_t position;            /**< packed bytes so far */
     opal_convertor_t convertor; /**< if memory is NULL and bytes is not 0 */

@@ -124,7 +124,7 @@ static int describe_type(sending_t *sending, const mca_osc_fastpath_type_name_t 
     return rc;
 }
 
-/* Name the target's datatype. What is one piece of memory needs no description. */
+/* Name the target's datatype. What is contiguous needs no description. */
 static int name_type(sending_t *sending)
 {
     const mca_osc_fastpath_operation_t *operation = sending->operation;
@@ -134,7 +134,7 @@ static int name_type(sending_t *sending)
 
     sending->hdr.count = operation->count;
     if (!ompi_datatype_is_predefined(type) && 0 == type->super.true_lb
-        && fastpath_is_plain(type, operation->count)) {
+        && fastpath_is_contiguous(type, operation->count)) {
         type = &ompi_mpi_byte.dt;
         sending->hdr.count = sending->total;
     }
@@ -163,7 +163,7 @@ static void choose_unit(sending_t *sending)
     const mca_osc_fastpath_operation_t *operation = sending->operation;
     ompi_datatype_t *element = operation->element;
 
-    if (NULL == element && !fastpath_is_plain(operation->type, operation->count)) {
+    if (NULL == element && !fastpath_is_contiguous(operation->type, operation->count)) {
         element = ompi_osc_fastpath_element(operation->type);
         if (NULL == element) {
             sending->unit = operation->type->super.size;
@@ -177,7 +177,7 @@ static void choose_unit(sending_t *sending)
         }
     }
     if (MCA_OSC_FASTPATH_GET == operation->kind) {
-        ompi_datatype_t *result = fastpath_is_plain(operation->result_type, operation->result_count)
+        ompi_datatype_t *result = fastpath_is_contiguous(operation->result_type, operation->result_count)
                                       ? NULL
                                       : ompi_osc_fastpath_element(operation->result_type);
 

@@ -8,7 +8,7 @@
  */
 #include "ompi_config.h"
 
-#include "opal/mca/common/fastpath/common_fastpath_dice.h"
+#include "opal/mca/common/fastpath/common_fastpath_fault.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/util/show_help.h"
 
@@ -19,8 +19,8 @@ OBJ_CLASS_INSTANCE(mca_osc_fastpath_packet_t, opal_free_list_item_t, NULL, NULL)
 /** Whether a call shall be refused for the sake of a test. */
 static bool refuse(void)
 {
-    return OPAL_UNLIKELY(0 != mca_osc_fastpath_component.refuse)
-           && mca_common_fastpath_dice(mca_osc_fastpath_component.refuse);
+    return OPAL_UNLIKELY(0 != mca_osc_fastpath_component.fault_percent)
+           && mca_common_fastpath_fault(mca_osc_fastpath_component.fault_percent);
 }
 
 /* The packet is the BTL's from the send on: there is nothing left to do when it has gone. */

@@ -63,17 +63,17 @@ typedef struct {
     size_t window;          /**< bytes that a peer may hold of us unreceived; 0 = unlimited */
     int64_t window_part;    /**< of these, which are given back together; more than there are if unlimited */
     unsigned link_timeout;  /**< seconds after which a silent TCP connection ends the job; 0 = never */
-    unsigned refuse;        /**< debugging: percentage of BTL calls that are refused at random */
+    unsigned fault_percent; /**< debugging: percentage of BTL calls that are refused at random */
     unsigned free_list_inc; /**< objects that a free list grows by */
     bool use_get;           /**< offer large messages to be read with BTL get */
     bool use_put;           /**< ask for large messages to be written with BTL put */
     bool use_sendi;         /**< try to send at once, before a request is made */
     bool use_recvi;         /**< try to receive at once, before a request is made */
     bool use_waits;         /**< replace Open MPI's functions that wait for requests */
-    bool use_immediate;     /**< move data that is one piece of memory without a convertor */
+    bool use_immediate;     /**< move data that is contiguous without a convertor */
     bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */
     unsigned interval;      /**< microseconds that may pass without opal_progress where calls do not wait */
-    unsigned looks; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
+    unsigned spin_count; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
 
     mca_btl_base_module_t *fastsm;          /**< btl/fastsm's module, where it runs; else NULL */
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
@@ -82,11 +82,11 @@ typedef struct {
     /** protects all up to num_waited_for; never held across a call into a BTL */
     opal_mutex_t lock;
     opal_hash_table_t peers;   /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
-    opal_list_t orphans;       /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
-    opal_hash_table_t formers; /**< id of a communicator that was freed here -> mca_pml_fastpath_former_t */
-    opal_hash_table_t joints;  /**< intercommunicators with other processes, see pml_fastpath_joint.h */
+    opal_list_t pending;       /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
+    opal_hash_table_t freed;   /**< id of a communicator that was freed here -> mca_pml_fastpath_freed_t */
+    opal_hash_table_t epochs;  /**< intercommunicators with other processes, see pml_fastpath_epoch.h */
     uint32_t incarnations;     /**< communicators that have existed here */
-    int orphans_unanswered;    /**< CANCELs among the orphans whose sender has no answer yet */
+    int pending_unanswered;    /**< CANCELs among the pending messages whose sender has no answer yet */
     uint64_t late;             /**< messages that came after their communicator was freed here */
     mca_pml_fastpath_queue_t retries[MCA_PML_FASTPATH_QUEUES]; /**< what waits for room */
     opal_atomic_int32_t num_retries; /**< length of all of them, read without the lock */

@@ -4,14 +4,14 @@
  */
 /**
  * @file
- * Every call into a BTL that may be refused. With pml_fastpath_debug_refuse some
+ * Every call into a BTL that may be refused. With pml_fastpath_debug_fault_percent some
  * of them are refused at random, so that tests reach what happens then on any
  * transport.
  */
 #ifndef MCA_PML_FASTPATH_BML_H
 #define MCA_PML_FASTPATH_BML_H
 
-#include "opal/mca/common/fastpath/common_fastpath_dice.h"
+#include "opal/mca/common/fastpath/common_fastpath_fault.h"
 
 #include "pml_fastpath.h"
 #include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
@@ -21,9 +21,10 @@
 BEGIN_C_DECLS
 
 /** @return whether a call shall be refused for the sake of a test */
-static inline bool mca_pml_fastpath_refuse(void)
+static inline bool mca_pml_fastpath_fault(void)
 {
-    return OPAL_UNLIKELY(0 != mca_pml_fastpath.refuse) && mca_common_fastpath_dice(mca_pml_fastpath.refuse);
+    return OPAL_UNLIKELY(0 != mca_pml_fastpath.fault_percent)
+           && mca_common_fastpath_fault(mca_pml_fastpath.fault_percent);
 }
 
 /** A BTL other than fastsm keeps what it was given to send until it can: pml_fastpath_link.c takes note that
@@ -36,7 +37,7 @@ static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_alloc(mca_bml_base
 {
     mca_btl_base_descriptor_t *descriptor = NULL;
 
-    if (!mca_pml_fastpath_refuse()) {
+    if (!mca_pml_fastpath_fault()) {
         mca_bml_base_alloc(bml_btl, &descriptor, MCA_BTL_NO_ORDER, size, flags);
     }
     return descriptor;
@@ -50,7 +51,7 @@ static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_prepare(mca_bml_ba
 {
     mca_btl_base_descriptor_t *descriptor = NULL;
 
-    if (!mca_pml_fastpath_refuse()) {
+    if (!mca_pml_fastpath_fault()) {
         mca_bml_base_prepare_src(bml_btl, convertor, MCA_BTL_NO_ORDER, hdr_size, size, flags, &descriptor);
     }
     return descriptor;
@@ -68,7 +69,7 @@ static inline int mca_pml_fastpath_bml_send_or_later(mca_bml_base_btl_t *bml_btl
 {
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
 
-    if (!mca_pml_fastpath_refuse()) {
+    if (!mca_pml_fastpath_fault()) {
         rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + type);
         if (OPAL_LIKELY(0 <= rc)) {
             *later = 1 != rc;
@@ -95,7 +96,7 @@ static inline int mca_pml_fastpath_bml_send(mca_bml_base_btl_t *bml_btl,
 static inline int mca_pml_fastpath_bml_sendi(mca_bml_base_btl_t *bml_btl, opal_convertor_t *convertor,
                                              mca_pml_fastpath_match_hdr_t *hdr, size_t size)
 {
-    if (mca_pml_fastpath_refuse()) {
+    if (mca_pml_fastpath_fault()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     return mca_bml_base_sendi(bml_btl, convertor, hdr, sizeof(*hdr), size, MCA_BTL_NO_ORDER,

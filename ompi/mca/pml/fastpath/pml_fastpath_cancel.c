@@ -12,10 +12,10 @@
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
-#include "pml_fastpath_former.h"
+#include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
-#include "pml_fastpath_joint.h"
-#include "pml_fastpath_orphan.h"
+#include "pml_fastpath_epoch.h"
+#include "pml_fastpath_pending.h"
 #include "pml_fastpath_sendreq.h"
 
 /* Make a request wait for the answer, whether it is under way or complete already. A request that is
@@ -47,7 +47,7 @@ static bool keep_comm(mca_pml_fastpath_send_request_t *req)
 {
     ompi_communicator_t *comm;
 
-    if (!req->req_bare) {
+    if (!req->req_precompleted) {
         return true;
     }
     comm = mca_pml_fastpath_comm_hold(req->req_ctx);
@@ -80,18 +80,18 @@ static void cancel_send(mca_pml_fastpath_send_request_t *req)
     const mca_pml_base_request_t *base = &req->req_send.req_base;
     mca_pml_fastpath_cancel_hdr_t hdr = {.hdr_sequence = req->req_sequence,
                                          .hdr_name = opal_proc_local_get()->proc_name};
-    char packet[sizeof(mca_pml_fastpath_named_hdr_t) + sizeof(hdr)] __attribute__((aligned(8)));
+    char packet[sizeof(mca_pml_fastpath_extcid_hdr_t) + sizeof(hdr)] __attribute__((aligned(8)));
     uint8_t type = MCA_PML_FASTPATH_HDR_CANCEL;
     char *to;
 
     req->req_cancel_sent = true;
     hdr.hdr_src_req = mca_pml_fastpath_send_request_handle(req);
-    hdr.hdr_joint = mca_pml_fastpath_joint_number(base->req_comm, req->req_peer->proc->super.proc_name);
+    hdr.hdr_epoch = mca_pml_fastpath_epoch_number(base->req_comm, req->req_peer->proc->super.proc_name);
     mca_pml_fastpath_send_request_hdr(req, &hdr.hdr_match, type, 0);
-    if (!req->req_bare) { /* one that left at once knows */
-        mca_pml_fastpath_named_look(&hdr.hdr_match, base->req_comm, base->req_peer);
+    if (!req->req_precompleted) { /* one that left at once knows */
+        mca_pml_fastpath_extcid_look(&hdr.hdr_match, base->req_comm, base->req_peer);
     }
-    to = mca_pml_fastpath_named_put(base->req_comm, &hdr.hdr_match, packet, &type);
+    to = mca_pml_fastpath_extcid_put(base->req_comm, &hdr.hdr_match, packet, &type);
     memcpy(to, &hdr, sizeof(hdr));
     mca_pml_fastpath_control_send_last(req->req_peer, packet, (size_t) (to - packet) + sizeof(hdr));
 }
@@ -102,7 +102,7 @@ static bool has_number(mca_pml_fastpath_send_request_t *req)
     bool has;
 
     OPAL_THREAD_LOCK(&req->req_lock);
-    has = req->req_bare || req->req_numbered;
+    has = req->req_precompleted || req->req_numbered;
     req->req_cancel_waits = !has;
     OPAL_THREAD_UNLOCK(&req->req_lock);
     return has;
@@ -308,15 +308,15 @@ static bool is_meant(ompi_communicator_t *comm, const mca_pml_fastpath_cancel_hd
 }
 
 /* The communicator is not here, but one that was freed had its id. */
-static bool former_dropped(const mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
+static bool freed_dropped(const mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
-    bool dropped, former;
+    bool dropped, freed;
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    former = mca_pml_fastpath_former_is(hdr->hdr_match.hdr_ctx);
-    dropped = mca_pml_fastpath_former_dropped(hdr);
+    freed = mca_pml_fastpath_freed_is(hdr->hdr_match.hdr_ctx);
+    dropped = mca_pml_fastpath_freed_dropped(hdr);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    if (OPAL_UNLIKELY(!former)) {
+    if (OPAL_UNLIKELY(!freed)) {
         mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_match.hdr_type,
                                  "a sender who is not in the communicator");
     }
@@ -340,7 +340,7 @@ void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml
 
     check(btl, hdr);
     if (OPAL_UNLIKELY(NULL == comm)) {
-        comm = mca_pml_fastpath_orphan(btl, (const mca_pml_fastpath_hdr_t *) hdr, NULL, 0, 0);
+        comm = mca_pml_fastpath_pending(btl, (const mca_pml_fastpath_hdr_t *) hdr, NULL, 0, 0);
         if (NULL == comm) {
             return;
         }
@@ -348,7 +348,7 @@ void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml
     if (is_meant(comm, hdr)) {
         known = drop(btl, comm, hdr, &dropped);
     } else {
-        dropped = former_dropped(btl, hdr);
+        dropped = freed_dropped(btl, hdr);
     }
     if (known && 0 == (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_match.hdr_flags)) {
         mca_pml_fastpath_cancel_answer(hdr->hdr_name, hdr->hdr_src_req, dropped);

@@ -45,7 +45,7 @@ static inline mca_pml_fastpath_rule_t mca_pml_fastpath_rule(uint8_t type)
         [MCA_PML_FASTPATH_HDR_CANCELLED] = {sizeof(mca_pml_fastpath_done_hdr_t), 0},
         [MCA_PML_FASTPATH_HDR_CREDIT] = {sizeof(mca_pml_fastpath_credit_hdr_t), 0},
         [MCA_PML_FASTPATH_HDR_LEAVE] = {sizeof(mca_pml_fastpath_leave_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_NAMED] = {sizeof(mca_pml_fastpath_named_hdr_t), SIZE_MAX},
+        [MCA_PML_FASTPATH_HDR_EXTCID] = {sizeof(mca_pml_fastpath_extcid_hdr_t), SIZE_MAX},
         [MCA_PML_FASTPATH_HDR_KNOWN] = {sizeof(mca_pml_fastpath_known_hdr_t), 0},
         [MCA_PML_FASTPATH_HDR_HELLO] = {sizeof(mca_pml_fastpath_hello_hdr_t), 0},
         [MCA_PML_FASTPATH_HDR_PASSED] = {sizeof(mca_pml_fastpath_passed_hdr_t), 0},

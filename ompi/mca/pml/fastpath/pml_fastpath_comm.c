@@ -10,9 +10,9 @@
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
-#include "pml_fastpath_former.h"
+#include "pml_fastpath_freed.h"
 #include "pml_fastpath_link.h"
-#include "pml_fastpath_named.h"
+#include "pml_fastpath_extcid.h"
 #include "pml_fastpath_number.h"
 
 /* Nobody's: only the lock is used before mca_pml_fastpath_comm_init(). */
@@ -223,9 +223,9 @@ void mca_pml_fastpath_comm_end(mca_pml_fastpath_comm_t *pml_comm, ompi_communica
         return;
     }
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    mca_pml_fastpath_former_remember(pml_comm, comm);
-    if (mca_pml_fastpath_comm_is_named(pml_comm)) {
-        mca_pml_fastpath_named_end(pml_comm->ctx);
+    mca_pml_fastpath_freed_remember(pml_comm, comm);
+    if (mca_pml_fastpath_comm_has_extcid(pml_comm)) {
+        mca_pml_fastpath_extcid_end(pml_comm->ctx);
     }
     if (pml_comm == search(pml_comm->ctx, &before)) {
         unlink_behind(before, pml_comm);
@@ -290,7 +290,7 @@ int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, ompi_communica
         mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    ctx = fastpath_comm_has_name(comm) ? mca_pml_fastpath_named_begin(comm) : fastpath_comm_cid(comm);
+    ctx = fastpath_comm_has_name(comm) ? mca_pml_fastpath_extcid_begin(comm) : fastpath_comm_cid(comm);
     if (OPAL_UNLIKELY(!mca_pml_fastpath_ctx_is_known(ctx))) {
         return OMPI_ERR_OUT_OF_RESOURCE; /* mca_pml_fastpath_comm_recycle() sees to the rest */
     }
@@ -317,7 +317,7 @@ mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_
     OBJ_CONSTRUCT(&member->withdrawn, opal_list_t);
     member->expected = 1;
     member->ahead = MCA_PML_FASTPATH_AHEAD;
-    member->ctx = mca_pml_fastpath_comm_is_named(pml_comm) ? MCA_PML_FASTPATH_CTX_UNKNOWN : pml_comm->ctx;
+    member->ctx = mca_pml_fastpath_comm_has_extcid(pml_comm) ? MCA_PML_FASTPATH_CTX_UNKNOWN : pml_comm->ctx;
     /* two threads may come here for the same rank, one of them with the communicator locked */
     opal_atomic_wmb();
     if (!OPAL_THREAD_COMPARE_EXCHANGE_STRONG_PTR((opal_atomic_intptr_t *) &pml_comm->members[rank], &none,
@@ -345,11 +345,11 @@ bool mca_pml_fastpath_member_connect(mca_pml_fastpath_member_t *member, ompi_com
     return true;
 }
 
-/* With pml_fastpath_debug_refuse: as if the FIFO were full. */
+/* With pml_fastpath_debug_fault_percent: as if the FIFO were full. */
 static int refuse_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                         const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
-    if (mca_pml_fastpath_refuse()) {
+    if (mca_pml_fastpath_fault()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     return mca_pml_fastpath.fastsm_ext->sendi(endpoint, word0, word1, payload, payload_size, tag);
@@ -359,7 +359,7 @@ static int refuse_sendi_numbered(struct mca_btl_base_endpoint_t *endpoint, uint6
                                  const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
                                  mca_btl_fastsm_stamp_t *stamp)
 {
-    if (mca_pml_fastpath_refuse()) {
+    if (mca_pml_fastpath_fault()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     return mca_pml_fastpath.fastsm_ext->sendi_numbered(endpoint, word0, word1, payload, payload_size, tag,
@@ -375,7 +375,7 @@ void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member)
         return;
     }
     opal_atomic_wmb(); /* whoever sees sendi sees the communicator's number */
-    if (0 != mca_pml_fastpath.refuse) {
+    if (0 != mca_pml_fastpath.fault_percent) {
         member->sendi_numbered = refuse_sendi_numbered;
         member->sendi = refuse_sendi;
         return;

@@ -37,7 +37,7 @@ typedef struct {
     mca_pml_fastpath_peer_t *peer; /**< holds a reference; NULL until we send to it or receive from it */
     /** where short messages to it go; NULL until we send to it, and where that is not possible */
     fastsm_fifo_sender_t *out;
-    /** how other messages of one piece of memory are sent at once; NULL as out is */
+    /** how other messages of contiguous are sent at once; NULL as out is */
     mca_btl_fastsm_sendi_fn_t sendi;
     mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered; /**< the same with threads */
     /** sequence number of the last message sent to it; headers carry 16 bits of it. Protected by the lock of
@@ -46,7 +46,7 @@ typedef struct {
     volatile uint32_t passed; /**< all up to this one have come in their turn there, as it has told us;
                                * protected by mca_pml_fastpath.lock */
     uint32_t expected;        /**< sequence number of the next message from it */
-    volatile uint32_t ctx;    /**< the communicator's number there, pml_fastpath_named.h */
+    volatile uint32_t ctx;    /**< the communicator's number there, pml_fastpath_extcid.h */
     uint8_t ahead;         /**< of its last messages, those that were there when a wait for them began: up to
                             * MCA_PML_FASTPATH_AHEAD, when MPI_Irecv looks for the next one */
     bool told;             /**< it knows the communicator's number here */
@@ -156,8 +156,8 @@ void mca_pml_fastpath_comms_fini(void);
  */
 int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
 
-/** @return whether each member has a number of its own for the communicator, pml_fastpath_named.h */
-static inline bool mca_pml_fastpath_comm_is_named(const mca_pml_fastpath_comm_t *pml_comm)
+/** @return whether each member has a number of its own for the communicator, pml_fastpath_extcid.h */
+static inline bool mca_pml_fastpath_comm_has_extcid(const mca_pml_fastpath_comm_t *pml_comm)
 {
     return mca_pml_fastpath_ctx_is_own(pml_comm->ctx);
 }

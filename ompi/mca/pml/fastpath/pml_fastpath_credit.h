@@ -64,7 +64,7 @@ static inline bool mca_pml_fastpath_credit_take(mca_pml_fastpath_peer_t *peer, i
 }
 
 /** The same in a job without threads. */
-static inline bool mca_pml_fastpath_credit_take_alone(mca_pml_fastpath_peer_t *peer, int64_t cost)
+static inline bool mca_pml_fastpath_credit_take_st(mca_pml_fastpath_peer_t *peer, int64_t cost)
 {
     const int64_t left = peer->credit - cost;
 
@@ -93,7 +93,7 @@ static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *pee
 }
 
 /** The same in a job without threads. */
-static inline void mca_pml_fastpath_credit_consumed_alone(mca_pml_fastpath_peer_t *peer, int64_t cost)
+static inline void mca_pml_fastpath_credit_consumed_st(mca_pml_fastpath_peer_t *peer, int64_t cost)
 {
     const int64_t consumed = peer->consumed + cost;
 

@@ -87,17 +87,19 @@ static void dump_process(void)
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     opal_output(0,
-                "process: %zu orphans, %d refused, %" PRIu64
+                "process: %zu pending messages, %d refused, %" PRIu64
                 " late, unexpected messages take %zu bytes, at most %zu",
-                opal_list_get_size(&mca_pml_fastpath.orphans), (int) mca_pml_fastpath.num_retries,
+                opal_list_get_size(&mca_pml_fastpath.pending), (int) mca_pml_fastpath.num_retries,
                 mca_pml_fastpath.late, kept, most);
-    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.pending, mca_pml_fastpath_parked_t)
     {
         const mca_pml_fastpath_match_hdr_t *hdr = &parked->hdr->hdr_match;
 
-        opal_output(0, "  orphan: %s communicator %u source %d tag %d sequence %u, %zu bytes with its header",
-                    MCA_PML_FASTPATH_HDR_CANCEL == hdr->hdr_type ? "cancel" : "message", hdr->hdr_ctx,
-                    hdr->hdr_src, hdr->hdr_tag, hdr->hdr_seq, parked->size);
+        opal_output(
+            0,
+            "  pending message: %s communicator %u source %d tag %d sequence %u, %zu bytes with its header",
+            MCA_PML_FASTPATH_HDR_CANCEL == hdr->hdr_type ? "cancel" : "message", hdr->hdr_ctx, hdr->hdr_src,
+            hdr->hdr_tag, hdr->hdr_seq, parked->size);
     }
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
         OPAL_LIST_FOREACH(retry, &mca_pml_fastpath.retries[i].retries, mca_pml_fastpath_retry_t)

@@ -21,7 +21,7 @@ static void fail_send(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
-    if (!req->req_bare && mca_pml_fastpath_is_copied(req)) {
+    if (!req->req_precompleted && mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_bsend_give_back(req);
     }
     if (!REQUEST_COMPLETE(&base->req_ompi)) {
@@ -276,7 +276,7 @@ bool mca_pml_fastpath_failure_cancel(mca_pml_fastpath_send_request_t *req)
         mca_pml_fastpath_failures_look_soon();
         return false;
     }
-    if (!req->req_bare && !REQUEST_COMPLETE(&base->req_ompi)) {
+    if (!req->req_precompleted && !REQUEST_COMPLETE(&base->req_ompi)) {
         req->req_watch.error = fastpath_comm_error(base->req_comm, base->req_tag);
     }
     return true;

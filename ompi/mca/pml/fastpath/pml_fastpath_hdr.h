@@ -43,10 +43,11 @@ enum {
     MCA_PML_FASTPATH_HDR_CANCELLED = 10, /**< receiver to sender: whether it was taken back */
     MCA_PML_FASTPATH_HDR_CREDIT = 11,    /**< receiver to sender: so many bytes have been consumed */
     MCA_PML_FASTPATH_HDR_LEAVE = 12, /**< to a process of another job: we end, and our connections with us */
-    MCA_PML_FASTPATH_HDR_NAMED =
+    MCA_PML_FASTPATH_HDR_EXTCID =
         13, /**< a message whose communicator may have another number at its receiver */
     MCA_PML_FASTPATH_HDR_KNOWN = 14, /**< receiver to sender: that number */
-    MCA_PML_FASTPATH_HDR_HELLO = 15, /**< who is at the other end of a TCP connection that you have accepted */
+    MCA_PML_FASTPATH_HDR_HELLO =
+        15, /**< who is at the other end of a TCP connection that you have accepted */
     MCA_PML_FASTPATH_HDR_PASSED =
         16, /**< receiver to sender: all up to this message have come in their turn */
     MCA_PML_FASTPATH_HDR_MAX
@@ -54,7 +55,7 @@ enum {
 
 /** Flags of the headers. */
 enum {
-    /** RNDV: the sender's data is one piece of memory, so a PUT is possible */
+    /** RNDV: the sender's data is contiguous, so a PUT is possible */
     MCA_PML_FASTPATH_HDR_FLAG_CONTIG = 0x01,
     /** ACK, PUT: says how much of the message is wanted; hdr_wanted is valid */
     MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
@@ -70,7 +71,7 @@ enum {
 
 /**
  * Numbers of communicators in headers. Those that all members have agreed on are below the first; those
- * that each process has given itself (pml_fastpath_named.h) are above.
+ * that each process has given itself (pml_fastpath_extcid.h) are above.
  */
 #define MCA_PML_FASTPATH_CTX_OWN     UINT32_C(0x80000000)
 #define MCA_PML_FASTPATH_CTX_UNKNOWN UINT32_MAX
@@ -203,7 +204,7 @@ typedef struct {
 typedef struct {
     mca_pml_fastpath_match_hdr_t hdr_match;
     uint32_t hdr_sequence;        /**< of the message, all 32 bits */
-    uint32_t hdr_joint;           /**< which communicator of that id, see pml_fastpath_joint.h */
+    uint32_t hdr_epoch;           /**< which communicator of that id, see pml_fastpath_epoch.h */
     uint64_t hdr_src_req;         /**< sender's request, given back in CANCELLED */
     opal_process_name_t hdr_name; /**< who has sent the message */
 } mca_pml_fastpath_cancel_hdr_t;
@@ -241,15 +242,15 @@ typedef struct {
 } mca_pml_fastpath_hello_hdr_t;
 _Static_assert(32 == sizeof(mca_pml_fastpath_hello_hdr_t), "no padding that nobody has set");
 
-/** NAMED: followed by a MATCH, RNDV, CANCEL or PASSED, whose hdr_ctx says nothing. */
+/** EXTCID: followed by a MATCH, RNDV, CANCEL or PASSED, whose hdr_ctx says nothing. */
 typedef struct {
     uint8_t hdr_type;
     uint8_t hdr_flags;
     uint16_t hdr_padding;
     uint32_t hdr_ctx;              /**< the communicator's number at the sender */
     fastpath_comm_name_t hdr_name; /**< the communicator, for all members */
-} mca_pml_fastpath_named_hdr_t;
-_Static_assert(24 == sizeof(mca_pml_fastpath_named_hdr_t), "what follows has to be aligned");
+} mca_pml_fastpath_extcid_hdr_t;
+_Static_assert(24 == sizeof(mca_pml_fastpath_extcid_hdr_t), "what follows has to be aligned");
 
 /** KNOWN. */
 typedef struct {
@@ -283,7 +284,7 @@ typedef union {
     mca_pml_fastpath_credit_hdr_t hdr_credit;
     mca_pml_fastpath_leave_hdr_t hdr_leave;
     mca_pml_fastpath_hello_hdr_t hdr_hello;
-    mca_pml_fastpath_named_hdr_t hdr_named;
+    mca_pml_fastpath_extcid_hdr_t hdr_extcid;
     mca_pml_fastpath_known_hdr_t hdr_known;
     mca_pml_fastpath_passed_hdr_t hdr_passed;
 } mca_pml_fastpath_hdr_t;

@@ -42,8 +42,8 @@ static __opal_attribute_noinline__ int irecv_any(mca_pml_fastpath_recv_request_t
 /* What has an attempt to take a message come to, by what recvi says? */
 static inline mca_pml_fastpath_counter_t outcome(int rc)
 {
-    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? MCA_PML_FASTPATH_IRECVS_AT_ONCE
-           : OMPI_ERR_NOT_FOUND == rc      ? MCA_PML_FASTPATH_IRECVS_AHEAD
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? MCA_PML_FASTPATH_IRECVS_IMMEDIATE
+           : OMPI_ERR_NOT_FOUND == rc      ? MCA_PML_FASTPATH_IRECVS_POSTED
                                            : MCA_PML_FASTPATH_IRECVS_OTHER_MESSAGE;
 }
 
@@ -52,7 +52,7 @@ static inline mca_pml_fastpath_counter_t outcome(int rc)
 static inline mca_pml_fastpath_counter_t find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src,
                                                      int *tag, mca_pml_fastpath_member_t **member)
 {
-    mca_pml_fastpath_counter_t found = MCA_PML_FASTPATH_IRECVS_AT_ONCE;
+    mca_pml_fastpath_counter_t found = MCA_PML_FASTPATH_IRECVS_IMMEDIATE;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || !mca_pml_fastpath.use_immediate
                       || NULL == mca_pml_fastpath.fastsm)) {
@@ -62,7 +62,7 @@ static inline mca_pml_fastpath_counter_t find_member(const mca_pml_fastpath_comm
         mca_pml_fastpath_match_hdr_t hdr;
 
         found = outcome(mca_pml_fastpath_find_sender(pml_comm, *tag, 1, member, &hdr));
-        if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_AT_ONCE == found)) {
+        if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == found)) {
             *src = hdr.hdr_src;
             *tag = hdr.hdr_tag;
         }
@@ -86,16 +86,16 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
     mca_pml_fastpath_match_hdr_t hdr;
     size_t length = 0;
 
-    if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_AT_ONCE == counter)
+    if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == counter)
         && OPAL_UNLIKELY(!mca_pml_fastpath_member_in_order(member))) {
         counter = MCA_PML_FASTPATH_IRECVS_QUEUED;
     }
-    if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_AT_ONCE == counter)) {
+    if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == counter)) {
         counter =
             outcome(mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, &hdr, &length));
     }
     mca_pml_fastpath_count(counter);
-    if (MCA_PML_FASTPATH_IRECVS_AT_ONCE != counter) {
+    if (MCA_PML_FASTPATH_IRECVS_IMMEDIATE != counter) {
         return false;
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
@@ -131,7 +131,7 @@ static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src
         return true;
     }
     member->ahead = 0;
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_AHEAD);
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_POSTED);
     return false;
 }
 
@@ -155,13 +155,12 @@ static __opal_attribute_noinline__ int not_posted(mca_pml_fastpath_recv_request_
     return rc;
 }
 
-/* A receive whose data is one piece of memory. If it may look, what is there already is taken at once, as
+/* A receive whose data is contiguous. If it may look, what is there already is taken at once, as
  * MPI_Recv would do; and so is what has come unexpectedly; the request is complete then. Else it is posted,
  * under the same lock. */
-static inline __opal_attribute_always_inline__ int irecv_plain(mca_pml_fastpath_recv_request_t *req,
-                                                               void *buf, size_t count,
-                                                               ompi_datatype_t *datatype, int src, int tag,
-                                                               ompi_communicator_t *comm, bool may_look)
+static inline __opal_attribute_always_inline__ int
+irecv_contiguous(mca_pml_fastpath_recv_request_t *req, void *buf, size_t count, ompi_datatype_t *datatype,
+                 int src, int tag, ompi_communicator_t *comm, bool may_look)
 {
     const bool threads = opal_using_threads();
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
@@ -176,7 +175,7 @@ static inline __opal_attribute_always_inline__ int irecv_plain(mca_pml_fastpath_
         && take(req, (char *) buf + datatype->super.true_lb, datatype->super.size * count, src, tag, comm)) {
         return OMPI_SUCCESS;
     }
-    mca_pml_fastpath_recv_request_init_plain(req, buf, count, datatype, src, tag, comm, threads);
+    mca_pml_fastpath_recv_request_init_contiguous(req, buf, count, datatype, src, tag, comm, threads);
     if (OPAL_UNLIKELY(NULL != msg)) {
         if (may_look) {
             mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_QUEUED);
@@ -190,10 +189,10 @@ static inline __opal_attribute_always_inline__ int irecv_plain(mca_pml_fastpath_
     return OPAL_LIKELY(0 == rc) ? OMPI_SUCCESS : not_posted(req);
 }
 
-/* Does irecv_plain know all that there is to do for a receive? */
+/* Does irecv_contiguous know all that there is to do for a receive? */
 static inline bool is_simple(ompi_datatype_t *datatype, size_t count, int tag, ompi_communicator_t *comm)
 {
-    return fastpath_is_plain(datatype, count) && MPI_SUCCESS == fastpath_comm_error(comm, tag);
+    return fastpath_is_contiguous(datatype, count) && MPI_SUCCESS == fastpath_comm_error(comm, tag);
 }
 
 /* MPI_Irecv of any other kind. */
@@ -201,8 +200,8 @@ static __opal_attribute_noinline__ int irecv_rest(mca_pml_fastpath_recv_request_
                                                   size_t count, ompi_datatype_t *datatype, int src, int tag,
                                                   ompi_communicator_t *comm)
 {
-    mca_pml_fastpath_count(fastpath_is_plain(datatype, count) ? MCA_PML_FASTPATH_IRECVS_OTHER
-                                                              : MCA_PML_FASTPATH_IRECVS_DATA);
+    mca_pml_fastpath_count(fastpath_is_contiguous(datatype, count) ? MCA_PML_FASTPATH_IRECVS_OTHER
+                                                                   : MCA_PML_FASTPATH_IRECVS_DATA);
     return irecv_any(req, buf, count, datatype, src, tag, comm);
 }
 
@@ -217,7 +216,7 @@ static __opal_attribute_noinline__ int irecv(void *buf, size_t count, ompi_datat
     }
     *request = &req->req_recv.req_base.req_ompi;
     return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
-               ? irecv_plain(req, buf, count, datatype, src, tag, comm, true)
+               ? irecv_contiguous(req, buf, count, datatype, src, tag, comm, true)
                : irecv_rest(req, buf, count, datatype, src, tag, comm);
 }
 
@@ -270,13 +269,13 @@ int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, i
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *request = &req->req_recv.req_base.req_ompi;
-    mca_pml_fastpath_recv_request_init_plain(req, buf, count, datatype, src, tag, comm, false);
+    mca_pml_fastpath_recv_request_init_contiguous(req, buf, count, datatype, src, tag, comm, false);
     if (!alone) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_QUEUED);
         mca_pml_fastpath_match_post_same(matcher, &req->req_post, src, tag);
         return OMPI_SUCCESS;
     }
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_AHEAD);
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_POSTED);
     return OPAL_LIKELY(mca_pml_fastpath_match_post_lone(matcher, &req->req_post, src, tag)) ? OMPI_SUCCESS
                                                                                             : post(req);
 }
@@ -309,7 +308,7 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = OPAL_LIKELY(is_simple(datatype, count, tag, comm))
-             ? irecv_plain(req, buf, count, datatype, src, tag, comm, false)
+             ? irecv_contiguous(req, buf, count, datatype, src, tag, comm, false)
              : irecv_any(req, buf, count, datatype, src, tag, comm);
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;
 }

@@ -22,7 +22,7 @@ static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
 }
 
 /*
- * Send a short message that is one piece of memory, if it can leave at once: nothing is set up for it, and
+ * Send a short message that is contiguous, if it can leave at once: nothing is set up for it, and
  * nobody is called. Returns whether it has left; else there is no trace of the attempt.
  *
  * threads   others may send to the same process. The data is copied first. Then the FIFO's lock is held from
@@ -41,7 +41,7 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     bool leaves;
 
     if (OPAL_UNLIKELY(NULL == member || NULL == member->out || !immediate_mode(mode)
-                      || !fastpath_is_plain(datatype, count) || size > MCA_BTL_FASTSM_SLOT_PAYLOAD)) {
+                      || !fastpath_is_contiguous(datatype, count) || size > MCA_BTL_FASTSM_SLOT_PAYLOAD)) {
         return false;
     }
     if (threads) {
@@ -50,7 +50,7 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     mca_common_fastpath_lock_if(&member->out->lock, threads);
     leaves = 0 == member->peer->queued && fastsm_fifo_has_slot(member->out)
              && (threads ? mca_pml_fastpath_credit_take(member->peer, cost)
-                         : mca_pml_fastpath_credit_take_alone(member->peer, cost));
+                         : mca_pml_fastpath_credit_take_st(member->peer, cost));
     if (OPAL_LIKELY(leaves)) {
         *sequence =
             threads ? mca_btl_fastsm_next_number(&member->sent) : mca_pml_fastpath_last_number(member) + 1;
@@ -68,7 +68,7 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     }
     mca_common_fastpath_unlock_if(&member->out->lock, threads);
     if (OPAL_LIKELY(leaves)) {
-        mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_AT_ONCE);
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_IMMEDIATE);
     }
     return leaves;
 }
@@ -83,10 +83,9 @@ static inline bool send_slots(const void *buf, size_t count, const ompi_datatype
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
 
     if (OPAL_UNLIKELY(NULL == member || NULL == member->out || opal_using_threads() || !immediate_mode(mode)
-                      || !fastpath_is_plain(datatype, count)
+                      || !fastpath_is_contiguous(datatype, count)
                       || sizeof(mca_pml_fastpath_match_hdr_t) + size > member->out->sendi_bytes
-                      || 0 != member->peer->queued
-                      || !mca_pml_fastpath_credit_take_alone(member->peer, cost))) {
+                      || 0 != member->peer->queued || !mca_pml_fastpath_credit_take_st(member->peer, cost))) {
         return false;
     }
     *sequence = mca_pml_fastpath_last_number(member) + 1;
@@ -99,7 +98,7 @@ static inline bool send_slots(const void *buf, size_t count, const ompi_datatype
         return false;
     }
     mca_pml_fastpath_number_set(member, *sequence);
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_AT_ONCE);
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_IMMEDIATE);
     return true;
 }
 
@@ -125,9 +124,9 @@ static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bm
     return rc;
 }
 
-/* Data that is one piece of memory. */
-static inline int sendi_plain(const mca_pml_fastpath_member_t *member, const void *data, size_t size, int tag,
-                              uint32_t sequence, const ompi_communicator_t *comm)
+/* Data that is contiguous. */
+static inline int sendi_contiguous(const mca_pml_fastpath_member_t *member, const void *data, size_t size,
+                                   int tag, uint32_t sequence, const ompi_communicator_t *comm)
 {
     return member->sendi(
         member->peer->btl_endpoint,
@@ -151,7 +150,7 @@ static inline int sendi_numbered(mca_pml_fastpath_member_t *member, const void *
     return rc;
 }
 
-/* Data that is made one piece of memory here. */
+/* Data that is made contiguous here. */
 static __opal_attribute_noinline__ int sendi_blocks(mca_pml_fastpath_member_t *member,
                                                     const mca_pml_fastpath_blocks_t *blocks, const void *buf,
                                                     size_t size, int tag, uint32_t *sequence,
@@ -161,7 +160,7 @@ static __opal_attribute_noinline__ int sendi_blocks(mca_pml_fastpath_member_t *m
 
     mca_pml_fastpath_blocks_pack(blocks, packed, buf, size);
     return threads ? sendi_numbered(member, packed, size, tag, sequence, comm)
-                   : sendi_plain(member, packed, size, tag, *sequence, comm);
+                   : sendi_contiguous(member, packed, size, tag, *sequence, comm);
 }
 
 /* Hand a message that has its number to the BTL, whole, in a job without threads. */
@@ -173,9 +172,9 @@ static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_
     mca_pml_fastpath_blocks_t blocks;
 
     if (OPAL_LIKELY(NULL != member->sendi)) {
-        if (OPAL_LIKELY(fastpath_is_plain(datatype, count))) {
-            return sendi_plain(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
-                               comm);
+        if (OPAL_LIKELY(fastpath_is_contiguous(datatype, count))) {
+            return sendi_contiguous(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
+                                    comm);
         }
         if (mca_pml_fastpath_blocks_of(datatype, count, &blocks)) {
             return sendi_blocks(member, &blocks, buf, size, tag, &sequence, comm, false);
@@ -214,7 +213,7 @@ static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf
     if (NULL == member->sendi) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    if (OPAL_LIKELY(fastpath_is_plain(datatype, count))) {
+    if (OPAL_LIKELY(fastpath_is_contiguous(datatype, count))) {
         return sendi_numbered(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
                               comm);
     }
@@ -223,7 +222,7 @@ static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf
                : OMPI_ERR_NOT_AVAILABLE;
 }
 
-/* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_AT_ONCE:
+/* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_IMMEDIATE:
  * nothing. */
 static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *member,
                                            mca_pml_base_send_mode_t mode)
@@ -236,7 +235,7 @@ static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *memb
     }
     opal_atomic_rmb(); /* 0: what was queued has its numbers */
     return mca_pml_fastpath.use_sendi && mca_pml_fastpath_ctx_is_known(member->ctx)
-               ? MCA_PML_FASTPATH_SENDS_AT_ONCE
+               ? MCA_PML_FASTPATH_SENDS_IMMEDIATE
                : MCA_PML_FASTPATH_SENDS_OTHER;
 }
 
@@ -255,7 +254,7 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
     mca_pml_fastpath_counter_t counter = obstacle(member, mode);
     bool left = false;
 
-    if (MCA_PML_FASTPATH_SENDS_AT_ONCE == counter) {
+    if (MCA_PML_FASTPATH_SENDS_IMMEDIATE == counter) {
         mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_eager;
         const mca_bml_base_btl_t *first = mca_bml_base_btl_array_get_index(btls, 0);
 

@@ -94,7 +94,7 @@ static void pml_name(const opal_process_name_t *name, char *text, size_t room)
  * without the one that speaks; mpirun makes one text of theirs, but sometimes loses it. */
 static void say(const char *topic, const char *ours, const char *theirs)
 {
-    if (mca_common_fastpath_speaker()) {
+    if (mca_common_fastpath_reporting_rank()) {
         mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, ours,
                                       theirs);
     } else if (OMPI_MPI_STATE_INIT_COMPLETED <= ompi_mpi_state) {

@@ -510,7 +510,7 @@ static bool is_elders(const mca_pml_fastpath_link_t *link)
 
 static void judge_all(int64_t now)
 {
-    bool after_you = !mca_common_fastpath_speaker();
+    bool after_you = !mca_common_fastpath_reporting_rank();
     mca_pml_fastpath_link_t *link, *next;
 
     OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)

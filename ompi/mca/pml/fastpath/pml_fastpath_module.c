@@ -13,13 +13,13 @@
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
 #include "pml_fastpath_failure.h"
-#include "pml_fastpath_former.h"
+#include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_jobs.h"
-#include "pml_fastpath_joint.h"
+#include "pml_fastpath_epoch.h"
 #include "pml_fastpath_link.h"
-#include "pml_fastpath_named.h"
-#include "pml_fastpath_orphan.h"
+#include "pml_fastpath_extcid.h"
+#include "pml_fastpath_pending.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_wait.h"
@@ -76,21 +76,21 @@ int mca_pml_fastpath_enable(bool enable)
     }
     OBJ_CONSTRUCT(&pml->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&pml->peers, opal_hash_table_t);
-    OBJ_CONSTRUCT(&pml->orphans, opal_list_t);
-    OBJ_CONSTRUCT(&pml->formers, opal_hash_table_t);
-    OBJ_CONSTRUCT(&pml->joints, opal_hash_table_t);
+    OBJ_CONSTRUCT(&pml->pending, opal_list_t);
+    OBJ_CONSTRUCT(&pml->freed, opal_hash_table_t);
+    OBJ_CONSTRUCT(&pml->epochs, opal_hash_table_t);
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
         OBJ_CONSTRUCT(&pml->retries[i].retries, opal_list_t);
         pml->retries[i].waited_for = 0;
     }
     mca_pml_fastpath_messages_init();
-    mca_pml_fastpath_named_init();
+    mca_pml_fastpath_extcid_init();
     mca_pml_fastpath_links_init();
     OBJ_CONSTRUCT(&pml->rdmas, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->ranges, opal_free_list_t);
     OBJ_CONSTRUCT(&pml->packets, opal_free_list_t);
     pml->incarnations = 0;
-    pml->orphans_unanswered = 0;
+    pml->pending_unanswered = 0;
     pml->late = 0;
     pml->num_retries = 0;
     memset((void *) (uintptr_t) pml->comms, 0, sizeof(pml->comms));
@@ -100,8 +100,8 @@ int mca_pml_fastpath_enable(bool enable)
     /* debuggers find the requests on Open MPI's own two lists */
     if (OMPI_SUCCESS != mca_pml_fastpath_handles_init()
         || OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
-        || OPAL_SUCCESS != opal_hash_table_init(&pml->formers, 64)
-        || OPAL_SUCCESS != opal_hash_table_init(&pml->joints, 64)
+        || OPAL_SUCCESS != opal_hash_table_init(&pml->freed, 64)
+        || OPAL_SUCCESS != opal_hash_table_init(&pml->epochs, 64)
         || OPAL_SUCCESS
                != list_init(&mca_pml_base_send_requests, sizeof(mca_pml_fastpath_send_request_t),
                             OBJ_CLASS(mca_pml_fastpath_send_request_t))
@@ -136,7 +136,7 @@ void mca_pml_fastpath_close(void)
     pml->enabled = false;
     mca_pml_fastpath_waits_remove();
     mca_common_fastpath_runtime_remove();
-    while (NULL != (item = opal_list_remove_first(&pml->orphans))) {
+    while (NULL != (item = opal_list_remove_first(&pml->pending))) {
         mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
     }
     mca_pml_fastpath_handles_fini();
@@ -145,15 +145,15 @@ void mca_pml_fastpath_close(void)
     OBJ_DESTRUCT(&pml->rdmas);
     mca_pml_fastpath_comms_fini();
     mca_pml_fastpath_links_fini();
-    mca_pml_fastpath_named_fini();
+    mca_pml_fastpath_extcid_fini();
     mca_pml_fastpath_messages_fini();
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
         OBJ_DESTRUCT(&pml->retries[i].retries);
     }
-    OBJ_DESTRUCT(&pml->joints);
-    mca_pml_fastpath_former_fini();
-    OBJ_DESTRUCT(&pml->formers);
-    OBJ_DESTRUCT(&pml->orphans);
+    OBJ_DESTRUCT(&pml->epochs);
+    mca_pml_fastpath_freed_fini();
+    OBJ_DESTRUCT(&pml->freed);
+    OBJ_DESTRUCT(&pml->pending);
     OBJ_DESTRUCT(&pml->peers);
     OBJ_DESTRUCT(&pml->lock);
 }
@@ -189,7 +189,7 @@ static int check_btls(void)
             char limit[64];
 
             snprintf(limit, sizeof(limit), "%zu bytes, needed are %zu", btl->btl_eager_limit, needed);
-            if (mca_common_fastpath_speaker()) {
+            if (mca_common_fastpath_reporting_rank()) {
                 mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "eager limit too small",
                                               opal_process_info.nodename,
                                               selected->btl_component->btl_version.mca_component_name, limit);
@@ -278,7 +278,7 @@ int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
     }
     /* together: whoever looks under the lock finds that it is known, or that it is still to come */
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    rc = mca_pml_fastpath_joint_begin(pml_comm, comm);
+    rc = mca_pml_fastpath_epoch_begin(pml_comm, comm);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         opal_atomic_wmb();
         comm->c_pml_comm = (struct mca_pml_comm_t *) pml_comm;
@@ -291,10 +291,10 @@ int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
         mca_pml_fastpath_comm_recycle(pml_comm);
         return rc;
     }
-    if (mca_pml_fastpath_comm_is_named(pml_comm)) {
-        mca_pml_fastpath_named_adopt(comm);
+    if (mca_pml_fastpath_comm_has_extcid(pml_comm)) {
+        mca_pml_fastpath_extcid_adopt(comm);
     } else {
-        mca_pml_fastpath_orphans_adopt(comm);
+        mca_pml_fastpath_pending_adopt(comm);
     }
     return OMPI_SUCCESS;
 }

@@ -8,14 +8,14 @@
 
 #include "pml_fastpath_check.h"
 #include "pml_fastpath_failure.h"
-#include "pml_fastpath_named.h"
+#include "pml_fastpath_extcid.h"
 #include "pml_fastpath_number.h"
 
 void mca_pml_fastpath_number_tell(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
                                   uint16_t sequence)
 {
     mca_pml_fastpath_passed_hdr_t hdr = {.hdr_name = opal_proc_local_get()->proc_name};
-    char packet[sizeof(mca_pml_fastpath_named_hdr_t) + sizeof(hdr)] __attribute__((aligned(8)));
+    char packet[sizeof(mca_pml_fastpath_extcid_hdr_t) + sizeof(hdr)] __attribute__((aligned(8)));
     uint8_t type = MCA_PML_FASTPATH_HDR_PASSED;
     char *to;
 
@@ -23,7 +23,7 @@ void mca_pml_fastpath_number_tell(mca_pml_fastpath_member_t *member, ompi_commun
         return;
     }
     mca_pml_fastpath_match_hdr_init(&hdr.hdr_match, type, 0, comm, member->ctx, 0, sequence);
-    to = mca_pml_fastpath_named_put(comm, &hdr.hdr_match, packet, &type);
+    to = mca_pml_fastpath_extcid_put(comm, &hdr.hdr_match, packet, &type);
     memcpy(to, &hdr, sizeof(hdr));
     mca_pml_fastpath_control_send(member->peer, NULL, packet, (size_t) (to - packet) + sizeof(hdr));
 }

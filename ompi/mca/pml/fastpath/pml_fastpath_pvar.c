@@ -127,7 +127,7 @@ static int get_kept(const mca_base_pvar_t *pvar, void *value, void *object)
     return OMPI_SUCCESS;
 }
 
-static int get_orphans(const mca_base_pvar_t *pvar, void *value, void *object)
+static int get_pending(const mca_base_pvar_t *pvar, void *value, void *object)
 {
     mca_pml_fastpath_parked_t *parked;
     unsigned long bytes = 0;
@@ -136,7 +136,7 @@ static int get_orphans(const mca_base_pvar_t *pvar, void *value, void *object)
     (void) object;
     if (mca_pml_fastpath.enabled) {
         OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-        OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+        OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.pending, mca_pml_fastpath_parked_t)
         {
             ++length;
             bytes += parked->size;
@@ -196,11 +196,11 @@ static const struct {
      MPI_T_PVAR_CLASS_SIZE, ULONG, MPI_T_BIND_NO_OBJECT, get_kept},
     {"kept_bytes_most", "The most that kept_bytes has been", MPI_T_PVAR_CLASS_HIGHWATERMARK, ULONG,
      MPI_T_BIND_NO_OBJECT, get_kept},
-    {"orphan_length", "Messages of communicators that this process does not know yet", MPI_T_PVAR_CLASS_SIZE,
-     UINT, MPI_T_BIND_NO_OBJECT, get_orphans},
-    {"orphan_bytes", "Bytes that these messages take, headers included", MPI_T_PVAR_CLASS_SIZE, ULONG,
-     MPI_T_BIND_NO_OBJECT, get_orphans},
-    {"late_messages", "Messages that were dropped because their communicator had been freed here",
+    {"pending_comm_msgq_length", "Messages of communicators that this process does not know yet",
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_NO_OBJECT, get_pending},
+    {"pending_comm_msgq_bytes", "Bytes that these messages take, headers included", MPI_T_PVAR_CLASS_SIZE,
+     ULONG, MPI_T_BIND_NO_OBJECT, get_pending},
+    {"freed_comm_messages", "Messages that were dropped because their communicator had been freed here",
      MPI_T_PVAR_CLASS_COUNTER, ULONG, MPI_T_BIND_NO_OBJECT, get_late},
     {"refused_length", "Messages of this process that wait until a transport has room for them",
      MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_NO_OBJECT, get_refused},
@@ -209,7 +209,7 @@ _Static_assert(sizeof(unsigned long) == sizeof(size_t), "bytes are counted in si
 
 /* Those of sends are a cache line: threads that send and threads that receive do not share one. */
 _Alignas(64) unsigned long mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS];
-_Static_assert(64 == MCA_PML_FASTPATH_RECVS_AT_ONCE * sizeof(mca_pml_fastpath_counters[0]),
+_Static_assert(64 == MCA_PML_FASTPATH_RECVS_IMMEDIATE * sizeof(mca_pml_fastpath_counters[0]),
                "so many are of sends");
 
 /* What is counted while messages pass, by counter. */
@@ -217,8 +217,8 @@ static const struct {
     const char *name;
     const char *text;
 } counters[MCA_PML_FASTPATH_COUNTERS] = {
-    [MCA_PML_FASTPATH_SENDS_AT_ONCE] =
-        {"sends_at_once", "Sends whose message was handed to a transport whole, before a request was made"},
+    [MCA_PML_FASTPATH_SENDS_IMMEDIATE] =
+        {"sends_immediate", "Sends whose message was handed to a transport whole, before a request was made"},
     [MCA_PML_FASTPATH_SENDS_QUEUED] =
         {"sends_queued", "Sends that were not tried at once: others to the same process waited for room"},
     [MCA_PML_FASTPATH_SENDS_LONG] =
@@ -235,14 +235,14 @@ static const struct {
                                                      "or the communicator's number at the receiver is "
                                                      "not known yet"},
 
-    [MCA_PML_FASTPATH_RECVS_AT_ONCE] =
-        {"recvs_at_once", "MPI_Recv that took its message from where it arrived, without a request"},
+    [MCA_PML_FASTPATH_RECVS_IMMEDIATE] =
+        {"recvs_immediate", "MPI_Recv that took its message from where it arrived, without a request"},
     [MCA_PML_FASTPATH_RECVS_QUEUED] =
         {"recvs_queued",
          "MPI_Recv that left it to matching: a message that waited in the queues, or a receive "
          "that was posted earlier, might come first"},
-    [MCA_PML_FASTPATH_RECVS_IN_VAIN] = {"recvs_in_vain",
-                                        "MPI_Recv whose message did not come while it looked for it"},
+    [MCA_PML_FASTPATH_RECVS_SPIN_EXPIRED] = {"recvs_spin_expired",
+                                             "MPI_Recv whose message did not come while it looked for it"},
     [MCA_PML_FASTPATH_RECVS_OTHER_MESSAGE] =
         {"recvs_other_message", "MPI_Recv that found another message before its own, or a long one"},
     [MCA_PML_FASTPATH_RECVS_NO_RECVI] = {"recvs_no_recvi",
@@ -250,30 +250,30 @@ static const struct {
     [MCA_PML_FASTPATH_RECVS_OTHER] = {"recvs_other",
                                       "MPI_Recv that did not look: use_recvi is off, or no btl/fastsm"},
 
-    [MCA_PML_FASTPATH_IRECVS_AT_ONCE] =
-        {"irecvs_at_once", "MPI_Irecv that took its message from where it arrived, complete at once"},
+    [MCA_PML_FASTPATH_IRECVS_IMMEDIATE] =
+        {"irecvs_immediate", "MPI_Irecv that took its message from where it arrived, complete at once"},
     [MCA_PML_FASTPATH_IRECVS_QUEUED] =
         {"irecvs_queued",
          "MPI_Irecv that left it to matching: a message that waited in the queues, or a receive "
          "that was posted earlier, might come first"},
-    [MCA_PML_FASTPATH_IRECVS_AHEAD] = {"irecvs_ahead", "MPI_Irecv that came before any message: posted"},
+    [MCA_PML_FASTPATH_IRECVS_POSTED] = {"irecvs_posted", "MPI_Irecv that came before any message: posted"},
     [MCA_PML_FASTPATH_IRECVS_OTHER_MESSAGE] =
         {"irecvs_other_message", "MPI_Irecv that found another message before its own, or a long one"},
     [MCA_PML_FASTPATH_IRECVS_NO_RECVI] =
         {"irecvs_no_recvi", "MPI_Irecv from a process that btl/fastsm does not reach, or has not "
                             "heard of yet"},
     [MCA_PML_FASTPATH_IRECVS_DATA] = {"irecvs_data",
-                                      "MPI_Irecv that did not look: its buffer is not one piece of memory"},
+                                      "MPI_Irecv that did not look: its buffer is not contiguous"},
     [MCA_PML_FASTPATH_IRECVS_OTHER] =
         {"irecvs_other", "MPI_Irecv that did not look: use_recvi or use_immediate_data is off, no "
                          "btl/fastsm, or a communicator that has failed"},
 
-    [MCA_PML_FASTPATH_WAITS_AT_ONCE] =
-        {"waits_at_once", "Messages for posted receives that a wait took from where they arrived"},
+    [MCA_PML_FASTPATH_WAITS_IMMEDIATE] =
+        {"waits_immediate", "Messages for posted receives that a wait took from where they arrived"},
     [MCA_PML_FASTPATH_WAITS_OTHER_MESSAGE] = {"waits_other_message",
                                               "Messages that a wait found there and left to matching"},
-    [MCA_PML_FASTPATH_WAITS_IN_VAIN] =
-        {"waits_in_vain", "Waits for a receive whose message did not come while they looked for it"},
+    [MCA_PML_FASTPATH_WAITS_SPIN_EXPIRED] =
+        {"waits_spin_expired", "Waits for a receive whose message did not come while they looked for it"},
     [MCA_PML_FASTPATH_WAITS_ELSEWHERE] =
         {"waits_elsewhere", "Waits that had no sender to look at: for sends, MPI_ANY_SOURCE, one of several "
                             "requests, other transports, or with several threads"},

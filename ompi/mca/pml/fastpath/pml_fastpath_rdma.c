@@ -168,7 +168,7 @@ static int get_piece(mca_pml_fastpath_rdma_t *rdma, size_t offset, size_t size)
     if (mca_pml_fastpath_has_failed(&req->req_watch)) {
         return OMPI_ERR_UNREACH;
     }
-    if (mca_pml_fastpath_refuse()) {
+    if (mca_pml_fastpath_fault()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     return mca_bml_base_get(rdma->bml_btl, (char *) req->req_base + offset, rdma->remote_address + offset,
@@ -486,7 +486,7 @@ static int put_try(mca_pml_fastpath_rdma_t *rdma)
         put_finish(rdma, true);
         return OMPI_SUCCESS;
     }
-    if (mca_pml_fastpath_refuse()) {
+    if (mca_pml_fastpath_fault()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = mca_bml_base_put(rdma->bml_btl, from, rdma->remote_address, rdma->local_handle,

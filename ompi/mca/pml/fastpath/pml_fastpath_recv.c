@@ -34,46 +34,46 @@ typedef struct {
     size_t room;                 /* bytes */
     int src;
     int tag;
-} wish_t;
+} recv_args_t;
 
 /* Take the next message of a member's if it is for (src, tag). OMPI_ERR_NOT_FOUND when nothing has come,
  * OMPI_ERR_RESOURCE_BUSY when matching has to decide. */
-static inline int take(const wish_t *wish, mca_pml_fastpath_member_t *member, int src, int tag,
-                       unsigned looks, mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+static inline int take(const recv_args_t *args, mca_pml_fastpath_member_t *member, int src, int tag,
+                       unsigned spins, mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(wish->comm);
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(args->comm);
     int rc = OMPI_ERR_RESOURCE_BUSY;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
     if (OPAL_LIKELY(mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
-        rc = mca_pml_fastpath_take(pml_comm, member, src, tag, looks, wish->buffer, wish->convertor,
-                                   wish->room, hdr, length);
+        rc = mca_pml_fastpath_take(pml_comm, member, src, tag, spins, args->buffer, args->convertor,
+                                   args->room, hdr, length);
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     return rc;
 }
 
 /* Take the next message of anybody's. */
-static inline int take_any(const wish_t *wish, unsigned looks, mca_pml_fastpath_member_t **member,
+static inline int take_any(const recv_args_t *args, unsigned spins, mca_pml_fastpath_member_t **member,
                            mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
     const int rc =
-        mca_pml_fastpath_find_sender(mca_pml_fastpath_comm(wish->comm), wish->tag, looks, member, hdr);
+        mca_pml_fastpath_find_sender(mca_pml_fastpath_comm(args->comm), args->tag, spins, member, hdr);
 
-    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? take(wish, *member, hdr->hdr_src, hdr->hdr_tag, 1, hdr, length)
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? take(args, *member, hdr->hdr_src, hdr->hdr_tag, 1, hdr, length)
                                            : rc;
 }
 
 /* Has a message come earlier that a receive from whomever has to take first? */
-static inline bool queued_for_any(const wish_t *wish)
+static inline bool queued_for_any(const recv_args_t *args)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(wish->comm);
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(args->comm);
     bool queued;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
     queued =
         0 != pml_comm->matcher.posted
-        || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, wish->tag);
+        || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, args->tag);
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     return queued;
 }
@@ -95,36 +95,36 @@ static inline mca_pml_fastpath_member_t *find_member(ompi_communicator_t *comm, 
 }
 
 /* How often to look before everything else progresses? */
-static inline unsigned looks_for(int src)
+static inline unsigned spin_count_for(int src)
 {
-    const unsigned looks = mca_pml_fastpath_looks();
+    const unsigned spins = mca_pml_fastpath_spin_count();
 
-    return MCA_PML_FASTPATH_ANY_SOURCE == src ? 1 + looks / 8 /* each at several slots */ : looks;
+    return MCA_PML_FASTPATH_ANY_SOURCE == src ? 1 + spins / 8 /* each at several slots */ : spins;
 }
 
 /* Look for the message until it is there, something else is (OMPI_ERR_NOT_AVAILABLE), matching has to decide
  * (OMPI_ERR_RESOURCE_BUSY), patience ends (OMPI_ERR_NOT_FOUND), or it need not come any more (OMPI_ERROR). */
-static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **member,
+static inline int wait_for(const recv_args_t *args, mca_pml_fastpath_member_t **member,
                            mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
-    const bool any = MCA_PML_FASTPATH_ANY_SOURCE == wish->src;
+    const bool any = MCA_PML_FASTPATH_ANY_SOURCE == args->src;
 
     for (unsigned round = 0; round < ROUNDS; ++round) {
-        const unsigned looks = looks_for(wish->src);
+        const unsigned spins = spin_count_for(args->src);
         /* with threads others need the lock from look to look */
-        const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : looks;
-        int rc = any && queued_for_any(wish) ? OMPI_ERR_RESOURCE_BUSY : OMPI_ERR_NOT_FOUND;
+        const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : spins;
+        int rc = any && queued_for_any(args) ? OMPI_ERR_RESOURCE_BUSY : OMPI_ERR_NOT_FOUND;
 
-        for (unsigned look = 0; OMPI_ERR_NOT_FOUND == rc && look < looks; look += at_a_time) {
-            rc = any ? take_any(wish, at_a_time, member, hdr, length)
-                     : take(wish, *member, wish->src, wish->tag, at_a_time, hdr, length);
+        for (unsigned look = 0; OMPI_ERR_NOT_FOUND == rc && look < spins; look += at_a_time) {
+            rc = any ? take_any(args, at_a_time, member, hdr, length)
+                     : take(args, *member, args->src, args->tag, at_a_time, hdr, length);
         }
         if (OMPI_ERR_NOT_FOUND != rc) {
             return rc;
         }
-        mca_pml_fastpath_looked_in_vain();
+        mca_pml_fastpath_spin_expired();
         (void) opal_progress();
-        if (mca_pml_fastpath_ft() && MPI_SUCCESS != fastpath_source_error(wish->comm, wish->src, wish->tag)) {
+        if (mca_pml_fastpath_ft() && MPI_SUCCESS != fastpath_source_error(args->comm, args->src, args->tag)) {
             return OMPI_ERROR; /* the ordinary path says which, or takes what has come in spite of that */
         }
     }
@@ -134,7 +134,7 @@ static inline int wait_for(const wish_t *wish, mca_pml_fastpath_member_t **membe
 /* A message has been received at once. */
 static inline void finish(int src, int tag, size_t length, ompi_status_public_t *status)
 {
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_AT_ONCE);
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_IMMEDIATE);
     if (MPI_STATUS_IGNORE != status) {
         status->MPI_SOURCE = src;
         status->MPI_TAG = tag;
@@ -145,44 +145,44 @@ static inline void finish(int src, int tag, size_t length, ompi_status_public_t 
 
 /* OMPI_SUCCESS, OMPI_ERR_UNREACH when its sender is not one of btl/fastsm's, or what wait_for says. Receives
  * the bytes of the message. */
-static inline int recv_at_once(const wish_t *wish, size_t *length, ompi_status_public_t *status)
+static inline int recv_at_once(const recv_args_t *args, size_t *length, ompi_status_public_t *status)
 {
     mca_pml_fastpath_member_t *member = NULL;
     mca_pml_fastpath_match_hdr_t hdr;
     int rc;
 
-    if (MCA_PML_FASTPATH_ANY_SOURCE != wish->src) {
-        member = find_member(wish->comm, wish->src);
+    if (MCA_PML_FASTPATH_ANY_SOURCE != args->src) {
+        member = find_member(args->comm, args->src);
         if (OPAL_UNLIKELY(NULL == member)) {
             return OMPI_ERR_UNREACH;
         }
     }
-    rc = wait_for(wish, &member, &hdr, length);
+    rc = wait_for(args, &member, &hdr, length);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_consumed(member, wish->comm, hdr.hdr_src, MCA_PML_FASTPATH_HDR_MATCH, *length);
+        mca_pml_fastpath_consumed(member, args->comm, hdr.hdr_src, MCA_PML_FASTPATH_HDR_MATCH, *length);
         finish(hdr.hdr_src, hdr.hdr_tag, *length, status);
     }
     return rc;
 }
 
-/* Data that is equal blocks at equal distances, and short: by way of one piece of memory. */
-static __opal_attribute_noinline__ int recv_blocks(wish_t *wish, const mca_pml_fastpath_blocks_t *blocks,
+/* Data that is equal blocks at equal distances, and short: by way of contiguous. */
+static __opal_attribute_noinline__ int recv_blocks(recv_args_t *args, const mca_pml_fastpath_blocks_t *blocks,
                                                    void *buf, ompi_status_public_t *status)
 {
     char packed[MCA_PML_FASTPATH_BLOCKS_MAX];
     size_t length;
     int rc;
 
-    wish->buffer = packed;
-    rc = recv_at_once(wish, &length, status);
+    args->buffer = packed;
+    rc = recv_at_once(args, &length, status);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         mca_pml_fastpath_blocks_unpack(blocks, buf, packed, length);
     }
     return rc;
 }
 
-/* Any other data that is not one piece of memory. */
-static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, size_t count,
+/* Any other data that is not contiguous. */
+static __opal_attribute_noinline__ int recv_convertor(recv_args_t *args, void *buf, size_t count,
                                                       ompi_datatype_t *datatype, ompi_status_public_t *status)
 {
     opal_convertor_t convertor;
@@ -193,8 +193,8 @@ static __opal_attribute_noinline__ int recv_convertor(wish_t *wish, void *buf, s
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &datatype->super, count, buf, 0,
                                              &convertor);
-    wish->convertor = &convertor;
-    rc = recv_at_once(wish, &length, status);
+    args->convertor = &convertor;
+    rc = recv_at_once(args, &length, status);
     opal_convertor_cleanup(&convertor);
     OBJ_DESTRUCT(&convertor);
     return rc;
@@ -217,7 +217,7 @@ static __opal_attribute_noinline__ int take_long(mca_pml_fastpath_member_t *memb
         return OMPI_ERR_NOT_FOUND;
     }
     ++member->expected;
-    mca_pml_fastpath_credit_consumed_alone(
+    mca_pml_fastpath_credit_consumed_st(
         member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length));
     finish(src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
     return OMPI_SUCCESS;
@@ -228,7 +228,7 @@ static __opal_attribute_noinline__ int take_long(mca_pml_fastpath_member_t *memb
 static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_member_t *member, void *buf,
                                                              size_t count, const ompi_datatype_t *datatype,
                                                              int src, int tag, ompi_communicator_t *comm,
-                                                             unsigned looks, ompi_status_public_t *status)
+                                                             unsigned spins, ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_btl_fastsm_pattern_t pattern;
@@ -243,7 +243,7 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
     }
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
     length =
-        fastsm_fifo_receive_slot(member->peer->in, &pattern, looks, (char *) buf + datatype->super.true_lb,
+        fastsm_fifo_receive_slot(member->peer->in, &pattern, spins, (char *) buf + datatype->super.true_lb,
                                  datatype->super.size * count, words);
     if (OPAL_UNLIKELY(0 > length)) {
         return FASTSM_SOMETHING_ELSE == length
@@ -252,7 +252,7 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
                    : OMPI_ERR_NOT_FOUND;
     }
     ++member->expected;
-    mca_pml_fastpath_credit_consumed_alone(
+    mca_pml_fastpath_credit_consumed_st(
         member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length));
     finish(src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
     return OMPI_SUCCESS;
@@ -273,7 +273,7 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
                                                      ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
-    unsigned looks = looks_for(MCA_PML_FASTPATH_ANY_SOURCE);
+    unsigned spins = spin_count_for(MCA_PML_FASTPATH_ANY_SOURCE);
     mca_pml_fastpath_member_t *member;
     mca_pml_fastpath_match_hdr_t hdr;
     int rc;
@@ -290,13 +290,13 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
         if (OPAL_LIKELY(ANY_STREAK == pml_comm->any_streak && ANY_HITS > pml_comm->any_hits)
             && OMPI_SUCCESS
                    == take_slot(pml_comm->members[pml_comm->any_src], buf, count, datatype, pml_comm->any_src,
-                                tag, comm, 1 < looks ? ANY_LOOKS : 1, status)) {
+                                tag, comm, 1 < spins ? ANY_LOOKS : 1, status)) {
             ++pml_comm->any_hits;
             return OMPI_SUCCESS;
         }
         rc = mca_pml_fastpath_find_sender(pml_comm, tag, 1, &member, &hdr);
         pml_comm->any_hits = 0;
-    } while (OMPI_ERR_NOT_FOUND == rc && 0 < --looks);
+    } while (OMPI_ERR_NOT_FOUND == rc && 0 < --spins);
     if (OMPI_SUCCESS != rc) {
         return OMPI_ERR_NOT_FOUND;
     }
@@ -310,7 +310,7 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
 }
 
 /*
- * Receive a short message that is one piece of memory, while there is one thread: it is taken from its slot,
+ * Receive a short message that is contiguous, while there is one thread: it is taken from its slot,
  * and nothing is set up for it. Returns OMPI_SUCCESS; or, without a trace of the attempt and with the
  * message, if there is one, where it was, OMPI_ERR_RESOURCE_BUSY when matching has to see to it (a message in
  * the queues, or a receive that was posted earlier, may come first), else OMPI_ERR_NOT_FOUND: it may be
@@ -321,12 +321,12 @@ static inline __opal_attribute_always_inline__ int recv_slot(void *buf, size_t c
                                                              int tag, ompi_communicator_t *comm,
                                                              ompi_status_public_t *status)
 {
-    if (OPAL_UNLIKELY(opal_using_threads() || !fastpath_is_plain(datatype, count))) {
+    if (OPAL_UNLIKELY(opal_using_threads() || !fastpath_is_contiguous(datatype, count))) {
         return OMPI_ERR_NOT_FOUND;
     }
     return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
                ? take_slot(mca_pml_fastpath_comm(comm)->members[src], buf, count, datatype, src, tag, comm,
-                           looks_for(src), status)
+                           spin_count_for(src), status)
                : take_slot_any(buf, count, datatype, tag, comm, status);
 }
 
@@ -337,7 +337,7 @@ static mca_pml_fastpath_counter_t reason(int rc)
     case OMPI_ERR_RESOURCE_BUSY:
         return MCA_PML_FASTPATH_RECVS_QUEUED;
     case OMPI_ERR_NOT_FOUND:
-        return MCA_PML_FASTPATH_RECVS_IN_VAIN;
+        return MCA_PML_FASTPATH_RECVS_SPIN_EXPIRED;
     case OMPI_ERR_NOT_AVAILABLE:
         return MCA_PML_FASTPATH_RECVS_OTHER_MESSAGE;
     case OMPI_ERR_UNREACH:
@@ -352,20 +352,20 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
                                                  int tag, ompi_communicator_t *comm,
                                                  ompi_status_public_t *status)
 {
-    wish_t wish = {
+    recv_args_t args = {
         .comm = comm, .convertor = NULL, .room = datatype->super.size * count, .src = src, .tag = tag};
     mca_pml_fastpath_blocks_t blocks;
     size_t length;
     int rc = OMPI_ERR_NOT_SUPPORTED;
 
     if (OPAL_LIKELY(mca_pml_fastpath.use_recvi && NULL != mca_pml_fastpath.fastsm)) {
-        if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_plain(datatype, count))) {
-            wish.buffer = (char *) buf + datatype->super.true_lb;
-            rc = recv_at_once(&wish, &length, status);
+        if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_contiguous(datatype, count))) {
+            args.buffer = (char *) buf + datatype->super.true_lb;
+            rc = recv_at_once(&args, &length, status);
         } else if (mca_pml_fastpath.use_immediate && mca_pml_fastpath_blocks_of(datatype, count, &blocks)) {
-            rc = recv_blocks(&wish, &blocks, buf, status);
+            rc = recv_blocks(&args, &blocks, buf, status);
         } else {
-            rc = recv_convertor(&wish, buf, count, datatype, status);
+            rc = recv_convertor(&args, buf, count, datatype, status);
         }
     }
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {

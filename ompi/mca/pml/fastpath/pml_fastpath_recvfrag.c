@@ -11,9 +11,9 @@
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
-#include "pml_fastpath_named.h"
+#include "pml_fastpath_extcid.h"
 #include "pml_fastpath_number.h"
-#include "pml_fastpath_orphan.h"
+#include "pml_fastpath_pending.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
@@ -76,12 +76,12 @@ static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arriv
 }
 
 /* What happens to a message in its turn. */
-typedef enum { MATCHED, KEPT, DROPPED, EARLY } fate_t;
+typedef enum { MATCHED, KEPT, DROPPED, EARLY } match_result_t;
 
 /* Match a message, keep it, drop it or let it wait its turn. The communicator is locked. */
-static fate_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, uint16_t seq,
-                     const mca_pml_fastpath_arrival_t *arrival, mca_pml_fastpath_recv_request_t **req,
-                     mca_pml_fastpath_withdrawn_t **withdrawn)
+static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member,
+                             uint16_t seq, const mca_pml_fastpath_arrival_t *arrival,
+                             mca_pml_fastpath_recv_request_t **req, mca_pml_fastpath_withdrawn_t **withdrawn)
 {
     mca_pml_fastpath_match_post_t *post;
     uint32_t sequence = member->expected;
@@ -116,7 +116,7 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
     mca_pml_fastpath_recv_request_t *req = NULL;
     mca_pml_fastpath_member_t *member;
     bool more;
-    fate_t fate;
+    match_result_t result;
 
     if (OPAL_UNLIKELY(arrival->src < 0 || arrival->src >= pml_comm->size)) {
         mca_pml_fastpath_corrupt(arrival->btl, NULL, arrival->type, "sender's rank out of range");
@@ -126,17 +126,17 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
     if (OPAL_UNLIKELY(NULL == member)) {
         mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
     }
-    fate = decide(pml_comm, member, hdr->hdr_match.hdr_seq, arrival, &req, &withdrawn);
-    if (OPAL_UNLIKELY(EARLY == fate)) {
+    result = decide(pml_comm, member, hdr->hdr_match.hdr_seq, arrival, &req, &withdrawn);
+    if (OPAL_UNLIKELY(EARLY == result)) {
         early_insert(member, mca_pml_fastpath_park(arrival->btl, hdr, arrival->segments,
                                                    arrival->num_segments, arrival->skip));
     }
-    more = EARLY != fate && !opal_list_is_empty(&member->early);
+    more = EARLY != result && !opal_list_is_empty(&member->early);
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & arrival->flags)) && EARLY != fate) {
+    if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & arrival->flags)) && EARLY != result) {
         mca_pml_fastpath_number_tell(member, comm, arrival->src, hdr->hdr_match.hdr_seq);
     }
-    if (MATCHED == fate || DROPPED == fate) {
+    if (MATCHED == result || DROPPED == result) {
         mca_pml_fastpath_consumed(member, comm, arrival->src, arrival->type,
                                   mca_pml_fastpath_arrival_payload(arrival));
     }
@@ -197,7 +197,7 @@ static void deliver(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *bt
     mca_pml_fastpath_member_t *member;
 
     if (OPAL_UNLIKELY(NULL == comm)) {
-        comm = mca_pml_fastpath_orphan(btl, hdr, segments, num_segments, skip);
+        comm = mca_pml_fastpath_pending(btl, hdr, segments, num_segments, skip);
         if (NULL == comm) {
             return;
         }
@@ -313,7 +313,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     mca_pml_fastpath_credit_consumed(member->peer,
                                      mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
     req = mca_pml_fastpath_recv_request_of(post);
-    if (OPAL_LIKELY(req->req_plain)) {
+    if (OPAL_LIKELY(req->req_contiguous)) {
         mca_pml_fastpath_recv_request_deliver(req, word1, hdr + 1, length);
     } else {
         matched_match(req, word1, btl, segment);
@@ -408,7 +408,7 @@ FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel_requested)
 FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancel_answered)
 FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_link_left)
-FASTPATH_BTL_RECV_CALLBACK(callback_named, mca_pml_fastpath_named_arrived)
+FASTPATH_BTL_RECV_CALLBACK(callback_extcid, mca_pml_fastpath_extcid_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_hello, recv_link_hello)
 FASTPATH_BTL_RECV_CALLBACK(callback_passed, recv_number_passed)
@@ -428,7 +428,7 @@ int mca_pml_fastpath_recvfrag_register(void)
         [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_cancelled,
         [MCA_PML_FASTPATH_HDR_CREDIT] = callback_credit,
         [MCA_PML_FASTPATH_HDR_LEAVE] = callback_leave,
-        [MCA_PML_FASTPATH_HDR_NAMED] = callback_named,
+        [MCA_PML_FASTPATH_HDR_EXTCID] = callback_extcid,
         [MCA_PML_FASTPATH_HDR_KNOWN] = callback_known,
         [MCA_PML_FASTPATH_HDR_HELLO] = callback_hello,
         [MCA_PML_FASTPATH_HDR_PASSED] = callback_passed,

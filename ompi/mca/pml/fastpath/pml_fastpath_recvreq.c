@@ -19,7 +19,7 @@ int mca_pml_fastpath_recv_request_free(ompi_request_t **request)
     mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) *request;
 
     req->req_recv.req_base.req_free_called = true;
-    req->req_light = false; /* which is not what they have in common */
+    req->req_template = false; /* which is not what they have in common */
     *request = MPI_REQUEST_NULL;
     mca_pml_fastpath_recv_request_drop(req);
     return OMPI_SUCCESS;
@@ -29,7 +29,7 @@ void mca_pml_fastpath_recv_request_fini(mca_pml_fastpath_recv_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
-    if (!req->req_plain) {
+    if (!req->req_contiguous) {
         opal_convertor_cleanup(&base->req_convertor);
     }
     OBJ_RELEASE(base->req_comm);
@@ -43,7 +43,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
     bool cancelled;
 
     (void) complete;
-    if (req->req_bare) {
+    if (req->req_precompleted) {
         return OMPI_SUCCESS; /* too late */
     }
     pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
@@ -56,7 +56,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
     if (cancelled) {
         request->req_status._cancelled = true;
         request->req_status._ucount = 0;
-        req->req_light = false; /* such a status is not what they have in common */
+        req->req_template = false; /* such a status is not what they have in common */
         req->req_recv.req_base.req_pml_complete = true;
         ompi_request_complete(request, true);
         mca_pml_fastpath_recv_request_drop(req);
@@ -69,7 +69,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
 static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
 {
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
-    req->req_light = false;
+    req->req_template = false;
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_whole = NULL;
     req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath_start;
@@ -133,7 +133,7 @@ uint64_t mca_pml_fastpath_recv_request_handle(mca_pml_fastpath_recv_request_t *r
     return req->req_handle;
 }
 
-/* Data into a buffer that is not one piece of memory. FRAGs may come in any order, and several at a time. */
+/* Data into a buffer that is not contiguous. FRAGs may come in any order, and several at a time. */
 static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, uint32_t iov_count,
                        size_t offset, size_t size)
 {
@@ -147,7 +147,7 @@ static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, 
  * that BTLs make know nothing of elements. */
 static void whole_begin(mca_pml_fastpath_recv_request_t *req)
 {
-    if (0 == req->req_accepted || req->req_plain
+    if (0 == req->req_accepted || req->req_contiguous
         || mca_common_fastpath_convertor_takes_parts(&req->req_recv.req_base.req_datatype->super)) {
         return;
     }
@@ -258,7 +258,7 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
     if (0 == req->req_accepted) {
         return;
     }
-    if (OPAL_LIKELY(req->req_plain)) {
+    if (OPAL_LIKELY(req->req_contiguous)) {
         req->req_base = req->req_buffer;
     } else {
         base->req_proc = ompi_comm_peer_lookup(base->req_comm, arrival->src);

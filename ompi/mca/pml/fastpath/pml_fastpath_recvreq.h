@@ -24,10 +24,11 @@ typedef struct {
     opal_atomic_int32_t req_holds;          /**< who still needs it: its user, and we while it is active */
     mca_pml_fastpath_watch_t req_watch;     /**< pml_fastpath_failure.h */
 
-    bool req_bare;    /**< complete from the start: no reference or argument of the receive's is in here */
-    bool req_plain;   /**< the user's buffer is one piece of memory, and no convertor is needed */
-    bool req_light;   /**< besides, it holds no more than its communicator. Still set when the request is used
-                       * again, what all such requests have in common is in place */
+    bool req_precompleted; /**< complete from the start: no reference or argument of the receive's is in here
+                            */
+    bool req_contiguous;   /**< the user's buffer is contiguous, and no convertor is needed */
+    bool req_template;     /**< besides, it holds no more than its communicator. Still set when the request is
+                            * used     again, what all such requests have in common is in place */
     void *req_buffer; /**< where it begins, if so */
     size_t req_room;  /**< bytes that fit into it */
 
@@ -39,7 +40,7 @@ typedef struct {
     opal_atomic_int64_t req_uncovered; /**< sum of the numbers of the bytes that FRAGs are still to bring */
     uint64_t req_handle;               /**< that the sender knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
 
-    /** where the message goes if that is one piece of memory: the user's buffer, or req_whole; else NULL: see
+    /** where the message goes if that is contiguous: the user's buffer, or req_whole; else NULL: see
      * the convertor */
     void *req_base;
     void *req_whole; /**< malloc'ed: the message is put together there, and unpacked in the end; else NULL */
@@ -82,9 +83,9 @@ static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_requ
     }
     OMPI_REQUEST_FINI(&base->req_ompi);
     if (OPAL_UNLIKELY(MPI_SUCCESS != base->req_ompi.req_status.MPI_ERROR)) {
-        req->req_light = false; /* the next receive must not find that in its status */
+        req->req_template = false; /* the next receive must not find that in its status */
     }
-    if (!req->req_bare) {
+    if (!req->req_precompleted) {
         mca_pml_fastpath_recv_request_fini(req);
     }
     opal_free_list_return(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
@@ -94,21 +95,21 @@ static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_requ
  * A request's user is done with it, in a job without threads: the short way, without a call.
  * @return false when there is more to do: then nothing has been done
  */
-static inline bool mca_pml_fastpath_recv_request_let_go_alone(mca_pml_fastpath_recv_request_t *req)
+static inline bool mca_pml_fastpath_recv_request_let_go_st(mca_pml_fastpath_recv_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
     if (OPAL_UNLIKELY(1 != req->req_holds || MPI_UNDEFINED != base->req_ompi.req_f_to_c_index)) {
         return false;
     }
-    if (OPAL_LIKELY(req->req_light)) {
+    if (OPAL_LIKELY(req->req_template)) {
         opal_object_t *comm = (opal_object_t *) base->req_comm;
 
         if (OPAL_UNLIKELY(1 >= comm->obj_reference_count)) {
             return false;
         }
         --comm->obj_reference_count;
-    } else if (OPAL_UNLIKELY(!req->req_bare)) {
+    } else if (OPAL_UNLIKELY(!req->req_precompleted)) {
         return false;
     }
     base->req_ompi.req_state = OMPI_REQUEST_INVALID;
@@ -116,15 +117,15 @@ static inline bool mca_pml_fastpath_recv_request_let_go_alone(mca_pml_fastpath_r
     return true;
 }
 
-/** What only our requests have, but for the holds. plain: the buffer is one piece of memory. */
+/** What only our requests have, but for the holds. plain: the buffer is contiguous. */
 static inline void mca_pml_fastpath_recv_request_init_own(mca_pml_fastpath_recv_request_t *req, void *buf,
                                                           size_t count, const ompi_datatype_t *datatype,
                                                           bool plain)
 {
     req->req_post.queued = false;
-    req->req_bare = false;
-    req->req_plain = plain;
-    req->req_light = false;
+    req->req_precompleted = false;
+    req->req_contiguous = plain;
+    req->req_template = false;
     req->req_buffer = (char *) buf + datatype->super.true_lb;
     req->req_room = datatype->super.size * count;
 }
@@ -136,7 +137,8 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
 {
     MCA_PML_BASE_RECV_REQUEST_INIT(&req->req_recv, buf, count, datatype, src, tag, comm, persistent);
     req->req_holds = 1;
-    mca_pml_fastpath_recv_request_init_own(req, buf, count, datatype, fastpath_is_plain(datatype, count));
+    mca_pml_fastpath_recv_request_init_own(req, buf, count, datatype,
+                                           fastpath_is_contiguous(datatype, count));
 }
 
 /**
@@ -153,7 +155,7 @@ static inline void mca_pml_fastpath_recv_request_origin(mca_pml_fastpath_recv_re
     memcpy(&req->req_recv.req_base.req_ompi.req_status, &word1, sizeof(word1));
 }
 
-/** Fill in what all receives have in common that are not persistent, and whose buffer is one piece of memory.
+/** Fill in what all receives have in common that are not persistent, and whose buffer is contiguous.
  */
 static inline void mca_pml_fastpath_recv_request_init_common(mca_pml_fastpath_recv_request_t *req)
 {
@@ -167,22 +169,23 @@ static inline void mca_pml_fastpath_recv_request_init_common(mca_pml_fastpath_re
     base->req_free_called = false;
     req->req_recv.req_bytes_packed = 0;
     req->req_post.queued = false;
-    req->req_bare = false;
-    req->req_plain = true;
+    req->req_precompleted = false;
+    req->req_contiguous = true;
 }
 
 /**
  * The same as mca_pml_fastpath_recv_request_init() for a receive that is not persistent, and whose buffer is
- * one piece of memory: active, as mca_pml_fastpath_recv_request_activate() makes it. What such requests do
+ * contiguous: active, as mca_pml_fastpath_recv_request_activate() makes it. What such requests do
  * not use is left as it was.
  */
-static inline void mca_pml_fastpath_recv_request_init_plain(mca_pml_fastpath_recv_request_t *req, void *buf,
-                                                            size_t count, ompi_datatype_t *datatype, int src,
-                                                            int tag, ompi_communicator_t *comm, bool threads)
+static inline void mca_pml_fastpath_recv_request_init_contiguous(mca_pml_fastpath_recv_request_t *req,
+                                                                 void *buf, size_t count,
+                                                                 ompi_datatype_t *datatype, int src, int tag,
+                                                                 ompi_communicator_t *comm, bool threads)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
-    if (OPAL_UNLIKELY(!req->req_light)) {
+    if (OPAL_UNLIKELY(!req->req_template)) {
         mca_pml_fastpath_recv_request_init_common(req);
     }
     /* no source yet, which debuggers go by */
@@ -193,8 +196,8 @@ static inline void mca_pml_fastpath_recv_request_init_plain(mca_pml_fastpath_rec
     } else {
         ++((opal_object_t *) comm)->obj_reference_count;
     }
-    req->req_light = ompi_datatype_is_predefined(datatype);
-    if (OPAL_UNLIKELY(!req->req_light)) {
+    req->req_template = ompi_datatype_is_predefined(datatype);
+    if (OPAL_UNLIKELY(!req->req_template)) {
         OBJ_RETAIN(datatype);
     }
     base->req_ompi.req_complete = REQUEST_PENDING;
@@ -257,9 +260,9 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
     status->_cancelled = 0;
     req->req_recv.req_bytes_packed = length;
     req->req_holds = 1;
-    req->req_bare = true;
-    req->req_plain = true;
-    req->req_light = false;
+    req->req_precompleted = true;
+    req->req_contiguous = true;
+    req->req_template = false;
 }
 
 /** A request that is active could not be posted for want of memory: inactive again. @return
@@ -307,7 +310,7 @@ static inline void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_
 
 /** The same in a job without threads, where no lock is held and nobody else can look at it meanwhile. */
 static inline __opal_attribute_always_inline__ void
-mca_pml_fastpath_recv_request_complete_alone(mca_pml_fastpath_recv_request_t *req)
+mca_pml_fastpath_recv_request_complete_st(mca_pml_fastpath_recv_request_t *req)
 {
     ompi_request_t *request = &req->req_recv.req_base.req_ompi;
 

@@ -16,7 +16,7 @@
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
-#include "pml_fastpath_named.h"
+#include "pml_fastpath_extcid.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -34,7 +34,7 @@ static size_t payload_of(const mca_btl_base_descriptor_t *descriptor, size_t hdr
 static size_t rndv_share(const mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl)
 {
     size_t limit = bml_btl->btl->btl_eager_limit;
-    size_t hdr_size = mca_pml_fastpath_named_size(&req->req_hdr) + sizeof(mca_pml_fastpath_rndv_hdr_t);
+    size_t hdr_size = mca_pml_fastpath_extcid_size(&req->req_hdr) + sizeof(mca_pml_fastpath_rndv_hdr_t);
 
     if (NULL != req->req_base && req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)
         && mca_pml_fastpath_put_is_free(req->req_peer)) {
@@ -58,7 +58,7 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     mca_btl_base_descriptor_t *descriptor;
     mca_pml_fastpath_rndv_hdr_t *hdr;
     uint8_t type = MCA_PML_FASTPATH_HDR_RNDV;
-    size_t hdr_size = mca_pml_fastpath_named_size(&req->req_hdr) + sizeof(*hdr);
+    size_t hdr_size = mca_pml_fastpath_extcid_size(&req->req_hdr) + sizeof(*hdr);
     bool later;
 
     if (0 == *size) {
@@ -72,8 +72,8 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *size = payload_of(descriptor, hdr_size);
-    hdr = mca_pml_fastpath_named_put(base->req_comm, &req->req_hdr, descriptor->des_segments->seg_addr.pval,
-                                     &type);
+    hdr = mca_pml_fastpath_extcid_put(base->req_comm, &req->req_hdr, descriptor->des_segments->seg_addr.pval,
+                                      &type);
     mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_match, MCA_PML_FASTPATH_HDR_RNDV,
                                       flags | (NULL != req->req_base ? MCA_PML_FASTPATH_HDR_FLAG_CONTIG : 0));
     hdr->hdr_length = req->req_send.req_bytes_packed;
@@ -144,7 +144,7 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
         && !opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
         opal_convertor_get_current_pointer(&req->req_send.req_base.req_convertor, &req->req_base);
         if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)
-            && 0 == mca_pml_fastpath_named_size(&req->req_hdr)) {
+            && 0 == mca_pml_fastpath_extcid_size(&req->req_hdr)) {
             rc = mca_pml_fastpath_get_offer(req);
         }
     }

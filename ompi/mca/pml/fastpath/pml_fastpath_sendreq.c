@@ -10,7 +10,7 @@
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
-#include "pml_fastpath_named.h"
+#include "pml_fastpath_extcid.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -19,7 +19,7 @@ int mca_pml_fastpath_send_request_free(ompi_request_t **request)
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
 
     *request = MPI_REQUEST_NULL;
-    if (OPAL_LIKELY(req->req_bare && !req->req_cancelling)) { /* nobody else holds it */
+    if (OPAL_LIKELY(req->req_precompleted && !req->req_cancelling)) { /* nobody else holds it */
         OMPI_REQUEST_FINI(&req->req_send.req_base.req_ompi);
         opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
         return OMPI_SUCCESS;
@@ -37,7 +37,7 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_get_handle = NULL;
     req->req_cancel_sent = false;
-    req->req_bare = false;
+    req->req_precompleted = false;
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
     OBJ_CONSTRUCT(&req->req_retry, mca_pml_fastpath_retry_t);
     OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
@@ -201,7 +201,7 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
 
         /* as long as it would be with the communicator's name in front */
         if (req->req_send.req_bytes_packed
-                > mca_pml_fastpath_eager_limit(bml_btl) - sizeof(mca_pml_fastpath_named_hdr_t)
+                > mca_pml_fastpath_eager_limit(bml_btl) - sizeof(mca_pml_fastpath_extcid_hdr_t)
             || !eager_pay(req)) {
             return bsend_copy(req);
         }
@@ -251,7 +251,7 @@ int mca_pml_fastpath_send_request_leave(mca_pml_fastpath_send_request_t *req, mc
     uint32_t number;
 
     if (OPAL_UNLIKELY(opal_using_threads()) && mca_pml_fastpath_in_order_at(req->req_peer)) {
-        if (OPAL_UNLIKELY(mca_pml_fastpath_refuse())) {
+        if (OPAL_UNLIKELY(mca_pml_fastpath_fault())) {
             mca_bml_base_free(bml_btl, descriptor);
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
@@ -333,13 +333,13 @@ static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     int rc;
 
     descriptor = mca_pml_fastpath_send_request_pack(
-        req, bml_btl, mca_pml_fastpath_named_size(&req->req_hdr) + sizeof(*hdr), size,
+        req, bml_btl, mca_pml_fastpath_extcid_size(&req->req_hdr) + sizeof(*hdr), size,
         MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    hdr = mca_pml_fastpath_named_put(req->req_send.req_base.req_comm, &req->req_hdr,
-                                     descriptor->des_segments->seg_addr.pval, &type);
+    hdr = mca_pml_fastpath_extcid_put(req->req_send.req_base.req_comm, &req->req_hdr,
+                                      descriptor->des_segments->seg_addr.pval, &type);
     *hdr = req->req_hdr;
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
         descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
@@ -388,7 +388,7 @@ static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
     size_t size = req->req_send.req_bytes_packed;
 
     /* with threads the data has to be copied before the message is numbered, and by us: BTLs hold locks */
-    if (OPAL_UNLIKELY(0 != mca_pml_fastpath_named_size(&req->req_hdr) || opal_using_threads())) {
+    if (OPAL_UNLIKELY(0 != mca_pml_fastpath_extcid_size(&req->req_hdr) || opal_using_threads())) {
         return eager_copy(req, bml_btl, size);
     }
     if (NULL != bml_btl->btl->btl_sendi && OMPI_SUCCESS == eager_sendi(req, bml_btl, size)) {
@@ -415,10 +415,10 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
         return OMPI_ERR_OUT_OF_RESOURCE; /* nothing need be copied to find that out */
     }
     convertor_rewind(req);
-    mca_pml_fastpath_named_look(&req->req_hdr, req->req_send.req_base.req_comm,
-                                req->req_send.req_base.req_peer);
+    mca_pml_fastpath_extcid_look(&req->req_hdr, req->req_send.req_base.req_comm,
+                                 req->req_send.req_base.req_peer);
     if (MCA_PML_BASE_SEND_SYNCHRONOUS != req->req_send.req_send_mode
-        && req->req_send.req_bytes_packed + mca_pml_fastpath_named_size(&req->req_hdr)
+        && req->req_send.req_bytes_packed + mca_pml_fastpath_extcid_size(&req->req_hdr)
                <= mca_pml_fastpath_eager_limit(bml_btl)
         && eager_pay(req)) {
         return start_eager(req, bml_btl);

@@ -36,7 +36,7 @@ typedef struct {
     mca_pml_fastpath_match_hdr_t req_hdr; /**< of the message, complete from the start on */
     /** left at once: no reference, convertor or argument of the send's is in here. Still set when the request
      * is used again, what all such requests have in common is in place */
-    bool req_bare;
+    bool req_precompleted;
     uint32_t req_ctx;                      /**< the communicator's number here, if bare */
     uint32_t req_incarnation;              /**< and its incarnation */
     mca_pml_fastpath_member_t *req_member; /**< the receiver, unless bare; the communicator holds it */
@@ -57,7 +57,7 @@ typedef struct {
     /* rendezvous */
     uint64_t req_handle;             /**< that the receiver knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
     uint64_t req_dst_req;            /**< the receiver's handle of its request, opaque */
-    void *req_base;                  /**< the message where it is one piece of memory, else NULL */
+    void *req_base;                  /**< the message where it is contiguous, else NULL */
     mca_bml_base_btl_t *req_get_btl; /**< BTL of req_get_handle */
     mca_btl_base_registration_handle_t *req_get_handle; /**< what lets the receiver read, or NULL */
 
@@ -82,11 +82,11 @@ static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_requ
     if (!mca_pml_fastpath_last_hold(&req->req_holds)) {
         return;
     }
-    if (OPAL_LIKELY(req->req_bare)) {
+    if (OPAL_LIKELY(req->req_precompleted)) {
         OMPI_REQUEST_FINI(&req->req_send.req_base.req_ompi);
         if (OPAL_UNLIKELY(req->req_cancelling)) {
             OBJ_RELEASE(req->req_send.req_base.req_comm);
-            req->req_bare = false;
+            req->req_precompleted = false;
         }
     } else {
         MCA_PML_BASE_SEND_REQUEST_FINI(&req->req_send);
@@ -101,11 +101,12 @@ int mca_pml_fastpath_send_request_free(ompi_request_t **request);
  * A request's user is done with it, in a job without threads: the short way, without a call.
  * @return false when there is more to do: then nothing has been done
  */
-static inline bool mca_pml_fastpath_send_request_let_go_alone(mca_pml_fastpath_send_request_t *req)
+static inline bool mca_pml_fastpath_send_request_let_go_st(mca_pml_fastpath_send_request_t *req)
 {
     ompi_request_t *request = &req->req_send.req_base.req_ompi;
 
-    if (OPAL_UNLIKELY(!req->req_bare || req->req_cancelling || MPI_UNDEFINED != request->req_f_to_c_index)) {
+    if (OPAL_UNLIKELY(!req->req_precompleted || req->req_cancelling
+                      || MPI_UNDEFINED != request->req_f_to_c_index)) {
         return false;
     }
     request->req_state = OMPI_REQUEST_INVALID;
@@ -123,7 +124,7 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
     req->req_send.req_base.req_proc = member->peer->proc;
     req->req_member = member;
     req->req_peer = member->peer;
-    req->req_bare = false;
+    req->req_precompleted = false;
     req->req_holds = 1;
     req->req_paid = false;
     MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
@@ -176,7 +177,7 @@ static inline void mca_pml_fastpath_send_request_status(mca_pml_fastpath_send_re
 }
 
 /** Fill in what all requests have in common whose message has left already. */
-static inline void mca_pml_fastpath_send_request_bare(mca_pml_fastpath_send_request_t *req)
+static inline void mca_pml_fastpath_send_request_precompleted(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
@@ -188,7 +189,7 @@ static inline void mca_pml_fastpath_send_request_bare(mca_pml_fastpath_send_requ
     base->req_pml_complete = true;
     base->req_free_called = false;
     req->req_send.req_addr = NULL; /* not copied */
-    req->req_bare = true;
+    req->req_precompleted = true;
     req->req_holds = 1;
     req->req_todo = 0;
     req->req_cancelling = false;
@@ -212,8 +213,8 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
         mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, ctx),
         mca_pml_fastpath_match_word1(comm->c_my_rank, tag)};
 
-    if (OPAL_UNLIKELY(!req->req_bare)) {
-        mca_pml_fastpath_send_request_bare(req);
+    if (OPAL_UNLIKELY(!req->req_precompleted)) {
+        mca_pml_fastpath_send_request_precompleted(req);
     }
     base->req_ompi.req_mpi_object.comm = comm;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;

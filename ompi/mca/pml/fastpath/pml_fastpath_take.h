@@ -25,8 +25,8 @@ BEGIN_C_DECLS
  * other one answers fast. */
 #define MCA_PML_FASTPATH_PATIENCE 2
 
-/** mca_pml_fastpath_looks() where whoever waits gives its core to others. */
-static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_looks_shared(void)
+/** mca_pml_fastpath_spin_count() where whoever waits gives its core to others. */
+static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_spin_count_shared(void)
 {
     const unsigned impatient = mca_pml_fastpath.impatient; /* other threads may count, too */
 
@@ -34,23 +34,23 @@ static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fa
         mca_pml_fastpath.impatient = impatient - 1;
         return 1;
     }
-    return MCA_PML_FASTPATH_PATIENCE * mca_pml_fastpath.looks;
+    return MCA_PML_FASTPATH_PATIENCE * mca_pml_fastpath.spin_count;
 }
 
 /**
  * How often to look for a message before everything else progresses, and others get the core if there are
  * more processes than cores? Even then it may come from one that runs, and looking for some time costs less
  * than to give the core away. So that is tried now and then, and goes on as long as it succeeds:
- * mca_pml_fastpath_looked_in_vain().
+ * mca_pml_fastpath_spin_expired().
  */
-static inline unsigned mca_pml_fastpath_looks(void)
+static inline unsigned mca_pml_fastpath_spin_count(void)
 {
-    return OPAL_LIKELY(!opal_progress_yield_when_idle) ? mca_pml_fastpath.looks
-                                                       : mca_pml_fastpath_looks_shared();
+    return OPAL_LIKELY(!opal_progress_yield_when_idle) ? mca_pml_fastpath.spin_count
+                                                       : mca_pml_fastpath_spin_count_shared();
 }
 
-/** So many looks have found nothing. */
-static inline void mca_pml_fastpath_looked_in_vain(void)
+/** So many polls have found nothing. */
+static inline void mca_pml_fastpath_spin_expired(void)
 {
     if (0 == mca_pml_fastpath.impatient) {
         mca_pml_fastpath.impatient = MCA_PML_FASTPATH_IMPATIENT;
@@ -93,12 +93,12 @@ static inline void mca_pml_fastpath_pattern_init(mca_btl_fastsm_pattern_t *patte
  * @return bytes of data, or what recvi returns; OMPI_ERR_NOT_FOUND when nothing has come
  */
 static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *peer,
-                                              const mca_btl_fastsm_pattern_t *pattern, unsigned looks,
+                                              const mca_btl_fastsm_pattern_t *pattern, unsigned spins,
                                               void *buffer, opal_convertor_t *convertor, size_t room,
                                               uint64_t header[2])
 {
     if (OPAL_LIKELY(NULL != peer->in && NULL == convertor && !opal_using_threads())) {
-        const ptrdiff_t taken = fastsm_fifo_receive_slot(peer->in, pattern, looks, buffer, room, header);
+        const ptrdiff_t taken = fastsm_fifo_receive_slot(peer->in, pattern, spins, buffer, room, header);
 
         if (OPAL_LIKELY(0 <= taken)) {
             return taken;
@@ -106,9 +106,9 @@ static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *pee
         if (FASTSM_NOTHING == taken) {
             return OMPI_ERR_NOT_FOUND;
         }
-        looks = 1; /* it is something for recvi, or for progress */
+        spins = 1; /* it is something for recvi, or for progress */
     }
-    return peer->ext->recvi(peer->btl_endpoint, pattern, looks, buffer, convertor, room, header);
+    return peer->ext->recvi(peer->btl_endpoint, pattern, spins, buffer, convertor, room, header);
 }
 
 /**
@@ -117,7 +117,7 @@ static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *pee
  * @return what recvi returns; OMPI_ERR_NOT_FOUND when nothing has come
  */
 static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
-                                        mca_pml_fastpath_member_t *member, int src, int tag, unsigned looks,
+                                        mca_pml_fastpath_member_t *member, int src, int tag, unsigned spins,
                                         void *buffer, opal_convertor_t *convertor, size_t room,
                                         mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
@@ -127,7 +127,7 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
 
     _Static_assert(sizeof(*hdr) == sizeof(words), "recvi compares a whole header");
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
-    taken = mca_pml_fastpath_look(member->peer, &pattern, looks, buffer, convertor, room, words);
+    taken = mca_pml_fastpath_look(member->peer, &pattern, spins, buffer, convertor, room, words);
     if (OPAL_UNLIKELY(0 > taken)) {
         *length = 0;
         return (int) taken;
@@ -141,17 +141,17 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
 /**
  * Whose message has come, that a receive of the tag from whomever would take? Nothing is taken.
  *
- * @param looks   how often to look, at least 1
+ * @param spins   how often to look, at least 1
  * @param member  receives the sender
  * @param hdr     receives the message's header
  * @return OMPI_SUCCESS; OMPI_ERR_NOT_FOUND when nothing has come; OMPI_ERR_NOT_AVAILABLE: something else
  */
 static inline int mca_pml_fastpath_find_sender(const mca_pml_fastpath_comm_t *pml_comm, int tag,
-                                               unsigned looks, mca_pml_fastpath_member_t **member,
+                                               unsigned spins, mca_pml_fastpath_member_t **member,
                                                mca_pml_fastpath_match_hdr_t *hdr)
 {
     struct mca_btl_base_endpoint_t *endpoint =
-        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, looks, hdr);
+        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, spins, hdr);
 
     if (NULL == endpoint) {
         return OMPI_ERR_NOT_FOUND;

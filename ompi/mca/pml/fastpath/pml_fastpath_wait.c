@@ -27,7 +27,7 @@
 #define ROUNDS 64
 
 /* Looks that found other messages than the awaited one, after which everything gets its turn. */
-#define LOOKS_IN_VAIN 8
+#define SPINS_EXPIRED 8
 
 /* Messages that are taken from one sender before everything gets its turn. */
 #define MOST_AT_A_TIME 64
@@ -59,19 +59,18 @@ static inline kind_t kind_of(const ompi_request_t *request)
 }
 
 /* A simple request is given back the short way, if that is possible. Only without threads. */
-static inline bool let_go_alone(ompi_request_t *request)
+static inline bool let_go_st(ompi_request_t *request)
 {
     return mca_pml_fastpath_recv_request_free == request->req_free
-               ? mca_pml_fastpath_recv_request_let_go_alone((mca_pml_fastpath_recv_request_t *) request)
+               ? mca_pml_fastpath_recv_request_let_go_st((mca_pml_fastpath_recv_request_t *) request)
                : mca_pml_fastpath_send_request_free == request->req_free
-                     && mca_pml_fastpath_send_request_let_go_alone(
-                         (mca_pml_fastpath_send_request_t *) request);
+                     && mca_pml_fastpath_send_request_let_go_st((mca_pml_fastpath_send_request_t *) request);
 }
 
 /* Give a simple request back. */
 static inline int give_back(ompi_request_t **request, bool alone)
 {
-    if (OPAL_LIKELY(alone && let_go_alone(*request))) {
+    if (OPAL_LIKELY(alone && let_go_st(*request))) {
         *request = MPI_REQUEST_NULL;
         return OMPI_SUCCESS;
     }
@@ -141,17 +140,17 @@ static place_t place_of_any(size_t count, ompi_request_t **requests)
     return place;
 }
 
-static inline int look(place_t place, unsigned looks)
+static inline int look(place_t place, unsigned spins)
 {
-    return mca_pml_fastpath.fastsm_ext->poll(place.endpoint, looks);
+    return mca_pml_fastpath.fastsm_ext->poll(place.endpoint, spins);
 }
 
-/* How many looks at a time? With threads somebody else may complete the request meanwhile. */
+/* How often a wait polls at a time. With threads somebody else may complete the request meanwhile. */
 static inline unsigned looks_at(place_t place)
 {
-    const unsigned looks = mca_pml_fastpath_looks();
+    const unsigned spins = mca_pml_fastpath_spin_count();
 
-    return NULL == place.endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + looks / 8 : looks;
+    return NULL == place.endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + spins / 8 : spins;
 }
 
 /* With threads the original functions wait and call opal_progress: they let one thread do it for all. */
@@ -162,7 +161,7 @@ static inline unsigned rounds(void)
 
 /*
  * The posted receive of the next message from a member, if that is the next in turn, and the receive's buffer
- * is one piece of memory: what nearly all are. It is taken out of the queues.
+ * is contiguous: what nearly all are. It is taken out of the queues.
  *
  * Returns NULL when matching has to see to the message, and nothing has changed.
  */
@@ -184,7 +183,7 @@ claim(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int 
         return NULL;
     }
     req = mca_pml_fastpath_recv_request_of(post);
-    if (OPAL_UNLIKELY(!req->req_plain)) {
+    if (OPAL_UNLIKELY(!req->req_contiguous)) {
         return NULL;
     }
     mca_pml_fastpath_match_cancel(&pml_comm->matcher, post);
@@ -197,10 +196,10 @@ claim(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int 
 static inline __opal_attribute_always_inline__ void
 delivered(mca_pml_fastpath_member_t *member, mca_pml_fastpath_recv_request_t *req, size_t length)
 {
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_AT_ONCE);
-    mca_pml_fastpath_recv_request_complete_alone(req);
-    mca_pml_fastpath_credit_consumed_alone(member->peer,
-                                           mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IMMEDIATE);
+    mca_pml_fastpath_recv_request_complete_st(req);
+    mca_pml_fastpath_credit_consumed_st(member->peer,
+                                        mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
 }
 
 /* deliver_slot() for a message that is not in one slot: in several, or in a buffer of its sender's. */
@@ -278,7 +277,7 @@ static __opal_attribute_noinline__ bool let_progress(const ompi_request_t *reque
                                                      const mca_pml_fastpath_member_t *member, int found)
 {
     if (FASTSM_NOTHING == found) {
-        mca_pml_fastpath_looked_in_vain();
+        mca_pml_fastpath_spin_expired();
     } else {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_OTHER_MESSAGE);
         if (0 < mca_pml_fastpath.fastsm_ext->poll(member->peer->btl_endpoint, 1)) {
@@ -297,8 +296,8 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
                                                                 mca_pml_fastpath_member_t *member, int src,
                                                                 bool more)
 {
-    unsigned looks = mca_pml_fastpath_looks();
-    unsigned left = looks;
+    unsigned spins = mca_pml_fastpath_spin_count();
+    unsigned left = spins;
     unsigned round = 0;
 
     for (;;) {
@@ -314,16 +313,16 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
                 member->ahead = 0;
             }
             if (ROUNDS == round++) {
-                mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IN_VAIN);
+                mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPIN_EXPIRED);
                 return false;
             }
             if (let_progress(request, member, found)) {
                 return true;
             }
         }
-        left = looks = mca_pml_fastpath_looks();
+        left = spins = mca_pml_fastpath_spin_count();
     }
-    if (OPAL_LIKELY(looks != left)) {
+    if (OPAL_LIKELY(spins != left)) {
         member->ahead = 0;
     } else if (0 == round && MCA_PML_FASTPATH_AHEAD != member->ahead) {
         ++member->ahead;
@@ -345,14 +344,14 @@ static __opal_attribute_noinline__ bool await_any_place(const ompi_request_t *re
         return false;
     }
     for (unsigned round = rounds(); 0 < round; --round) {
-        for (unsigned in_vain = 0; in_vain < LOOKS_IN_VAIN; ++in_vain) {
+        for (unsigned in_vain = 0; in_vain < SPINS_EXPIRED; ++in_vain) {
             const bool found = 0 < look(place, looks_at(place));
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
             }
             if (!found) {
-                mca_pml_fastpath_looked_in_vain();
+                mca_pml_fastpath_spin_expired();
                 break;
             }
         }
@@ -409,7 +408,7 @@ static size_t await_any(size_t count, ompi_request_t **requests, kind_t *kind)
     place = place_of_any(count, requests);
     for (unsigned round = place.here ? rounds() : 0; at == count && 0 < round; --round) {
         if (0 == look(place, looks_at(place))) {
-            mca_pml_fastpath_looked_in_vain();
+            mca_pml_fastpath_spin_expired();
             if (!opal_using_threads()) {
                 (void) opal_progress();
             }

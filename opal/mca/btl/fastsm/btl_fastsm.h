@@ -117,29 +117,29 @@ typedef struct {
 
 OBJ_CLASS_DECLARATION(mca_btl_fastsm_active_t);
 
-/** how far a sender is on its way to a FIFO of the arena (btl_fastsm_grow.c) */
+/** how far a sender is on its way to a deep FIFO (btl_fastsm_deep.c) */
 typedef enum {
-    MCA_BTL_FASTSM_GROW_IDLE,   /**< busy or not, it goes on where it is */
-    MCA_BTL_FASTSM_GROW_WANT,   /**< it is to ask as soon as there is room for the question */
-    MCA_BTL_FASTSM_GROW_ASKED,  /**< it waits for the answer */
-    MCA_BTL_FASTSM_GROW_LEAVE,  /**< it is to say that it goes on elsewhere, as soon as there is room for that
+    MCA_BTL_FASTSM_MOVE_IDLE,   /**< busy or not, it goes on where it is */
+    MCA_BTL_FASTSM_MOVE_WANT,   /**< it is to ask as soon as there is room for the question */
+    MCA_BTL_FASTSM_MOVE_ASKED,  /**< it waits for the answer */
+    MCA_BTL_FASTSM_MOVE_LEAVE,  /**< it is to say that it goes on elsewhere, as soon as there is room for that
                                  */
-    MCA_BTL_FASTSM_GROW_MOVING, /**< it has said so and waits until all that it sent has been read */
-    MCA_BTL_FASTSM_GROW_MOVED   /**< it is there */
-} mca_btl_fastsm_grow_state_t;
+    MCA_BTL_FASTSM_MOVE_MOVING, /**< it has said so and waits until all that it sent has been read */
+    MCA_BTL_FASTSM_MOVE_MOVED   /**< it is there */
+} mca_btl_fastsm_move_state_t;
 
-/** the sender's side of a grant; protected by the endpoint's lock */
+/** the sender's side of a assignment; protected by the endpoint's lock */
 typedef struct {
-    mca_btl_fastsm_grow_state_t state;
+    mca_btl_fastsm_move_state_t state;
     uint32_t limit;    /**< how busy is busy; 0: it never asks */
     uint32_t count;    /**< how often it was since it asked last */
     uint32_t position; /**< IDLE: where the FIFO was found full last.  MOVING: of the last slot in the ring */
     uint32_t serial;   /**< of the last question, 1 to 65535 */
-    uint32_t admission;       /**< a late peer's id when it asked */
-    uint32_t number;          /**< of the FIFO that it was granted */
+    uint32_t admission;       /**< a dynamic peer's id when it asked */
+    uint32_t number;          /**< of the FIFO that it was assigned */
     uint32_t nonsense;        /**< an answer that is none; 0: there was no such one */
     _Atomic uint32_t stopped; /**< MOVING: a read position that leaves no room */
-} mca_btl_fastsm_grow_t;
+} mca_btl_fastsm_move_t;
 
 /**
  * A local peer.  All of them are in component.peers, in the order of their
@@ -148,12 +148,12 @@ typedef struct {
 struct mca_btl_base_endpoint_t {
     /* receive side: touched only by the thread that holds in.consuming */
     fastsm_fifo_receiver_t in;
-    bool readable;      /**< `in` may be looked at: connected, and a late peer has moved to a FIFO */
+    bool readable;      /**< `in` may be looked at: connected, and a dynamic peer has moved to a FIFO */
     bool connected;     /**< accepted by add_procs and not yet removed */
     bool heard;         /**< a message came from it; protected by component.lock */
     uint32_t index;     /**< local index */
     uint32_t in_number; /**< of the FIFO that `in` is */
-    uint32_t granted;   /**< number of the arena's FIFO that it may move to, or has; 0: none */
+    uint32_t assigned;  /**< number of the deep FIFOs's FIFO that it may move to, or has; 0: none */
 
     /* send side: protected by out.lock */
     fastsm_fifo_sender_t out;      /**< its n_pending is the length of `pending` */
@@ -166,7 +166,7 @@ struct mca_btl_base_endpoint_t {
     opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */
     mca_btl_fastsm_active_t active;
     bool on_active; /**< `active` is on component.active; protected by component.lock */
-    mca_btl_fastsm_grow_t grow;
+    mca_btl_fastsm_move_t move;
 
     /* the peer: constant while connected */
     mca_btl_fastsm_layout_t layout; /**< of its segment */
@@ -181,7 +181,7 @@ struct mca_btl_base_endpoint_t {
     fastpath_smsc_endpoint_t *smsc;                /**< of the peer, once there has been one; else NULL */
     opal_proc_t *proc;
 
-    struct mca_btl_fastsm_late_t *late; /**< the rest of a late peer; NULL for a local one */
+    struct mca_btl_fastsm_dynamic_t *dynamic; /**< the rest of a dynamic peer; NULL for a local one */
 
     /* whether both sides reach each other: changed by the thread in add_procs */
     fastsm_pair_t pair;                     /**< our view of it */
@@ -189,18 +189,18 @@ struct mca_btl_base_endpoint_t {
 };
 
 /**
- * A late peer: a process of another job on this node.  It has no FIFO until it
- * is granted one: its messages come through our ring, and ours go through its
+ * A dynamic peer: a process of another job on this node.  It has no FIFO until it
+ * is assigned one: its messages come through our ring, and ours go through its
  * ring.  Until then `out` of its endpoint has no slots, so that the short ways
- * of sending find no room there and need no test of their own.  All late peers
- * are on component.late_list.
+ * of sending find no room there and need no test of their own.  All dynamic peers
+ * are on component.dynamic_list.
  */
-typedef struct mca_btl_fastsm_late_t {
+typedef struct mca_btl_fastsm_dynamic_t {
     opal_list_item_t super;
     mca_btl_base_endpoint_t endpoint;
     uint32_t users; /**< times that add_procs has given it out */
 
-    /* how we receive from it: protected by component.late_lock */
+    /* how we receive from it: protected by component.dynamic_lock */
     uint32_t admission; /**< the id that we gave it; 0: none any more */
     bool gone;          /**< its process has ended; what it sent before is still there */
     bool died;          /**< then: without leaving MPI */
@@ -217,23 +217,23 @@ typedef struct mca_btl_fastsm_late_t {
     uint32_t our_admission;                /**< the id that it gave us */
     uint32_t pieces_admission;             /**< the id under which we began to send a message in pieces */
     bool parted;                           /**< its segment is unmapped, what we send is dropped */
-} mca_btl_fastsm_late_t;
+} mca_btl_fastsm_dynamic_t;
 
-OBJ_CLASS_DECLARATION(mca_btl_fastsm_late_t);
+OBJ_CLASS_DECLARATION(mca_btl_fastsm_dynamic_t);
 
 /** an admission as its owner sees it */
 typedef struct {
-    _Atomic(mca_btl_fastsm_late_t *) peer; /**< NULL: nobody is admitted here */
-    mca_btl_fastsm_late_t *refused;        /**< whom our refusal here is for; NULL: free, if `peer` is NULL */
+    _Atomic(mca_btl_fastsm_dynamic_t *) peer; /**< NULL: nobody is admitted here */
+    mca_btl_fastsm_dynamic_t *refused;     /**< whom our refusal here is for; NULL: free, if `peer` is NULL */
     uint32_t generation;                   /**< uses so far, 1 to 65535 and then 1 again */
 } mca_btl_fastsm_admitted_t;
 
-/** a FIFO of our arena; protected by component.lock, unless said otherwise */
+/** a deep FIFO of ours; protected by component.lock, unless said otherwise */
 typedef struct {
-    _Atomic(mca_btl_fastsm_endpoint_t *) tenant; /**< whom it is granted; stored with release */
-    bool retired;                                /**< its tenant was forgotten and may still write there */
+    _Atomic(mca_btl_fastsm_endpoint_t *) writer; /**< whom it is assigned; stored with release */
+    bool retired;                                /**< its writer was forgotten and may still write there */
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];    /**< then: who that was */
-} mca_btl_fastsm_arena_t;
+} mca_btl_fastsm_deep_t;
 
 /**
  * What each process tells its peers.  Fixed-size fields only.
@@ -245,7 +245,7 @@ typedef struct {
     int32_t pid;          /**< in the PID namespace below */
     int32_t fd;           /**< of the segment, in that process */
     uint32_t uid;         /**< effective user id */
-    uint32_t late_peers;  /**< how many it admits; 0: it talks to its own job only */
+    uint32_t dynamic_peers; /**< how many it admits; 0: it talks to its own job only */
     uint32_t reserved;
     uint64_t total;         /**< length of the segment's file in bytes */
     uint64_t nonce_address; /**< of `nonce` in the process's private memory */
@@ -268,12 +268,12 @@ typedef struct {
     unsigned max_buffers;
     unsigned poll_max;
     unsigned ring_depth;
-    unsigned late_peers;
-    int grants;
-    unsigned grant_depth;
-    unsigned grant_after;
+    unsigned dynamic_peers;
+    int deep_fifos;
+    unsigned deep_fifo_depth;
+    unsigned deep_fifo_after;
     unsigned agree_timeout;
-    unsigned refuse;
+    unsigned fault_percent;
     bool single_copy;
     bool smsc; /**< and there is a module, from init on */
     bool print_memory;
@@ -285,7 +285,7 @@ typedef struct {
     /* hot: receiving */
     uint32_t n_local;         /**< processes of our job on this node */
     uint32_t n_connected;     /**< peers whose FIFOs may be looked at */
-    _Atomic uint32_t n_bells; /**< bells that may ring: of local processes, and of the arena's FIFOs so far */
+    _Atomic uint32_t n_bells; /**< bells that may ring: of local processes, and of deep FIFOs so far */
     _Atomic uint32_t n_recent; /**< valid entries of `recent`; grows under `lock` */
     /** last senders, latest first; all that were heard of, in any order, while no more are connected.  The
      * slots of others are not looked at, because that would take pages that may never be needed */
@@ -300,23 +300,23 @@ typedef struct {
     opal_mutex_t lock;         /**< protects the two lists and the counters */
     opal_list_t active;        /**< endpoints with pending or callback-wanting frags */
     opal_list_t done;          /**< frags that are sent and want their callback */
-    volatile int32_t deferred; /**< length of both, and 1 for each late peer: 0 means nothing to do */
+    volatile int32_t deferred; /**< length of both, and 1 for each dynamic peer: 0 means nothing to do */
 
-    /* late peers */
+    /* dynamic peers */
     fastsm_fifo_receiver_t ring; /**< our ring; touched only by the thread that holds its `consuming` */
-    opal_mutex_t late_lock;      /**< taken before any other lock of ours */
-    opal_list_t late_list;       /**< all late peers, also those that are gone */
-    mca_btl_fastsm_admitted_t *admitted; /**< late_peers of them */
-    uint32_t n_late;                     /**< late peers that are admitted */
-    uint32_t late_refused;               /**< late peers that could not be admitted */
+    opal_mutex_t dynamic_lock;   /**< taken before any other lock of ours */
+    opal_list_t dynamic_list;    /**< all dynamic peers, also those that are gone */
+    mca_btl_fastsm_admitted_t *admitted; /**< dynamic_peers of them */
+    uint32_t n_dynamic;                  /**< dynamic peers that are admitted */
+    uint32_t dynamic_refused;            /**< dynamic peers that could not be admitted */
 
-    /* grants, ours to others and others' to us */
-    mca_btl_fastsm_arena_t *arena;        /**< layout.params.grants of them */
+    /* assigns, ours to others and others' to us */
+    mca_btl_fastsm_deep_t *deep;          /**< layout.params.deep_fifos of them */
     _Atomic unsigned long bell_scans;     /**< times that all doorbells were looked at */
     _Atomic unsigned long fifo_full;      /**< attempts to send that found a FIFO full */
-    _Atomic unsigned long grants_given;   /**< senders that have moved to a FIFO of ours */
-    _Atomic unsigned long grants_taken;   /**< times that we have moved to one of a peer's */
-    _Atomic unsigned long grants_refused; /**< times that we have asked for one and were refused */
+    _Atomic unsigned long deep_fifos_assigned; /**< senders that have moved to a FIFO of ours */
+    _Atomic unsigned long deep_fifos_obtained; /**< times that we have moved to one of a peer's */
+    _Atomic unsigned long deep_fifos_refused;  /**< times that we have asked for one and were refused */
 
     /* own segment */
     mca_mpool_fastsm_module_t *segment;
@@ -432,7 +432,7 @@ bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca
  * @param error  errno of opening it, or 0
  */
 void mca_btl_fastsm_unusable(const mca_btl_fastsm_modex_t *modex, const char *why, int error);
-/** Makes an empty endpoint for the local or late peer with this index in its job. */
+/** Makes an empty endpoint for the local or dynamic peer with this index in its job. */
 void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint32_t index);
 void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint);
 /** Notes what its announcement says about a peer. */
@@ -467,16 +467,16 @@ void mca_btl_fastsm_pair_init(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl
  */
 void mca_btl_fastsm_agree(mca_btl_base_endpoint_t **endpoints, size_t count);
 
-/* ---- btl_fastsm_late.c ---- */
+/* ---- btl_fastsm_dynamic.c ---- */
 
-/** Starts with no late peer.  Returns an OPAL error code. */
-int mca_btl_fastsm_late_init(void);
+/** Starts with no dynamic peer.  Returns an OPAL error code. */
+int mca_btl_fastsm_dynamic_init(void);
 /**
- * Sends what is pending to late peers, for as long as they are there to take
+ * Sends what is pending to dynamic peers, for as long as they are there to take
  * it, tells them that we leave, and frees what is known of them.  Open MPI
  * 4.1 never calls del_procs for them.
  */
-void mca_btl_fastsm_late_fini(void);
+void mca_btl_fastsm_dynamic_fini(void);
 /**
  * The same as mca_btl_fastsm_endpoint_meet() for `proc`, a process of another job, which is admitted to our ring if
  * its segment can be mapped.
@@ -485,63 +485,63 @@ void mca_btl_fastsm_late_fini(void);
  * @return          OPAL_SUCCESS in both cases; OPAL_ERR_OUT_OF_RESOURCE when there is no place to admit it or to
  *                  refuse it in, which has been said then
  */
-int mca_btl_fastsm_late_meet(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
+int mca_btl_fastsm_dynamic_meet(opal_proc_t *proc, mca_btl_fastsm_endpoint_t **endpoint);
 /** Asks where the pair with a dynamic peer stands.
  *  @param give_up  wait no longer */
-void mca_btl_fastsm_late_look(mca_btl_fastsm_endpoint_t *endpoint, bool give_up);
+void mca_btl_fastsm_dynamic_look(mca_btl_fastsm_endpoint_t *endpoint, bool give_up);
 /** mca_btl_fastsm_endpoint_settle() for a dynamic peer.  The caller does not have the endpoint when it returns
  *  false. */
-bool mca_btl_fastsm_late_settle(mca_btl_fastsm_endpoint_t *endpoint);
+bool mca_btl_fastsm_dynamic_settle(mca_btl_fastsm_endpoint_t *endpoint);
 /** Forgets the peer and frees its endpoint, when all who got it have said so. */
-void mca_btl_fastsm_late_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
+void mca_btl_fastsm_dynamic_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 
-/** Forgets late peers that have ended, unless another thread is at work on late peers. */
-void mca_btl_fastsm_late_sweep(void);
+/** Forgets dynamic peers that have ended, unless another thread is at work on dynamic peers. */
+void mca_btl_fastsm_dynamic_sweep(void);
 /** The extension's died(). */
-bool mca_btl_fastsm_late_died(mca_btl_base_endpoint_t *endpoint);
-/** The late peer with this id, or NULL when it is not, or no longer, admitted. */
-mca_btl_fastsm_late_t *mca_btl_fastsm_late_find(uint32_t admission);
-/** mca_btl_fastsm_reclaim for all late peers. */
-void mca_btl_fastsm_late_reclaim(void);
+bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint);
+/** The dynamic peer with this id, or NULL when it is not, or no longer, admitted. */
+mca_btl_fastsm_dynamic_t *mca_btl_fastsm_dynamic_find(uint32_t admission);
+/** mca_btl_fastsm_reclaim for all dynamic peers. */
+void mca_btl_fastsm_dynamic_reclaim(void);
 
-/* ---- btl_fastsm_late_send.c ---- */
+/* ---- btl_fastsm_dynamic_send.c ---- */
 
-/** mca_btl_fastsm_post for a late peer.  When it returns false a part may have left: only the same frag
+/** mca_btl_fastsm_post for a dynamic peer.  When it returns false a part may have left: only the same frag
  *  may be posted next. */
-bool mca_btl_fastsm_late_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
-                              mca_btl_base_tag_t tag, bool *in_flight);
+bool mca_btl_fastsm_dynamic_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                                 mca_btl_base_tag_t tag, bool *in_flight);
 /** Could a message be posted now?  The endpoint's lock is held. */
-bool mca_btl_fastsm_late_room(mca_btl_fastsm_endpoint_t *endpoint);
-/** Has a late peer read the slot at this position of its ring, or will it never?  The lock is held. */
-bool mca_btl_fastsm_late_was_read(mca_btl_fastsm_late_t *late, uint32_t position);
-/** Does a late peer know us under this id?  The lock is held. */
-bool mca_btl_fastsm_late_known(mca_btl_fastsm_late_t *late, uint32_t admission);
-/** Will a late peer never read anything more?  The lock is held. */
-bool mca_btl_fastsm_late_left(const mca_btl_fastsm_late_t *late);
+bool mca_btl_fastsm_dynamic_room(mca_btl_fastsm_endpoint_t *endpoint);
+/** Has a dynamic peer read the slot at this position of its ring, or will it never?  The lock is held. */
+bool mca_btl_fastsm_dynamic_was_read(mca_btl_fastsm_dynamic_t *dynamic, uint32_t position);
+/** Does a dynamic peer know us under this id?  The lock is held. */
+bool mca_btl_fastsm_dynamic_known(mca_btl_fastsm_dynamic_t *dynamic, uint32_t admission);
+/** Will a dynamic peer never read anything more?  The lock is held. */
+bool mca_btl_fastsm_dynamic_left(const mca_btl_fastsm_dynamic_t *dynamic);
 /** Posts a slot that is no message (MCA_BTL_FASTSM_SLOT_OWN) to its ring; false when there is no room, or the
  * peer has not admitted us, or a message has left in part only.  The lock is held. */
-bool mca_btl_fastsm_late_post_own(mca_btl_fastsm_late_t *late, const void *data, size_t length, uint8_t flags,
-                                  uint32_t *position);
+bool mca_btl_fastsm_dynamic_post_own(mca_btl_fastsm_dynamic_t *dynamic, const void *data, size_t length,
+                                     uint8_t flags, uint32_t *position);
 
-/* ---- btl_fastsm_grow.c: deeper FIFOs ---- */
+/* ---- btl_fastsm_deep.c: deeper FIFOs ---- */
 
-/** Makes the records of our arena.  Returns an OPAL error code. */
-int mca_btl_fastsm_arena_init(void);
-void mca_btl_fastsm_arena_fini(void);
+/** Makes the records of our deep FIFOs.  Returns an OPAL error code. */
+int mca_btl_fastsm_deep_init(void);
+void mca_btl_fastsm_deep_fini(void);
 /** Says when the peer, which is connected, counts as busy. */
-void mca_btl_fastsm_grow_init(mca_btl_fastsm_endpoint_t *endpoint);
+void mca_btl_fastsm_move_init(mca_btl_fastsm_endpoint_t *endpoint);
 /** Counts that the FIFO was full, or that one more slot of the ring was needed.  The endpoint's lock is held.
  */
 void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint);
 /**
- * Goes on towards a FIFO of the peer's arena, as far as possible now.  The endpoint's lock is held.
+ * Goes on towards a deep FIFO of the peer, as far as possible now.  The endpoint's lock is held.
  *
  * @return  false, once, when the peer has given an answer that makes no sense.  Then, without the lock:
- *          mca_btl_fastsm_corrupt(endpoint, "grant", endpoint->grow.nonsense)
+ *          mca_btl_fastsm_corrupt(endpoint, "assignment", endpoint->move.nonsense)
  */
-bool mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint);
+bool mca_btl_fastsm_move(mca_btl_fastsm_endpoint_t *endpoint);
 /** Puts the sending end back to where it was when a local peer was removed. */
-void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint);
+void mca_btl_fastsm_move_resume(mca_btl_fastsm_endpoint_t *endpoint);
 /**
  * Answers a question for a FIFO; `data` is that of its slot.  The caller consumes what comes from the peer.
  *
@@ -549,10 +549,10 @@ void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint);
  */
 bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data);
 /**
- * Goes on reading in the FIFO that the peer was granted.  The caller holds `consuming`, and has released the
+ * Goes on reading in the FIFO that the peer was assigned.  The caller holds `consuming`, and has released the
  * slot that said so.
  *
- * @return  false when it was granted none
+ * @return  false when it was assigned none
  */
 bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint);
 /**
@@ -561,11 +561,11 @@ bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint);
  * @param ended  its process writes no more, and all it wrote has been read
  */
 void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended);
-/** Gives a late peer that is met again the FIFO back that it may still write. */
+/** Gives a dynamic peer that is met again the FIFO back that it may still write. */
 void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint);
-/** Drops what is in the FIFOs of late peers. */
-void mca_btl_fastsm_arena_discard(void);
-/** Performance variables of grants. */
+/** Drops what is in the FIFOs of dynamic peers. */
+void mca_btl_fastsm_deep_discard(void);
+/** Performance variables of assigns. */
 void mca_btl_fastsm_pvar_register(void);
 
 /* ---- btl_fastsm_failed.c ---- */
@@ -580,12 +580,12 @@ void mca_btl_fastsm_lose(mca_btl_fastsm_frag_t *frag);
 /** What we have for a peer that will take nothing any more counts as sent.  The endpoint's lock is held. */
 void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back);
 
-/* ---- btl_fastsm_refuse.c ---- */
+/* ---- btl_fastsm_fault.c ---- */
 
 /** Shall this be refused for the sake of a test?  Not for the fast path. */
-bool mca_btl_fastsm_refuse(void);
+bool mca_btl_fastsm_fault(void);
 /** Has the module refuse at random if a parameter says so. */
-void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module);
+void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module);
 
 /* ---- btl_fastsm_error.c ---- */
 
@@ -658,8 +658,8 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
                          mca_btl_base_descriptor_t **descriptor);
 
 /** The extension's sendi (btl_fastsm_ext.h). */
-int mca_btl_fastsm_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
-                               const void *payload, size_t payload_size, mca_btl_base_tag_t tag);
+int mca_btl_fastsm_sendi_contiguous(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                                    const void *payload, size_t payload_size, mca_btl_base_tag_t tag);
 
 /** The extension's sendi_numbered and send_numbered (btl_fastsm_ext.h). */
 int mca_btl_fastsm_sendi_numbered(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
@@ -830,15 +830,15 @@ static inline mca_btl_fastsm_endpoint_t *mca_btl_fastsm_writer(uint32_t number)
     if (OPAL_LIKELY(number < component->n_local)) {
         return &component->peers[number];
     }
-    /* T2.  Partner: T1.  The tenant's record is complete. */
-    return atomic_load_explicit(&component->arena[number - component->n_local].tenant, memory_order_acquire);
+    /* T2.  Partner: T1.  The writer's record is complete. */
+    return atomic_load_explicit(&component->deep[number - component->n_local].writer, memory_order_acquire);
 }
 
 /** Is something under way that leads to a deeper FIFO? */
-static inline bool mca_btl_fastsm_growing(const mca_btl_fastsm_endpoint_t *endpoint)
+static inline bool mca_btl_fastsm_moving(const mca_btl_fastsm_endpoint_t *endpoint)
 {
-    return MCA_BTL_FASTSM_GROW_IDLE != endpoint->grow.state
-           && MCA_BTL_FASTSM_GROW_MOVED != endpoint->grow.state;
+    return MCA_BTL_FASTSM_MOVE_IDLE != endpoint->move.state
+           && MCA_BTL_FASTSM_MOVE_MOVED != endpoint->move.state;
 }
 
 /** H2.  Partner: H1.  How many entries of `recent` are there; each of them can be read. */

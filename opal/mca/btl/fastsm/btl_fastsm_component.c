@@ -136,36 +136,36 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .min = MCA_BTL_FASTSM_RING_DEPTH_MIN,
      .max = MCA_BTL_FASTSM_RING_DEPTH_MAX,
      .power_of_two = true},
-    {.name = "late_peers",
+    {.name = "dynamic_peers",
      .text = "Processes of other jobs on the node that a process may be connected with at a time.  With 0 "
              "another BTL carries the messages between jobs",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_5,
-     .storage = &mca_btl_fastsm_component.late_peers,
-     .value = MCA_BTL_FASTSM_LATE_PEERS,
+     .storage = &mca_btl_fastsm_component.dynamic_peers,
+     .value = MCA_BTL_FASTSM_DYNAMIC_PEERS,
      .min = 0,
-     .max = MCA_BTL_FASTSM_LATE_PEERS_MAX},
-    {.name = "grants",
+     .max = MCA_BTL_FASTSM_DYNAMIC_PEERS_MAX},
+    {.name = "deep_fifos",
      .text =
          "Deeper FIFOs that a process has for senders that turn out busy, and for processes of other jobs on "
          "the node.  0: none; -1: by the number of local processes",
      .type = MCA_COMMON_FASTPATH_INT,
      .level = OPAL_INFO_LVL_5,
-     .storage = &mca_btl_fastsm_component.grants,
+     .storage = &mca_btl_fastsm_component.deep_fifos,
      .value = -1,
      .min = (uint64_t) -1,
-     .max = MCA_BTL_FASTSM_GRANTS_MAX},
-    {.name = "grant_depth",
+     .max = MCA_BTL_FASTSM_DEEP_FIFOS_MAX},
+    {.name = "deep_fifo_depth",
      .text = "Slots of each of these FIFOs.  0: by the number of local processes",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_6,
-     .storage = &mca_btl_fastsm_component.grant_depth,
+     .storage = &mca_btl_fastsm_component.deep_fifo_depth,
      .value = 0,
      .or_zero = true,
      .min = MCA_BTL_FASTSM_DEPTH_MIN,
      .max = MCA_BTL_FASTSM_DEPTH_MAX,
      .power_of_two = true},
-    {.name = "grant_after",
+    {.name = "deep_fifo_after",
      .text = "A sender asks for a deeper FIFO when it has found its own one full so often, or a process of "
              "another "
              "job when it has sent so many slots.  After a refusal it asks again after twice as many.  0: it "
@@ -173,7 +173,7 @@ static const mca_common_fastpath_param_t own_parameters[] = {
              "asks",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_6,
-     .storage = &mca_btl_fastsm_component.grant_after,
+     .storage = &mca_btl_fastsm_component.deep_fifo_after,
      .value = 32,
      .min = 0,
      .max = 1u << 30},
@@ -189,12 +189,12 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .value = MCA_BTL_FASTSM_AGREE_TIMEOUT,
      .min = 0,
      .max = 1u << 20},
-    {.name = "debug_refuse",
+    {.name = "debug_fault_percent",
      .text = "Percentage of the sends and allocations that are refused at random, as if there were no room; "
              "for tests",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_9,
-     .storage = &mca_btl_fastsm_component.refuse,
+     .storage = &mca_btl_fastsm_component.fault_percent,
      .value = 0,
      .min = 0,
      .max = 90},
@@ -289,7 +289,7 @@ static void check_flags(mca_btl_base_module_t *btl)
     const uint32_t possible = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET | MCA_BTL_FLAGS_SEND_INPLACE;
     const uint32_t usable = (btl->btl_flags & possible) | MCA_BTL_FLAGS_SEND;
 
-    if (usable != btl->btl_flags && mca_common_fastpath_speaker()) {
+    if (usable != btl->btl_flags && mca_common_fastpath_reporting_rank()) {
         mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "flags", btl->btl_flags, usable);
     }
     btl->btl_flags = usable;
@@ -355,8 +355,8 @@ static int fastsm_open(void)
     OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&component->active, opal_list_t);
     OBJ_CONSTRUCT(&component->done, opal_list_t);
-    OBJ_CONSTRUCT(&component->late_lock, opal_mutex_t);
-    OBJ_CONSTRUCT(&component->late_list, opal_list_t);
+    OBJ_CONSTRUCT(&component->dynamic_lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&component->dynamic_list, opal_list_t);
     return OPAL_SUCCESS;
 }
 
@@ -364,8 +364,8 @@ static int fastsm_close(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
-    OBJ_DESTRUCT(&component->late_list);
-    OBJ_DESTRUCT(&component->late_lock);
+    OBJ_DESTRUCT(&component->dynamic_list);
+    OBJ_DESTRUCT(&component->dynamic_lock);
     OBJ_DESTRUCT(&component->done);
     OBJ_DESTRUCT(&component->active);
     OBJ_DESTRUCT(&component->lock);
@@ -388,7 +388,7 @@ static int start(void)
         rc = mca_btl_fastsm_endpoints_init();
     }
     if (OPAL_SUCCESS == rc) {
-        rc = mca_btl_fastsm_late_init();
+        rc = mca_btl_fastsm_dynamic_init();
     }
     return rc;
 }
@@ -434,7 +434,7 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
     }
 
     mca_btl_fastsm_get_init(&module->super);
-    mca_btl_fastsm_refuse_install(module);
+    mca_btl_fastsm_fault_install(module);
     mca_common_fastpath_runtime_install();
 
     modules[0] = &module->super;

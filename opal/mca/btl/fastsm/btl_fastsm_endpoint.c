@@ -77,7 +77,7 @@ int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
     me->pid = (int32_t) getpid();
     me->fd = -1;
     me->uid = (uint32_t) geteuid();
-    me->late_peers = mca_btl_fastsm_component.late_peers;
+    me->dynamic_peers = mca_btl_fastsm_component.dynamic_peers;
     me->pid_ns = namespace_id("/proc/self/ns/pid");
     me->user_ns = namespace_id("/proc/self/ns/user");
     me->mnt_ns = namespace_id("/proc/self/ns/mnt");
@@ -153,7 +153,7 @@ int mca_btl_fastsm_endpoints_init(void)
         mca_btl_fastsm_endpoint_construct(&component->peers[i], i);
         mca_btl_fastsm_read_fifo(&component->peers[i], i);
     }
-    return mca_btl_fastsm_arena_init();
+    return mca_btl_fastsm_deep_init();
 }
 
 void mca_btl_fastsm_endpoints_fini(void)
@@ -170,7 +170,7 @@ void mca_btl_fastsm_endpoints_fini(void)
     component->peers = NULL;
     free(component->bell_expected);
     component->bell_expected = NULL;
-    mca_btl_fastsm_arena_fini();
+    mca_btl_fastsm_deep_fini();
 }
 
 int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
@@ -345,8 +345,8 @@ bool mca_btl_fastsm_endpoint_settle(mca_btl_fastsm_endpoint_t *endpoint)
     if (0 == endpoint->inline_bytes) {
         endpoint->inline_bytes = mca_btl_fastsm_inline_bytes(endpoint->layout.params.fifo_depth);
     }
-    mca_btl_fastsm_grow_init(endpoint);
-    mca_btl_fastsm_grow_resume(endpoint);
+    mca_btl_fastsm_move_init(endpoint);
+    mca_btl_fastsm_move_resume(endpoint);
     if (!endpoint->opened) {
         endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
     }

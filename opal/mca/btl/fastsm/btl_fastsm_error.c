@@ -18,10 +18,11 @@ void mca_btl_fastsm_corrupt(mca_btl_fastsm_endpoint_t *endpoint, const char *wha
     static char info[] = "btl/fastsm cannot go on after a damaged message";
     mca_btl_fastsm_module_t *module = &mca_btl_fastsm_module;
 
-    mca_common_fastpath_show_help(
-        MCA_BTL_FASTSM_HELP, "damaged message", opal_process_info.nodename, endpoint->index,
-        (int) endpoint->pid,
-        NULL == endpoint->late ? endpoint->in.read_pos : mca_btl_fastsm_component.ring.read_pos, what, value);
+    mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "damaged message", opal_process_info.nodename,
+                                  endpoint->index, (int) endpoint->pid,
+                                  NULL == endpoint->dynamic ? endpoint->in.read_pos
+                                                            : mca_btl_fastsm_component.ring.read_pos,
+                                  what, value);
 
     /* nothing behind the damage can be trusted, not even where the next message begins */
     endpoint->connected = endpoint->readable = false;

@@ -42,7 +42,7 @@ BEGIN_C_DECLS
  *
  * @param endpoint      one of fastsm's
  * @param word0, word1  the header, as its 8-byte halves lie in memory
- * @param payload       one piece of memory, or NULL when payload_size is 0
+ * @param payload       contiguous, or NULL when payload_size is 0
  * @param payload_size  bytes; with the header at most btl_eager_limit
  * @param tag           active message tag
  * @return              OPAL_SUCCESS, or OPAL_ERR_OUT_OF_RESOURCE when there is no room

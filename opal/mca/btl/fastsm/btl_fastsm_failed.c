@@ -47,9 +47,9 @@ void mca_btl_fastsm_failed_reclaim(mca_btl_base_endpoint_t *endpoint)
         return;
     }
     mca_btl_fastsm_lock(endpoint);
-    if (MCA_BTL_FASTSM_GROW_MOVED != endpoint->grow.state) {
-        endpoint->grow.state = MCA_BTL_FASTSM_GROW_IDLE; /* nobody answers, or makes room */
-        endpoint->grow.limit = 0;
+    if (MCA_BTL_FASTSM_MOVE_MOVED != endpoint->move.state) {
+        endpoint->move.state = MCA_BTL_FASTSM_MOVE_IDLE; /* nobody answers, or makes room */
+        endpoint->move.limit = 0;
     }
     mca_btl_fastsm_abandon(&endpoint->in_flight, true);
     endpoint->n_in_flight = endpoint->n_waiting = 0;

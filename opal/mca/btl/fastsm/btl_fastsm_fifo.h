@@ -116,17 +116,17 @@ static inline uint8_t fastsm_load_bell(_Atomic uint8_t *bell)
     return atomic_load_explicit(bell, memory_order_relaxed);
 }
 
-/** G1, receiver.  Partner: G2.  The FIFO that it grants is as the next one finds it: pages, words, read
+/** G1, receiver.  Partner: G2.  The FIFO that it assigns is as the next one finds it: pages, words, read
  * position. */
-static inline void fastsm_store_grant(_Atomic uint32_t *grant, uint32_t value)
+static inline void fastsm_store_assignment(_Atomic uint32_t *assignment, uint32_t value)
 {
-    atomic_store_explicit(grant, value, memory_order_release);
+    atomic_store_explicit(assignment, value, memory_order_release);
 }
 
 /** G2, sender.  Partner: G1. */
-static inline uint32_t fastsm_load_grant(_Atomic uint32_t *grant)
+static inline uint32_t fastsm_load_assignment(_Atomic uint32_t *assignment)
 {
-    return atomic_load_explicit(grant, memory_order_acquire);
+    return atomic_load_explicit(assignment, memory_order_acquire);
 }
 
 /** B2 for eight neighbouring bells at once; `bells` is aligned to 8 bytes. */

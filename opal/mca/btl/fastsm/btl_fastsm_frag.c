@@ -203,7 +203,7 @@ static void reclaim_all(void)
             mca_btl_fastsm_failed_reclaim(endpoint);
         }
     }
-    mca_btl_fastsm_late_reclaim();
+    mca_btl_fastsm_dynamic_reclaim();
 }
 
 static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,

@@ -29,16 +29,17 @@ static bool params_ok(const mca_btl_fastsm_layout_params_t *params)
            && 0 == params->max_size % MCA_BTL_FASTSM_LINE && is_power_of_two(params->ring_depth)
            && MCA_BTL_FASTSM_RING_DEPTH_MIN <= params->ring_depth
            && params->ring_depth <= MCA_BTL_FASTSM_RING_DEPTH_MAX
-           && params->late_peers <= MCA_BTL_FASTSM_LATE_PEERS_MAX
-           && params->grants <= MCA_BTL_FASTSM_GRANTS_MAX
-           && (0 == params->grants
-               || (is_power_of_two(params->grant_depth) && MCA_BTL_FASTSM_DEPTH_MIN <= params->grant_depth
-                   && params->grant_depth <= MCA_BTL_FASTSM_DEPTH_MAX));
+           && params->dynamic_peers <= MCA_BTL_FASTSM_DYNAMIC_PEERS_MAX
+           && params->deep_fifos <= MCA_BTL_FASTSM_DEEP_FIFOS_MAX
+           && (0 == params->deep_fifos
+               || (is_power_of_two(params->deep_fifo_depth)
+                   && MCA_BTL_FASTSM_DEPTH_MIN <= params->deep_fifo_depth
+                   && params->deep_fifo_depth <= MCA_BTL_FASTSM_DEPTH_MAX));
 }
 
 int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_fastsm_layout_t *layout)
 {
-    const uint64_t n_local = params->n_local, grants = params->grants;
+    const uint64_t n_local = params->n_local, deep_fifos = params->deep_fifos;
     mca_btl_fastsm_layout_t result = {.params = *params};
     uint64_t eager_bytes, max_bytes, offset;
 
@@ -62,7 +63,7 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
 
     /* whole lines of bells, so that they can be compared a line at a time */
     result.bells = offset;
-    offset += round_up((n_local + grants) * params->bell_stride, MCA_BTL_FASTSM_LINE);
+    offset += round_up((n_local + deep_fifos) * params->bell_stride, MCA_BTL_FASTSM_LINE);
 
     result.read_pos = offset;
     offset += round_up(n_local * params->position_stride, MCA_BTL_FASTSM_LINE);
@@ -72,16 +73,16 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
 
     /* the last of what is small, because most of them are never used */
     result.admissions = offset;
-    offset += params->late_peers * sizeof(mca_btl_fastsm_admission_t);
+    offset += params->dynamic_peers * sizeof(mca_btl_fastsm_admission_t);
 
-    result.arena_pos = offset = round_up(offset, MCA_BTL_FASTSM_LINE);
-    offset += grants * MCA_BTL_FASTSM_LINE;
+    result.deep_pos = offset = round_up(offset, MCA_BTL_FASTSM_LINE);
+    offset += deep_fifos * MCA_BTL_FASTSM_LINE;
 
     result.fifos = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
     offset += n_local * params->fifo_depth * sizeof(mca_btl_fastsm_slot_t);
 
-    result.arena = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
-    offset += grants * params->grant_depth * sizeof(mca_btl_fastsm_slot_t);
+    result.deep = offset = round_up(offset, MCA_BTL_FASTSM_PAGE);
+    offset += deep_fifos * params->deep_fifo_depth * sizeof(mca_btl_fastsm_slot_t);
 
     result.eager_pool = offset = round_up(offset, MCA_BTL_FASTSM_PAGE) + MCA_BTL_FASTSM_POOL_SKEW;
     offset += eager_bytes;
@@ -131,11 +132,11 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
     if (0 == params->fifo_depth) {
         params->fifo_depth = scaled_depth(n);
     }
-    if (0 == params->grant_depth) {
-        params->grant_depth = by_size(n, 128, 64, 64, 64);
+    if (0 == params->deep_fifo_depth) {
+        params->deep_fifo_depth = by_size(n, 128, 64, 64, 64);
     }
-    if (MCA_BTL_FASTSM_GRANTS_SCALED == params->grants) {
-        params->grants = by_size(n, 16, 16, 8, 8);
+    if (MCA_BTL_FASTSM_DEEP_FIFOS_SCALED == params->deep_fifos) {
+        params->deep_fifos = by_size(n, 16, 16, 8, 8);
     }
     if (0 == params->position_stride) {
         params->position_stride = threads || n <= MCA_BTL_FASTSM_POSITIONS_APART
@@ -173,8 +174,8 @@ void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params)
     unless_given(&params->eager_count, 4);
     unless_given(&params->max_count, 2);
     unless_given(&params->max_size, params->eager_size > 8192 ? params->eager_size : 8192);
-    if (MCA_BTL_FASTSM_GRANTS_SCALED == params->grants) {
-        params->grants = 0;
+    if (MCA_BTL_FASTSM_DEEP_FIFOS_SCALED == params->deep_fifos) {
+        params->deep_fifos = 0;
     }
 }
 
@@ -184,9 +185,10 @@ void mca_btl_fastsm_layout_parts(const mca_btl_fastsm_layout_t *layout, mca_btl_
 
     parts->fifos = (layout->admissions - layout->bells)
                    + (uint64_t) params->n_local * params->fifo_depth * sizeof(mca_btl_fastsm_slot_t);
-    parts->arena = (uint64_t) params->grants
-                   * (MCA_BTL_FASTSM_LINE + (uint64_t) params->grant_depth * sizeof(mca_btl_fastsm_slot_t));
+    parts->deep =
+        (uint64_t) params->deep_fifos
+        * (MCA_BTL_FASTSM_LINE + (uint64_t) params->deep_fifo_depth * sizeof(mca_btl_fastsm_slot_t));
     parts->eager = (uint64_t) params->eager_count * params->eager_size;
     parts->max = (uint64_t) params->max_count * params->max_size;
-    parts->other = layout->total - parts->fifos - parts->arena - parts->eager - parts->max;
+    parts->other = layout->total - parts->fifos - parts->deep - parts->eager - parts->max;
 }

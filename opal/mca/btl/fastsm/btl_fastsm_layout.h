@@ -13,23 +13,23 @@
  * and the pool from which the owner sends:
  *
  *     segment header
- *     ring            positions and slots         written by late peers
+ *     ring            positions and slots         written by dynamic peers
  *     doorbells       one byte per local process  written by that process
  *     read positions  one entry per local process written by the owner
  *     pair words      one per local process       written by the owner, and once by that process
- *     admissions      one entry per late peer     written by the owner
- *     more positions  one line per FIFO of the arena  written by the owner
+ *     admissions      one entry per dynamic peer     written by the owner
+ *     more positions  one line per FIFO of the deep FIFOs  written by the owner
  *     FIFOs           one per local process       written by that process
- *     arena           deeper FIFOs                each written by the process to whom it is granted
+ *     deep           deeper FIFOs                each written by the process to whom it is assigned
  *     eager pool      buffers of one size         written by the owner
  *     max pool        buffers of a larger size    written by the owner
  *
- * A local process has a FIFO of its own.  A late peer, that is a process of
- * another job, shares the ring with all other late peers.  Who turns out to
- * send much, of either kind, is granted a FIFO of the arena in place of that.
+ * A local process has a FIFO of its own.  A dynamic peer, that is a process of
+ * another job, shares the ring with all other dynamic peers.  Who turns out to
+ * send much, of either kind, is assigned a deep FIFO in place of that.
  *
  * FIFOs are numbered: those of local processes by local index, those of the
- * arena behind them.
+ * deep behind them.
  *
  * There are no pointers in here, only offsets from the segment's start.  The
  * allocator, the attach check, the tests and the documentation all use
@@ -73,15 +73,15 @@
 /** the ring's depth and the number of its senders are free within these */
 #define MCA_BTL_FASTSM_RING_DEPTH_MIN 2u
 #define MCA_BTL_FASTSM_RING_DEPTH_MAX 4096u
-#define MCA_BTL_FASTSM_LATE_PEERS_MAX 65535u
-/** FIFOs of the arena; an answer to a sender has 16 bits for their number, and 0 is a refusal */
-#define MCA_BTL_FASTSM_GRANTS_MAX 65534u
+#define MCA_BTL_FASTSM_DYNAMIC_PEERS_MAX 65535u
+/** deep FIFOs; an answer to a sender has 16 bits for their number, and 0 is a refusal */
+#define MCA_BTL_FASTSM_DEEP_FIFOS_MAX 65534u
 /** as many as the number of processes says */
-#define MCA_BTL_FASTSM_GRANTS_SCALED UINT32_MAX
+#define MCA_BTL_FASTSM_DEEP_FIFOS_SCALED UINT32_MAX
 /** values of parameters that the number of processes does not change */
 #define MCA_BTL_FASTSM_BELL_STRIDE 1u
 #define MCA_BTL_FASTSM_RING_DEPTH  32u
-#define MCA_BTL_FASTSM_LATE_PEERS  512u
+#define MCA_BTL_FASTSM_DYNAMIC_PEERS 512u
 /** up to so many local processes each read position has a line of its own, if nothing else is asked for */
 #define MCA_BTL_FASTSM_POSITIONS_APART 16u
 
@@ -110,9 +110,9 @@ typedef struct {
     uint32_t max_count;       /**< buffers in the max pool */
     uint32_t max_size;        /**< bytes of a max buffer, a multiple of a line */
     uint32_t ring_depth;      /**< slots of the ring, a power of two */
-    uint32_t late_peers;      /**< late peers that may be connected at a time, at most 65535 */
-    uint32_t grants;          /**< FIFOs of the arena, at most 65534 */
-    uint32_t grant_depth;     /**< slots of each, a power of two; matters where there are any */
+    uint32_t dynamic_peers;   /**< dynamic peers that may be connected at a time, at most 65535 */
+    uint32_t deep_fifos;      /**< deep FIFOs, at most 65534 */
+    uint32_t deep_fifo_depth; /**< slots of each, a power of two; matters where there are any */
 } mca_btl_fastsm_layout_params_t;
 
 /** the first bytes of a segment; constant once the owner has published it */
@@ -187,9 +187,9 @@ _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.data) == 16, "slot header 
 #define MCA_BTL_FASTSM_SLOT_PAD 0x02u
 /** in the ring: the message goes on in the sender's next slot */
 #define MCA_BTL_FASTSM_SLOT_MORE 0x04u
-/** no message: the sender asks for a FIFO of the arena; the data is a mca_btl_fastsm_want_t */
+/** no message: the sender asks for a deep FIFO; the data is a mca_btl_fastsm_want_t */
 #define MCA_BTL_FASTSM_SLOT_WANT 0x08u
-/** no message: the sender's last slot here; it goes on in the FIFO that it was granted */
+/** no message: the sender's last slot here; it goes on in the FIFO that it was assigned */
 #define MCA_BTL_FASTSM_SLOT_CONTINUE 0x10u
 /** what is no message has no tag either */
 #define MCA_BTL_FASTSM_SLOT_OWN                                                                              \
@@ -218,8 +218,8 @@ _Static_assert(sizeof(mca_btl_fastsm_want_t) == 8, "a question for a FIFO change
  */
 typedef struct {
     _Atomic uint32_t value; /**< halves of slots that the owner is through with */
-    _Atomic uint32_t grant; /**< answer to a MCA_BTL_FASTSM_SLOT_WANT: its serial << 16 | 1 + number of the
-                               FIFO in the arena, or 0 for none.  Only for FIFOs of local processes */
+    _Atomic uint32_t assignment; /**< answer to a MCA_BTL_FASTSM_SLOT_WANT: its serial << 16 | 1 + number of
+                               the deep FIFO, or 0 for none.  Only for FIFOs of local processes */
 } mca_btl_fastsm_read_pos_t;
 
 _Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == 8, "a read position changed size");
@@ -251,12 +251,12 @@ _Static_assert(offsetof(mca_btl_fastsm_ring_ctl_t, owner) == 2 * MCA_BTL_FASTSM_
                "the third line is the owner's, seldom stored");
 
 /**
- * The admission of a late peer: where it learns that its owner knows it and
+ * The admission of a dynamic peer: where it learns that its owner knows it and
  * by which id.  An id is never given twice within 65535 uses of an entry.
  */
 typedef struct {
     _Atomic uint32_t id;    /**< generation << 16 | index of the entry; generation > 0.  0: nobody */
-    _Atomic uint32_t grant; /**< as mca_btl_fastsm_read_pos_t's */
+    _Atomic uint32_t assignment; /**< as mca_btl_fastsm_read_pos_t's */
     _Atomic uint32_t pair; /**< the owner's word about this pair, as of a local process (btl_fastsm_pair.h) */
     uint32_t reserved;
     _Atomic uint64_t nonce[MCA_BTL_FASTSM_NONCE_SIZE / 8]; /**< whose it is */
@@ -277,9 +277,9 @@ typedef struct {
     uint64_t read_pos;
     uint64_t pairs; /**< words about the pairs with local processes, 4 bytes each (btl_fastsm_pair.h) */
     uint64_t admissions;
-    uint64_t arena_pos; /**< read positions of the arena's FIFOs */
+    uint64_t deep_pos; /**< read positions of deep FIFOs */
     uint64_t fifos;
-    uint64_t arena;
+    uint64_t deep;
     uint64_t eager_pool;
     uint64_t max_pool;
     uint64_t total; /**< length of the segment: the published model */
@@ -297,8 +297,8 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
 
 /**
  * Fills in what is not asked for, by the number of local processes: each of fifo_depth, position_stride,
- * eager_count, eager_size, max_count, max_size and grant_depth that is 0, and grants if that is
- * MCA_BTL_FASTSM_GRANTS_SCALED.  docs/shared-layout.md publishes the rule.
+ * eager_count, eager_size, max_count, max_size and deep_fifo_depth that is 0, and deep_fifos if that is
+ * MCA_BTL_FASTSM_DEEP_FIFOS_SCALED.  docs/shared-layout.md publishes the rule.
  *
  * @param threads  several threads of the owner may receive at a time (MPI_THREAD_MULTIPLE)
  */
@@ -314,7 +314,7 @@ void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params);
 /** what a segment is made of, in bytes; together they are its length */
 typedef struct {
     uint64_t fifos; /**< FIFOs of local processes, their doorbells, read positions and pair words */
-    uint64_t arena; /**< FIFOs of the arena and their read positions */
+    uint64_t deep;  /**< deep FIFOs and their read positions */
     uint64_t eager; /**< eager pool */
     uint64_t max;   /**< max pool */
     uint64_t other; /**< header, ring, admissions, and what rounding to pages costs */
@@ -338,13 +338,13 @@ static inline uint64_t mca_btl_fastsm_layout_admission(const mca_btl_fastsm_layo
 /** FIFOs of a segment, which their numbers are below */
 static inline uint32_t mca_btl_fastsm_layout_count(const mca_btl_fastsm_layout_t *layout)
 {
-    return layout->params.n_local + layout->params.grants;
+    return layout->params.n_local + layout->params.deep_fifos;
 }
 
 /** slots of FIFO `number` */
 static inline uint32_t mca_btl_fastsm_layout_depth(const mca_btl_fastsm_layout_t *layout, uint32_t number)
 {
-    return number < layout->params.n_local ? layout->params.fifo_depth : layout->params.grant_depth;
+    return number < layout->params.n_local ? layout->params.fifo_depth : layout->params.deep_fifo_depth;
 }
 
 /** bytes of FIFO `number` */
@@ -364,7 +364,7 @@ static inline uint64_t mca_btl_fastsm_layout_read_pos(const mca_btl_fastsm_layou
 {
     return number < layout->params.n_local
                ? layout->read_pos + (uint64_t) number * layout->params.position_stride
-               : layout->arena_pos + (uint64_t) (number - layout->params.n_local) * MCA_BTL_FASTSM_LINE;
+               : layout->deep_pos + (uint64_t) (number - layout->params.n_local) * MCA_BTL_FASTSM_LINE;
 }
 
 /** offset of FIFO `number` */
@@ -374,8 +374,8 @@ static inline uint64_t mca_btl_fastsm_layout_fifo(const mca_btl_fastsm_layout_t 
 
     return number < layout->params.n_local
                ? layout->fifos + (uint64_t) number * layout->params.fifo_depth * slot
-               : layout->arena
-                     + (uint64_t) (number - layout->params.n_local) * layout->params.grant_depth * slot;
+               : layout->deep
+                     + (uint64_t) (number - layout->params.n_local) * layout->params.deep_fifo_depth * slot;
 }
 
 /** offset of buffer `i` of the eager pool */

@@ -51,7 +51,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .version = MCA_BTL_FASTSM_EXT_VERSION,
             .size = sizeof(mca_btl_fastsm_ext_t),
             .confirm = fastsm_confirm,
-            .sendi = mca_btl_fastsm_sendi_plain,
+            .sendi = mca_btl_fastsm_sendi_contiguous,
             .sendi_numbered = mca_btl_fastsm_sendi_numbered,
             .send_numbered = mca_btl_fastsm_send_numbered,
             .sender = mca_btl_fastsm_sender,
@@ -62,7 +62,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .poll = mca_btl_fastsm_poll,
             .refused = fastsm_refused,
             .failed = mca_btl_fastsm_failed,
-            .died = mca_btl_fastsm_late_died,
+            .died = mca_btl_fastsm_dynamic_died,
         },
 };
 
@@ -79,7 +79,7 @@ static void fastsm_confirm(mca_btl_base_module_t *btl)
 static uint32_t fastsm_refused(mca_btl_base_module_t *btl)
 {
     (void) btl;
-    return mca_btl_fastsm_component.late_refused;
+    return mca_btl_fastsm_component.dynamic_refused;
 }
 
 /* Our half of the decision about one process: NULL where it is not for us. */
@@ -103,7 +103,7 @@ static int meet(opal_proc_t *proc, mca_btl_base_endpoint_t **endpoint)
         return OPAL_SUCCESS;
     }
     /* Open MPI's word on who is local is wrong between jobs */
-    return mca_btl_fastsm_late_meet(proc, endpoint);
+    return mca_btl_fastsm_dynamic_meet(proc, endpoint);
 }
 
 /**
@@ -128,8 +128,8 @@ static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
         if (NULL == endpoints[i]) {
             continue;
         }
-        if (!(NULL == endpoints[i]->late ? mca_btl_fastsm_endpoint_settle(endpoints[i])
-                                         : mca_btl_fastsm_late_settle(endpoints[i]))) {
+        if (!(NULL == endpoints[i]->dynamic ? mca_btl_fastsm_endpoint_settle(endpoints[i])
+                                            : mca_btl_fastsm_dynamic_settle(endpoints[i]))) {
             endpoints[i] = NULL;
         } else if (OPAL_SUCCESS == rc && NULL != reachable) {
             rc = opal_bitmap_set_bit(reachable, (int) i);
@@ -147,8 +147,8 @@ static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
         if (NULL == endpoints[i]) {
             continue;
         }
-        if (NULL != endpoints[i]->late) {
-            mca_btl_fastsm_late_disconnect(endpoints[i]);
+        if (NULL != endpoints[i]->dynamic) {
+            mca_btl_fastsm_dynamic_disconnect(endpoints[i]);
         } else {
             mca_btl_fastsm_endpoint_disconnect(endpoints[i]);
         }
@@ -162,7 +162,7 @@ static int fastsm_finalize(mca_btl_base_module_t *btl)
 {
     (void) btl;
     mca_common_fastpath_runtime_remove();
-    mca_btl_fastsm_late_fini();
+    mca_btl_fastsm_dynamic_fini();
     mca_btl_fastsm_endpoints_fini();
     mca_btl_fastsm_frags_fini();
     mca_btl_fastsm_segment_release();
@@ -175,20 +175,22 @@ static int fastsm_register_error(mca_btl_base_module_t *btl, mca_btl_base_module
     return OPAL_SUCCESS;
 }
 
-static void dump_late(const mca_btl_fastsm_late_t *late)
+static void dump_dynamic(const mca_btl_fastsm_dynamic_t *dynamic)
 {
     opal_output(
-        0, "fastsm late peer pid %d: admission %x, ours %x%s%s%s%s; %u sends pending, %u buffers in flight",
-        (int) late->endpoint.pid, late->admission, late->our_admission, late->gone ? ", has ended" : "",
-        late->parted ? ", forgotten" : "", late->endpoint.readable ? ", has a FIFO here" : "",
-        MCA_BTL_FASTSM_GROW_MOVED == late->endpoint.grow.state ? ", has one for us" : "",
-        late->endpoint.out.n_pending, late->endpoint.n_in_flight);
+        0,
+        "fastsm dynamic peer pid %d: admission %x, ours %x%s%s%s%s; %u sends pending, %u buffers in flight",
+        (int) dynamic->endpoint.pid, dynamic->admission, dynamic->our_admission,
+        dynamic->gone ? ", has ended" : "", dynamic->parted ? ", forgotten" : "",
+        dynamic->endpoint.readable ? ", has a FIFO here" : "",
+        MCA_BTL_FASTSM_MOVE_MOVED == dynamic->endpoint.move.state ? ", has one for us" : "",
+        dynamic->endpoint.out.n_pending, dynamic->endpoint.n_in_flight);
 }
 
 static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
 {
-    if (NULL != ep->late) {
-        dump_late(ep->late);
+    if (NULL != ep->dynamic) {
+        dump_dynamic(ep->dynamic);
         return;
     }
     opal_output(0,
@@ -197,17 +199,17 @@ static void dump_endpoint(const mca_btl_fastsm_endpoint_t *ep)
                 ep->index, (int) ep->pid, ep->out.write_pos, ep->out.read_pos, ep->in.read_pos,
                 ep->out.n_pending, ep->n_in_flight,
                 ep->in_number != ep->index ? "; has a deeper FIFO here" : "",
-                MCA_BTL_FASTSM_GROW_MOVED == ep->grow.state ? "; has one for us" : "");
+                MCA_BTL_FASTSM_MOVE_MOVED == ep->move.state ? "; has one for us" : "");
 }
 
 static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, int verbose)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const mca_btl_fastsm_late_t *late;
+    const mca_btl_fastsm_dynamic_t *dynamic;
 
     (void) btl;
-    opal_output(0, "fastsm: local index %u of %u, %u peers connected, %u late ones, segment of %lu bytes",
-                component->me.local_index, component->n_local, component->n_connected, component->n_late,
+    opal_output(0, "fastsm: local index %u of %u, %u peers connected, %u dynamic ones, segment of %lu bytes",
+                component->me.local_index, component->n_local, component->n_connected, component->n_dynamic,
                 (unsigned long) component->layout.total);
     if (NULL != endpoint) {
         dump_endpoint(endpoint);
@@ -219,9 +221,9 @@ static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
         }
     }
     if (0 != verbose) {
-        OPAL_LIST_FOREACH(late, &component->late_list, mca_btl_fastsm_late_t)
+        OPAL_LIST_FOREACH(dynamic, &component->dynamic_list, mca_btl_fastsm_dynamic_t)
         {
-            dump_late(late);
+            dump_dynamic(dynamic);
         }
     }
 }

@@ -60,8 +60,8 @@ static bool is_open(const mca_btl_fastsm_endpoint_t *endpoint)
 
 static void look(mca_btl_fastsm_endpoint_t *endpoint, bool give_up)
 {
-    if (NULL != endpoint->late) {
-        mca_btl_fastsm_late_look(endpoint, give_up);
+    if (NULL != endpoint->dynamic) {
+        mca_btl_fastsm_dynamic_look(endpoint, give_up);
     } else {
         endpoint->pair_state =
             give_up ? fastsm_pair_give_up(&endpoint->pair) : fastsm_pair_look(&endpoint->pair);
@@ -137,7 +137,7 @@ void mca_btl_fastsm_agree(mca_btl_base_endpoint_t **endpoints, size_t count)
     bool dynamic = false;
 
     for (size_t i = 0; i < count; ++i) {
-        dynamic = dynamic || (NULL != endpoints[i] && NULL != endpoints[i]->late);
+        dynamic = dynamic || (NULL != endpoints[i] && NULL != endpoints[i]->dynamic);
     }
     while (0 != look_at_all(endpoints, count)) {
         if (!wait_more(&patience)) {

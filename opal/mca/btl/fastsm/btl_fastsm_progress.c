@@ -133,43 +133,44 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
 }
 
 /* Puts a message together that comes in pieces; other senders' slots may lie between them. */
-static __opal_attribute_noinline__ void deliver_piece(mca_btl_fastsm_late_t *late,
+static __opal_attribute_noinline__ void deliver_piece(mca_btl_fastsm_dynamic_t *dynamic,
                                                       mca_btl_fastsm_slot_t *slot, fastsm_head_t head)
 {
-    const size_t before = late->pieces_length;
+    const size_t before = dynamic->pieces_length;
 
-    if (OPAL_UNLIKELY(head.length > sizeof(late->pieces) - before)) {
-        mca_btl_fastsm_corrupt(&late->endpoint, "length", before + head.length);
+    if (OPAL_UNLIKELY(head.length > sizeof(dynamic->pieces) - before)) {
+        mca_btl_fastsm_corrupt(&dynamic->endpoint, "length", before + head.length);
         return;
     }
-    memcpy(late->pieces + before, slot->u.ring.data, head.length);
-    late->pieces_length = before + head.length;
+    memcpy(dynamic->pieces + before, slot->u.ring.data, head.length);
+    dynamic->pieces_length = before + head.length;
     if (0 == head.flags) {
-        late->pieces_length = 0;
-        deliver(&late->endpoint, head.tag, late->pieces, before + head.length);
+        dynamic->pieces_length = 0;
+        deliver(&dynamic->endpoint, head.tag, dynamic->pieces, before + head.length);
     }
 }
 
-static void deliver_late(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slot, fastsm_head_t head)
+static void deliver_dynamic(mca_btl_fastsm_dynamic_t *dynamic, mca_btl_fastsm_slot_t *slot,
+                            fastsm_head_t head)
 {
     if (MCA_BTL_FASTSM_SLOT_POOL == head.flags) {
-        (void) deliver_reference(&late->endpoint, head.tag, slot->u.ring.data);
+        (void) deliver_reference(&dynamic->endpoint, head.tag, slot->u.ring.data);
     } else if (OPAL_UNLIKELY(0 != head.flags && MCA_BTL_FASTSM_SLOT_MORE != head.flags)) {
-        mca_btl_fastsm_corrupt(&late->endpoint, "flags", head.flags);
+        mca_btl_fastsm_corrupt(&dynamic->endpoint, "flags", head.flags);
     } else if (OPAL_UNLIKELY(head.length > MCA_BTL_FASTSM_RING_DATA)) {
-        mca_btl_fastsm_corrupt(&late->endpoint, "length", head.length);
-    } else if (0 != head.flags || 0 != late->pieces_length) {
-        deliver_piece(late, slot, head);
+        mca_btl_fastsm_corrupt(&dynamic->endpoint, "length", head.length);
+    } else if (0 != head.flags || 0 != dynamic->pieces_length) {
+        deliver_piece(dynamic, slot, head);
     } else {
-        deliver(&late->endpoint, head.tag, slot->u.ring.data, head.length);
+        deliver(&dynamic->endpoint, head.tag, slot->u.ring.data, head.length);
     }
 }
 
 /* What is no message; false when it cannot be handled now. */
-static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_late_t *late, mca_btl_fastsm_slot_t *slot,
-                                                    uint8_t flags)
+static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_dynamic_t *dynamic,
+                                                    mca_btl_fastsm_slot_t *slot, uint8_t flags)
 {
-    mca_btl_fastsm_endpoint_t *endpoint = &late->endpoint;
+    mca_btl_fastsm_endpoint_t *endpoint = &dynamic->endpoint;
     bool known = MCA_BTL_FASTSM_SLOT_WANT == flags;
 
     if (known) {
@@ -189,14 +190,14 @@ static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_late_t *late,
 
 /* Whose slot is this?  NULL: a peer's that was forgotten while it sent, or one's of which nothing is read any
  * more because it was damaged; neither is worth a word. */
-static inline mca_btl_fastsm_late_t *sender_of(const mca_btl_fastsm_slot_t *slot)
+static inline mca_btl_fastsm_dynamic_t *sender_of(const mca_btl_fastsm_slot_t *slot)
 {
     uint32_t admission;
-    mca_btl_fastsm_late_t *late;
+    mca_btl_fastsm_dynamic_t *dynamic;
 
     fastsm_read_once(&admission, &slot->u.ring.admission, sizeof(admission));
-    late = mca_btl_fastsm_late_find(admission);
-    return OPAL_LIKELY(NULL != late && late->endpoint.connected) ? late : NULL;
+    dynamic = mca_btl_fastsm_dynamic_find(admission);
+    return OPAL_LIKELY(NULL != dynamic && dynamic->endpoint.connected) ? dynamic : NULL;
 }
 
 /* Takes up to poll_max slots from the ring. */
@@ -212,17 +213,17 @@ static __opal_attribute_noinline__ int consume_ring(void)
     }
     while (count < most && NULL != (slot = fastsm_ring_peek(&component->ring))) {
         const fastsm_head_t head = fastsm_slot_head(slot);
-        mca_btl_fastsm_late_t *late = sender_of(slot);
+        mca_btl_fastsm_dynamic_t *dynamic = sender_of(slot);
 
-        if (OPAL_UNLIKELY(NULL != late && 0 != (head.flags & MCA_BTL_FASTSM_SLOT_OWN))) {
-            if (!deliver_own(late, slot, head.flags)) {
+        if (OPAL_UNLIKELY(NULL != dynamic && 0 != (head.flags & MCA_BTL_FASTSM_SLOT_OWN))) {
+            if (!deliver_own(dynamic, slot, head.flags)) {
                 break;
             }
-        } else if (OPAL_LIKELY(NULL != late)) {
-            if (OPAL_UNLIKELY(!tag_known(&late->endpoint, head.tag))) {
+        } else if (OPAL_LIKELY(NULL != dynamic)) {
+            if (OPAL_UNLIKELY(!tag_known(&dynamic->endpoint, head.tag))) {
                 break;
             }
-            deliver_late(late, slot, head);
+            deliver_dynamic(dynamic, slot, head);
         }
         fastsm_fifo_release(&component->ring, 1);
         ++count;
@@ -313,7 +314,7 @@ static int run_callbacks(void)
 
 void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    while (0 != endpoint->out.n_pending && !mca_btl_fastsm_refuse()) {
+    while (0 != endpoint->out.n_pending && !mca_btl_fastsm_fault()) {
         mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
         bool in_flight;
 
@@ -339,7 +340,7 @@ static __opal_attribute_noinline__ int progress_deferred(void)
     size_t rounds = opal_list_get_size(&component->active);
     int count = 0;
 
-    if (0 != component->n_late) {
+    if (0 != component->n_dynamic) {
         count = consume_ring();
     }
     while (0 < rounds--) {
@@ -360,14 +361,14 @@ static __opal_attribute_noinline__ int progress_deferred(void)
         mca_btl_fastsm_lock(item->endpoint);
         mca_btl_fastsm_reclaim(item->endpoint);
         mca_btl_fastsm_send_pending(item->endpoint);
-        sound = mca_btl_fastsm_grow(item->endpoint);
+        sound = mca_btl_fastsm_move(item->endpoint);
         if (0 != item->endpoint->out.n_pending || 0 != item->endpoint->n_waiting
-            || mca_btl_fastsm_growing(item->endpoint)) {
+            || mca_btl_fastsm_moving(item->endpoint)) {
             mca_btl_fastsm_activate(item->endpoint);
         }
         mca_btl_fastsm_unlock(item->endpoint);
         if (OPAL_UNLIKELY(!sound)) {
-            mca_btl_fastsm_corrupt(item->endpoint, "grant", item->endpoint->grow.nonsense);
+            mca_btl_fastsm_corrupt(item->endpoint, "assignment", item->endpoint->move.nonsense);
         }
     }
     return count + run_callbacks();
@@ -412,7 +413,7 @@ int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks)
     const bool threads = opal_using_threads();
     int count = 0;
 
-    if (NULL == endpoint || NULL != endpoint->late || !endpoint->connected) {
+    if (NULL == endpoint || NULL != endpoint->dynamic || !endpoint->connected) {
         return mca_btl_fastsm_component_progress();
     }
     for (; 0 == count && 0 < looks; --looks) {

@@ -147,7 +147,8 @@ int mca_btl_fastsm_view(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t
 
 fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint)
 {
-    return NULL == endpoint->late && endpoint->readable ? &endpoint->in : NULL; /* a late peer moves about */
+    return NULL == endpoint->dynamic && endpoint->readable ? &endpoint->in
+                                                           : NULL; /* a dynamic peer moves about */
 }
 
 static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void *header)

@@ -7,7 +7,7 @@
 /**
  * @file
  *
- * The ring: many producers, one consumer.  All late peers of a process share
+ * The ring: many producers, one consumer.  All dynamic peers of a process share
  * the one in its segment.
  *
  *     producer: find the admission -> reserve -> fill the slot -> commit
@@ -35,7 +35,7 @@ typedef struct {
     uint32_t depth;                         /**< slots, a power of two */
     mca_btl_fastsm_ring_ctl_t *ctl;         /**< in the receiver's segment */
     mca_btl_fastsm_admission_t *admissions; /**< in the receiver's segment */
-    uint32_t late_peers;                    /**< number of admissions */
+    uint32_t dynamic_peers;                 /**< number of admissions */
 } fastsm_ring_sender_t;
 
 /* ---- ordered accesses ---- */
@@ -56,7 +56,7 @@ static inline void fastsm_store_admission(_Atomic uint32_t *id, uint32_t value)
     atomic_store_explicit(id, value, memory_order_release);
 }
 
-/** A2, late peer.  Partner: A1. */
+/** A2, dynamic peer.  Partner: A1. */
 static inline uint32_t fastsm_load_admission(_Atomic uint32_t *id)
 {
     return atomic_load_explicit(id, memory_order_acquire);
@@ -68,7 +68,7 @@ static inline void fastsm_store_nonce(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
-/** A4, late peer.  Partner: A3. */
+/** A4, dynamic peer.  Partner: A3. */
 static inline uint64_t fastsm_load_nonce(_Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
@@ -80,7 +80,7 @@ static inline void fastsm_store_owner(_Atomic uint32_t *owner, uint32_t value)
     atomic_store_explicit(owner, value, memory_order_release);
 }
 
-/** L2, late peer.  Partner: L1. */
+/** L2, dynamic peer.  Partner: L1. */
 static inline uint32_t fastsm_load_owner(_Atomic uint32_t *owner)
 {
     return atomic_load_explicit(owner, memory_order_acquire);
@@ -98,7 +98,7 @@ static inline void fastsm_ring_sender_init(fastsm_ring_sender_t *ring, void *pee
     ring->depth = layout->params.ring_depth;
     ring->ctl = (mca_btl_fastsm_ring_ctl_t *) (base + layout->ring_ctl);
     ring->admissions = (mca_btl_fastsm_admission_t *) (base + layout->admissions);
-    ring->late_peers = layout->params.late_peers;
+    ring->dynamic_peers = layout->params.dynamic_peers;
 }
 
 /** Starts the consumer's end on a ring in zeroed memory, at position 0. */
@@ -199,13 +199,13 @@ static inline uint32_t fastsm_admission_index(uint32_t id)
 }
 
 /** The owner admits the peer with this nonce under this id.  What it says about their pair is there before. */
-static inline void fastsm_admission_grant(mca_btl_fastsm_admission_t *admission, const uint8_t *nonce,
+static inline void fastsm_admission_admit(mca_btl_fastsm_admission_t *admission, const uint8_t *nonce,
                                           uint32_t id)
 {
     uint64_t words[MCA_BTL_FASTSM_NONCE_SIZE / 8];
 
     memcpy(words, nonce, sizeof(words));
-    fastsm_store_grant(&admission->grant, 0); /* an answer to whoever was here before is none */
+    fastsm_store_assignment(&admission->assignment, 0); /* an answer to whoever was here before is none */
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
         fastsm_store_nonce(&admission->nonce[i], words[i]);
     }
@@ -251,8 +251,8 @@ static inline mca_btl_fastsm_admission_t *fastsm_admission_find(const fastsm_rin
 {
     uint32_t count = atomic_load_explicit(&ring->ctl->admitted, memory_order_relaxed);
 
-    if (count > ring->late_peers) {
-        count = ring->late_peers;
+    if (count > ring->dynamic_peers) {
+        count = ring->dynamic_peers;
     }
     for (uint32_t i = 0; i < count; ++i) {
         *id = fastsm_admission_check(&ring->admissions[i], nonce);

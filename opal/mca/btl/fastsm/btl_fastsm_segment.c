@@ -48,9 +48,10 @@ static void own_params(mca_btl_fastsm_layout_params_t *params)
     params->max_count = component->max_buffers;
     params->max_size = component->max_send_given ? whole_lines(btl->btl_max_send_size) : 0;
     params->ring_depth = component->ring_depth;
-    params->late_peers = component->late_peers;
-    params->grants = 0 > component->grants ? MCA_BTL_FASTSM_GRANTS_SCALED : (uint32_t) component->grants;
-    params->grant_depth = component->grant_depth;
+    params->dynamic_peers = component->dynamic_peers;
+    params->deep_fifos =
+        0 > component->deep_fifos ? MCA_BTL_FASTSM_DEEP_FIFOS_SCALED : (uint32_t) component->deep_fifos;
+    params->deep_fifo_depth = component->deep_fifo_depth;
 }
 
 /* The same with as little as serves; false when that is no less. */
@@ -129,7 +130,7 @@ static void print_memory(void)
     const mca_btl_fastsm_layout_params_t *params = &layout->params;
     mca_btl_fastsm_layout_parts_t parts;
 
-    if (!mca_btl_fastsm_component.print_memory || !mca_common_fastpath_speaker()) {
+    if (!mca_btl_fastsm_component.print_memory || !mca_common_fastpath_reporting_rank()) {
         return;
     }
     mca_btl_fastsm_layout_parts(layout, &parts);
@@ -137,8 +138,8 @@ static void print_memory(void)
         MCA_BTL_FASTSM_HELP, "memory", opal_process_info.nodename, params->n_local,
         (unsigned long) parts.fifos, params->fifo_depth, (unsigned long) parts.eager, params->eager_count,
         params->eager_size, (unsigned long) parts.max, params->max_count, params->max_size,
-        (unsigned long) parts.arena, params->grants, params->grant_depth, (unsigned long) parts.other,
-        params->ring_depth, params->late_peers, (unsigned long) layout->total,
+        (unsigned long) parts.deep, params->deep_fifos, params->deep_fifo_depth, (unsigned long) parts.other,
+        params->ring_depth, params->dynamic_peers, (unsigned long) layout->total,
         (unsigned long) layout->total * params->n_local);
 }
 
@@ -152,7 +153,7 @@ int mca_btl_fastsm_segment_create(void)
     own_params(&params);
     mca_btl_fastsm_layout_scale(&params, component->threads);
     if (0 != mca_btl_fastsm_layout(&params, &component->layout)) {
-        if (mca_common_fastpath_speaker()) {
+        if (mca_common_fastpath_reporting_rank()) {
             mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "impossible layout", params.n_local,
                                           params.fifo_depth, params.eager_count, params.eager_size,
                                           params.max_count, params.max_size);
@@ -271,7 +272,7 @@ bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
     const size_t bytes =
         mca_btl_fastsm_layout_fifo_size(&endpoint->layout, mca_btl_fastsm_component.me.local_index);
 
-    if (NULL != endpoint->late || !endpoint->connected) {
+    if (NULL != endpoint->dynamic || !endpoint->connected) {
         return false;
     }
     if (endpoint->opened) {
@@ -327,7 +328,7 @@ int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_f
         goto err_say;
     }
 
-    *why = check_segment(modex, base, NULL == endpoint->late, &layout);
+    *why = check_segment(modex, base, NULL == endpoint->dynamic, &layout);
     if (NULL != *why) {
         munmap(base, modex->total);
         goto err_say;

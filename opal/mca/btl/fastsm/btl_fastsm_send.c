@@ -111,8 +111,8 @@ bool mca_btl_fastsm_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_fra
     do {
         posted = *in_flight ? post_reference(endpoint, frag, tag) : post_inline(endpoint, frag, tag);
     } while (OPAL_UNLIKELY(!posted) && mca_btl_fastsm_fifo_open(endpoint));
-    if (OPAL_UNLIKELY(!posted && NULL != endpoint->late)) {
-        return mca_btl_fastsm_late_post(endpoint, frag, tag, in_flight);
+    if (OPAL_UNLIKELY(!posted && NULL != endpoint->dynamic)) {
+        return mca_btl_fastsm_dynamic_post(endpoint, frag, tag, in_flight);
     }
     return posted;
 }
@@ -131,20 +131,20 @@ static void landed(mca_btl_fastsm_endpoint_t *endpoint)
     }
 }
 
-static void reclaim_late(mca_btl_fastsm_endpoint_t *endpoint)
+static void reclaim_dynamic(mca_btl_fastsm_endpoint_t *endpoint)
 {
     while (!opal_list_is_empty(&endpoint->in_flight)
-           && mca_btl_fastsm_late_was_read(
-               endpoint->late,
+           && mca_btl_fastsm_dynamic_was_read(
+               endpoint->dynamic,
                ((mca_btl_fastsm_frag_t *) opal_list_get_first(&endpoint->in_flight))->position)) {
         landed(endpoint);
     }
 }
 
-/* Nobody will read what a late peer that has left had not read. */
+/* Nobody will read what a dynamic peer that has left had not read. */
 static __opal_attribute_noinline__ void reclaim_left(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    while (!opal_list_is_empty(&endpoint->in_flight) && mca_btl_fastsm_late_left(endpoint->late)) {
+    while (!opal_list_is_empty(&endpoint->in_flight) && mca_btl_fastsm_dynamic_left(endpoint->dynamic)) {
         landed(endpoint);
     }
 }
@@ -153,10 +153,10 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const uint32_t read_pos = fastsm_load_read_pos(endpoint->out.shared_read_pos);
 
-    /* a position that we have not written yet says nothing, except that a late peer has no FIFO */
+    /* a position that we have not written yet says nothing, except that a dynamic peer has no FIFO */
     if (OPAL_UNLIKELY(endpoint->out.write_pos - read_pos > endpoint->out.depth)) {
-        if (NULL != endpoint->late) {
-            reclaim_late(endpoint);
+        if (NULL != endpoint->dynamic) {
+            reclaim_dynamic(endpoint);
         }
         return;
     }
@@ -170,7 +170,7 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
         }
         landed(endpoint);
     }
-    if (OPAL_UNLIKELY(NULL != endpoint->late)) {
+    if (OPAL_UNLIKELY(NULL != endpoint->dynamic)) {
         reclaim_left(endpoint);
     }
 }

@@ -66,8 +66,8 @@ static bool frag_room(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_
 
     return 0 == endpoint->out.n_pending
            && (fastsm_fifo_prepare(&endpoint->out, halves)
-               || (NULL == endpoint->late ? mca_btl_fastsm_fifo_open(endpoint)
-                                          : mca_btl_fastsm_late_room(endpoint)));
+               || (NULL == endpoint->dynamic ? mca_btl_fastsm_fifo_open(endpoint)
+                                             : mca_btl_fastsm_dynamic_room(endpoint)));
 }
 
 /* One of convertor and payload may be NULL, both if there is no payload. */
@@ -185,8 +185,8 @@ static __opal_attribute_noinline__ int sendi_rest(mca_btl_base_endpoint_t *endpo
     return sendi_any(endpoint, NULL, payload, header, sizeof(header), payload_size, tag, NULL);
 }
 
-int mca_btl_fastsm_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
-                               const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
+int mca_btl_fastsm_sendi_contiguous(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                                    const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
     if (payload_size <= MCA_BTL_FASTSM_SLOT_PAYLOAD && OPAL_LIKELY(!opal_using_threads())
         && fastsm_fifo_has_slot(&endpoint->out)) {

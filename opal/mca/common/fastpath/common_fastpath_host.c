@@ -197,7 +197,7 @@ void mca_common_fastpath_show_help_once(const char *file, const char *topic, ...
     va_end(args);
 }
 
-bool mca_common_fastpath_speaker(void)
+bool mca_common_fastpath_reporting_rank(void)
 {
     return 0 == opal_process_info.my_local_rank;
 }

@@ -68,7 +68,7 @@ void mca_common_fastpath_help_dir(void);
  * when it comes early in MPI_Init (its daemon uses the buffer after giving it away).  What a user must see
  * goes through here.  Open MPI 6.0 does not look at our texts at all, so they are read and formatted here.
  * There is no aggregation: where all processes of a node have the same to say, ask
- * mca_common_fastpath_speaker() first.
+ * mca_common_fastpath_reporting_rank() first.
  */
 void mca_common_fastpath_show_help(const char *file, const char *topic, ...);
 
@@ -81,6 +81,6 @@ void mca_common_fastpath_show_help_once(const char *file, const char *topic, ...
 /**
  * Whether this process is the one that speaks where all processes of the node have the same to say.
  */
-bool mca_common_fastpath_speaker(void);
+bool mca_common_fastpath_reporting_rank(void);
 
 #endif /* MCA_COMMON_FASTPATH_HOST_H */

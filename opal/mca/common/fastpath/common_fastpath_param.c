@@ -171,7 +171,7 @@ static int64_t usable(const mca_common_fastpath_param_t *param, int64_t value)
 /* The processes of a node have the same parameters, as a rule, so one of them speaks. */
 static void announce(const mca_base_var_t *var, const char *given, const char *allowed, const char *used)
 {
-    if (mca_common_fastpath_speaker()) {
+    if (mca_common_fastpath_reporting_rank()) {
         mca_common_fastpath_show_help("help-fastpath.txt", "parameter clamped", var->mbv_full_name, given,
                                       allowed, used);
     }

@@ -35,7 +35,7 @@ static void mpool_fastsm_finalize(mca_mpool_base_module_t *module);
  * something that each has of its own. */
 static void complain(const mca_mpool_fastsm_demand_t *demand, const char *tried, bool own)
 {
-    if (!demand->quiet && (own || mca_common_fastpath_speaker())) {
+    if (!demand->quiet && (own || mca_common_fastpath_reporting_rank())) {
         mca_common_fastpath_show_help(FASTSM_HELP, "segment failed", opal_process_info.nodename,
                                       (unsigned long) demand->size, demand->processes,
                                       (unsigned long) demand->size * demand->processes, tried);
@@ -82,7 +82,7 @@ static int limited(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_dem
     *result = *demand;
     if (0 != component->max_size && demand->size > component->max_size) {
         /* processes of a job need the same */
-        if (!demand->quiet && mca_common_fastpath_speaker()) {
+        if (!demand->quiet && mca_common_fastpath_reporting_rank()) {
             mca_common_fastpath_show_help(FASTSM_HELP, "segment too large", opal_process_info.nodename,
                                           (unsigned long) demand->size, (unsigned long) component->max_size);
         }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "pml_fastpath_former.h"
+#include "pml_fastpath_freed.h"
 
 /* A process, and the number of one of its messages: of the one that would have been next, or of one
  * that came in its turn but was never received. */
@@ -15,7 +15,7 @@ typedef struct {
     uint32_t sequence;
 } note_t;
 
-struct mca_pml_fastpath_former_t {
+struct mca_pml_fastpath_freed_t {
     int size;                     /* members of the last communicator */
     opal_process_name_t first;    /* of them */
     opal_process_name_t *members; /* by rank; NULL: each is the process behind the one before, in its job */
@@ -23,29 +23,29 @@ struct mca_pml_fastpath_former_t {
     size_t num_dropped;
     note_t notes[]; /* first those about next ones, in any order */
 };
-typedef mca_pml_fastpath_former_t former_t;
+typedef mca_pml_fastpath_freed_t freed_t;
 
-static const former_t none = {.num_next = 0, .num_dropped = 0};
+static const freed_t none = {.num_next = 0, .num_dropped = 0};
 
-static void former_free(former_t *former)
+static void freed_free(freed_t *freed)
 {
-    if (NULL != former) {
-        free(former->members);
-        free(former);
+    if (NULL != freed) {
+        free(freed->members);
+        free(freed);
     }
 }
 
-static former_t *former_find(uint32_t ctx)
+static freed_t *freed_find(uint32_t ctx)
 {
-    void *former = NULL;
+    void *freed = NULL;
 
-    (void) opal_hash_table_get_value_uint32(&mca_pml_fastpath.formers, ctx, &former);
-    return former;
+    (void) opal_hash_table_get_value_uint32(&mca_pml_fastpath.freed, ctx, &freed);
+    return freed;
 }
 
-bool mca_pml_fastpath_former_is(uint32_t ctx)
+bool mca_pml_fastpath_freed_is(uint32_t ctx)
 {
-    return NULL != former_find(ctx);
+    return NULL != freed_find(ctx);
 }
 
 /* The note about a process that would have been next. It often has the same place as before. */
@@ -62,17 +62,16 @@ static const note_t *next_find(const note_t *notes, size_t count, opal_process_n
     return NULL;
 }
 
-bool mca_pml_fastpath_former_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel)
+bool mca_pml_fastpath_freed_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel)
 {
-    const former_t *former = former_find(cancel->hdr_match.hdr_ctx);
-    const note_t *next =
-        NULL == former ? NULL : next_find(former->notes, former->num_next, cancel->hdr_name, 0);
+    const freed_t *freed = freed_find(cancel->hdr_match.hdr_ctx);
+    const note_t *next = NULL == freed ? NULL : next_find(freed->notes, freed->num_next, cancel->hdr_name, 0);
 
     if (NULL == next || 0 <= (int32_t) (cancel->hdr_sequence - next->sequence)) {
         return true; /* it did not come before its communicator was freed */
     }
-    for (size_t i = former->num_next; i < former->num_next + former->num_dropped; ++i) {
-        const note_t *note = &former->notes[i];
+    for (size_t i = freed->num_next; i < freed->num_next + freed->num_dropped; ++i) {
+        const note_t *note = &freed->notes[i];
 
         if (note->sequence == cancel->hdr_sequence && 0 == opal_compare_proc(note->name, cancel->hdr_name)) {
             return true;
@@ -87,7 +86,7 @@ static bool has_sent(const mca_pml_fastpath_comm_t *pml_comm, int rank)
 }
 
 /* All that there may be to note: what has been sent here, and what is inherited. */
-static size_t most_notes(const mca_pml_fastpath_comm_t *pml_comm, const former_t *before)
+static size_t most_notes(const mca_pml_fastpath_comm_t *pml_comm, const freed_t *before)
 {
     size_t count = pml_comm->matcher.unexpected + before->num_next + before->num_dropped;
 
@@ -140,7 +139,7 @@ static bool is_member(ompi_communicator_t *comm, int size, opal_process_name_t n
 }
 
 /* Notes about earlier communicators that somebody may still have. Members of this one cannot. */
-static note_t *inherit_next(note_t *note, const former_t *before, const former_t *now,
+static note_t *inherit_next(note_t *note, const freed_t *before, const freed_t *now,
                             ompi_communicator_t *comm, int size)
 {
     for (size_t i = 0; i < before->num_next; ++i) {
@@ -153,7 +152,7 @@ static note_t *inherit_next(note_t *note, const former_t *before, const former_t
     return note;
 }
 
-static note_t *inherit_dropped(note_t *note, const former_t *before, const note_t *inherited, size_t count)
+static note_t *inherit_dropped(note_t *note, const freed_t *before, const note_t *inherited, size_t count)
 {
     for (size_t i = before->num_next; i < before->num_next + before->num_dropped; ++i) {
         if (NULL != next_find(inherited, count, before->notes[i].name, 0)) {
@@ -164,16 +163,16 @@ static note_t *inherit_dropped(note_t *note, const former_t *before, const note_
 }
 
 /* The process of that rank, if all are numbered as the members of most communicators are. */
-static opal_process_name_t member_by_number(const former_t *former, int rank)
+static opal_process_name_t member_by_number(const freed_t *freed, int rank)
 {
-    opal_process_name_t name = former->first;
+    opal_process_name_t name = freed->first;
 
     name.vpid += (opal_vpid_t) rank;
     return name;
 }
 
 /* Note who the members are. Without memory nobody is one. */
-static void note_members(former_t *now, const ompi_communicator_t *comm, int size)
+static void note_members(freed_t *now, const ompi_communicator_t *comm, int size)
 {
     bool numbered = true;
 
@@ -201,21 +200,21 @@ static void note_members(former_t *now, const ompi_communicator_t *comm, int siz
     }
 }
 
-bool mca_pml_fastpath_former_sender(uint32_t ctx, int rank, opal_process_name_t *name)
+bool mca_pml_fastpath_freed_sender(uint32_t ctx, int rank, opal_process_name_t *name)
 {
-    const former_t *former = former_find(ctx);
+    const freed_t *freed = freed_find(ctx);
 
-    if (NULL == former || 0 > rank || former->size <= rank) {
+    if (NULL == freed || 0 > rank || freed->size <= rank) {
         return false;
     }
-    *name = NULL == former->members ? member_by_number(former, rank) : former->members[rank];
+    *name = NULL == freed->members ? member_by_number(freed, rank) : freed->members[rank];
     return true;
 }
 
-static former_t *former_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm,
-                            const former_t *before)
+static freed_t *freed_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm,
+                          const freed_t *before)
 {
-    former_t *now = malloc(sizeof(*now) + most_notes(pml_comm, before) * sizeof(now->notes[0]));
+    freed_t *now = malloc(sizeof(*now) + most_notes(pml_comm, before) * sizeof(now->notes[0]));
     const note_t *inherited;
     size_t num_inherited;
     note_t *note;
@@ -237,30 +236,30 @@ static former_t *former_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_commun
 }
 
 /* Without memory a cancel of a send on it will be answered as if nobody had received the message. */
-void mca_pml_fastpath_former_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
+void mca_pml_fastpath_freed_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
 {
-    former_t *before = former_find(pml_comm->ctx);
-    former_t *now = former_new(pml_comm, comm, NULL == before ? &none : before);
+    freed_t *before = freed_find(pml_comm->ctx);
+    freed_t *now = freed_new(pml_comm, comm, NULL == before ? &none : before);
 
     if (NULL == now) {
         return;
     }
-    if (OPAL_SUCCESS != opal_hash_table_set_value_uint32(&mca_pml_fastpath.formers, pml_comm->ctx, now)) {
+    if (OPAL_SUCCESS != opal_hash_table_set_value_uint32(&mca_pml_fastpath.freed, pml_comm->ctx, now)) {
         before = now;
     }
-    former_free(before);
+    freed_free(before);
 }
 
-void mca_pml_fastpath_former_fini(void)
+void mca_pml_fastpath_freed_fini(void)
 {
     uint32_t ctx;
-    void *former;
+    void *freed;
     void *node;
-    int rc = opal_hash_table_get_first_key_uint32(&mca_pml_fastpath.formers, &ctx, &former, &node);
+    int rc = opal_hash_table_get_first_key_uint32(&mca_pml_fastpath.freed, &ctx, &freed, &node);
 
     while (OPAL_SUCCESS == rc) {
-        former_free(former);
-        rc = opal_hash_table_get_next_key_uint32(&mca_pml_fastpath.formers, &ctx, &former, node, &node);
+        freed_free(freed);
+        rc = opal_hash_table_get_next_key_uint32(&mca_pml_fastpath.freed, &ctx, &freed, node, &node);
     }
-    (void) opal_hash_table_remove_all(&mca_pml_fastpath.formers);
+    (void) opal_hash_table_remove_all(&mca_pml_fastpath.freed);
 }

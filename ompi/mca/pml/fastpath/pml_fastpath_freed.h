@@ -13,28 +13,28 @@
  * a member of one, which it could not be while it had the earlier one. So the
  * memory follows the number of ids and processes, not that of communicators.
  */
-#ifndef MCA_PML_FASTPATH_FORMER_H
-#define MCA_PML_FASTPATH_FORMER_H
+#ifndef MCA_PML_FASTPATH_FREED_H
+#define MCA_PML_FASTPATH_FREED_H
 
 #include "pml_fastpath_comm.h"
 
 BEGIN_C_DECLS
 
 /** All communicators of one id that were freed here. */
-typedef struct mca_pml_fastpath_former_t mca_pml_fastpath_former_t;
+typedef struct mca_pml_fastpath_freed_t mca_pml_fastpath_freed_t;
 
 /** A communicator is about to be freed. Its members' early messages have not been released. It is locked, and
  * so is the PML. */
-void mca_pml_fastpath_former_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
+void mca_pml_fastpath_freed_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
 
 /** @return whether a communicator of that id was freed here. The PML is locked. */
-bool mca_pml_fastpath_former_is(uint32_t ctx);
+bool mca_pml_fastpath_freed_is(uint32_t ctx);
 
 /**
  * The answer to a CANCEL whose communicator was freed here. The PML is locked.
  * @return whether the message that it names was, or will be, received by nobody
  */
-bool mca_pml_fastpath_former_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel);
+bool mca_pml_fastpath_freed_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel);
 
 /**
  * Who has sent a message whose communicator was freed here? The PML is locked.
@@ -43,11 +43,11 @@ bool mca_pml_fastpath_former_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel
  * @param name  receives the process
  * @return      false: nothing is known of such a communicator, or of such a rank
  */
-bool mca_pml_fastpath_former_sender(uint32_t ctx, int rank, opal_process_name_t *name);
+bool mca_pml_fastpath_freed_sender(uint32_t ctx, int rank, opal_process_name_t *name);
 
 /** Forget everything. */
-void mca_pml_fastpath_former_fini(void);
+void mca_pml_fastpath_freed_fini(void);
 
 END_C_DECLS
 
-#endif /* MCA_PML_FASTPATH_FORMER_H */
+#endif /* MCA_PML_FASTPATH_FREED_H */

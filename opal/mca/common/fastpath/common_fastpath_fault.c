@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "common_fastpath_dice.h"
+#include "common_fastpath_fault.h"
 
-bool mca_common_fastpath_dice(unsigned percent)
+bool mca_common_fastpath_fault(unsigned percent)
 {
     static _Thread_local uint32_t state = 0;
 

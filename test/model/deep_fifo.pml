@@ -4,21 +4,21 @@
  */
 
 /*
- * Moving to a FIFO of the arena (btl_fastsm_grow.c): two senders, each with a FIFO of its own, one receiver, and one
- * FIFO in its arena.  Both senders may ask for it, at any time; the first may be killed at any time.  Messages have one
+ * Moving to a deep FIFO (btl_fastsm_deep.c): two senders, each with a FIFO of its own, one receiver, and one
+ * FIFO in its deep FIFOs.  Both senders may ask for it, at any time; the first may be killed at any time.  Messages have one
  * or two slots, all FIFOs have two, positions are modulo MODULUS.
  *
  * Checked in every interleaving: what a sender sent is read in order; all of it, unless it was killed; and nobody
  * waits for ever, so the second sender is never held up by what became of the first.
  *
  * BROKEN leaves out one thing that is needed; each has to be found:
- *   1  a FIFO whose tenant was killed is not renewed
- *   2  a FIFO is taken back while its tenant is alive, when it is empty
- *   3  a FIFO is taken back when its tenant has ended, though not all has been read
- *   4  a new tenant starts at position 0
+ *   1  a FIFO whose writer was killed is not renewed
+ *   2  a FIFO is taken back while its writer is alive, when it is empty
+ *   3  a FIFO is taken back when its writer has ended, though not all has been read
+ *   4  a new writer starts at position 0
  *   5  an answer to whoever had the sender's place before is still there
  *   6  the receiver reads both FIFOs of a sender at once, and the sender does not wait until the old one is read
- *   7  whether the FIFO is empty is looked at before, and not after, its tenant has ended
+ *   7  whether the FIFO is empty is looked at before, and not after, its writer has ended
  */
 
 #ifndef FIRST
@@ -41,14 +41,14 @@
 byte word[6];
 byte data[6];      /* number of the message, or WANT, CONTINUE */
 byte slots[6];     /* of a message */
-byte read_pos[3];  /* one for each FIFO: of sender 0, of sender 1, the arena's */
-byte grant[2];     /* answers: 4 * serial + REFUSED or GRANTED */
+byte read_pos[3];  /* one for each FIFO: of sender 0, of sender 1, the deep FIFOs's */
+byte assignment[2];     /* answers: 4 * serial + REFUSED or GRANTED */
 byte serial_of[6]; /* of a WANT */
 bool kill_it;
 bool ended[2];     /* the process is no more */
 bool killed;       /* ghost: it was killed */
 byte seen[2];      /* ghost: messages received */
-byte tenant = NOBODY;
+byte writer = NOBODY;
 byte in[2];        /* the FIFO that the receiver reads */
 
 #define AT(f, p)      ((f) * 2 + (p) % 2)
@@ -83,10 +83,10 @@ proctype sender(byte me)
             serial++;
             post(f, WANT);
             asked = true
-        :: asked && grant[me] / 4 == serial -> /* G2 */
+        :: asked && assignment[me] / 4 == serial -> /* G2 */
             asked = false;
             if
-            :: grant[me] % 4 == GRANTED ->
+            :: assignment[me] % 4 == GRANTED ->
                 if
                 :: BROKEN == 6
                 :: else ->
@@ -140,12 +140,12 @@ inline take(s, f) {
     :: data[AT(f, read_pos[f])] == WANT ->
         v = serial_of[AT(f, read_pos[f])] * 4;
         if
-        :: tenant == NOBODY -> tenant = s; grant[s] = v + GRANTED /* G1 */
-        :: else -> assert(tenant != s); grant[s] = v + REFUSED
+        :: writer == NOBODY -> writer = s; assignment[s] = v + GRANTED /* G1 */
+        :: else -> assert(writer != s); assignment[s] = v + REFUSED
         fi;
         read_pos[f] = NEXT(read_pos[f]) /* R1 */
     :: data[AT(f, read_pos[f])] == CONTINUE ->
-        assert(tenant == s && in[s] == s);
+        assert(writer == s && in[s] == s);
         read_pos[f] = NEXT(read_pos[f]);
         in[s] = ARENA
     :: else ->
@@ -155,16 +155,16 @@ inline take(s, f) {
     fi
 }
 
-/* The tenant has ended and nothing of it is left. */
+/* The writer has ended and nothing of it is left. */
 inline take_back() {
     if
-    :: in[tenant] == ARENA && BROKEN != 1 ->
+    :: in[writer] == ARENA && BROKEN != 1 ->
         word[AT(ARENA, read_pos[ARENA])] = (read_pos[ARENA] + 1 - 2 + MODULUS) % MODULUS;
         word[AT(ARENA, read_pos[ARENA] + 1)] = read_pos[ARENA]
     :: else
     fi;
-    in[tenant] = tenant;
-    tenant = NOBODY
+    in[writer] = writer;
+    writer = NOBODY
 }
 
 proctype receiver()
@@ -174,16 +174,16 @@ proctype receiver()
     do
     :: atomic { !EMPTY(in[0]) -> take(0, in[0]) }
     :: atomic { !EMPTY(in[1]) -> take(1, in[1]) }
-    :: atomic { BROKEN == 6 && tenant != NOBODY && !EMPTY(ARENA) -> take(tenant, ARENA) }
-    :: tenant != NOBODY && BROKEN == 2 && in[tenant] == ARENA && EMPTY(ARENA) -> take_back()
-    :: tenant != NOBODY && ended[tenant] && (BROKEN == 3 || (EMPTY(tenant) && EMPTY(in[tenant]))) ->
+    :: atomic { BROKEN == 6 && writer != NOBODY && !EMPTY(ARENA) -> take(writer, ARENA) }
+    :: writer != NOBODY && BROKEN == 2 && in[writer] == ARENA && EMPTY(ARENA) -> take_back()
+    :: writer != NOBODY && ended[writer] && (BROKEN == 3 || (EMPTY(writer) && EMPTY(in[writer]))) ->
         take_back()
-    :: tenant != NOBODY && BROKEN == 7 && EMPTY(tenant) && EMPTY(in[tenant]) ->
+    :: writer != NOBODY && BROKEN == 7 && EMPTY(writer) && EMPTY(in[writer]) ->
         if
-        :: ended[tenant] -> take_back()
+        :: ended[writer] -> take_back()
         :: else
         fi
-    :: ended[0] && ended[1] && EMPTY(0) && EMPTY(1) && tenant == NOBODY -> break
+    :: ended[0] && ended[1] && EMPTY(0) && EMPTY(1) && writer == NOBODY -> break
     od;
     assert(seen[1] == SECOND && (killed || seen[0] == FIRST))
 }
@@ -194,7 +194,7 @@ init {
         word[2] = MODULUS - 1; word[3] = 0;
         word[4] = MODULUS - 1; word[5] = 0;
         in[1] = 1;
-        if :: BROKEN == 5 -> grant[1] = 4 + GRANTED :: else fi;
+        if :: BROKEN == 5 -> assignment[1] = 4 + GRANTED :: else fi;
         run sender(0);
         run sender(1);
         run killer();

@@ -8,11 +8,11 @@
  * @file
  *
  * Deeper FIFOs: a sender that turns out busy moves from its FIFO, or from the
- * ring, to a FIFO of the receiver's arena.
+ * ring, to a deep FIFO of the receiver.
  *
  *     sender                                         receiver
- *       |---- WANT (serial) ------------------------->|   a free FIFO of the arena is its, or none
- *       |<=== grant (serial, number) =================|   a word in the receiver's segment
+ *       |---- WANT (serial) ------------------------->|   a free deep FIFO is its, or none
+ *       |<=== assignment (serial, number) ============|   a word in the receiver's segment
  *       |---- CONTINUE ------------------------------>|   the last slot here: from now on it reads
  *       |     nothing, until all that it sent is read |   the other FIFO
  *       |---- messages, through the other FIFO ------>|
@@ -22,8 +22,8 @@
  * compared with those of another.  The fast paths know nothing of all that: to
  * them the old FIFO is full until `out` is another one.
  *
- * A FIFO of the arena keeps its positions for the life of the segment: the next
- * tenant goes on where the last one stopped.
+ * A deep FIFO keeps its positions for the life of the segment: the next
+ * writer goes on where the last one stopped.
  */
 
 #include "opal_config.h"
@@ -50,39 +50,39 @@ static bool big_enough(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     const mca_btl_fastsm_layout_params_t *params = &endpoint->layout.params;
 
-    if (NULL == endpoint->late) {
-        return params->grant_depth > params->fifo_depth;
+    if (NULL == endpoint->dynamic) {
+        return params->deep_fifo_depth > params->fifo_depth;
     }
     /* what we send inline has to fit */
-    return params->grant_depth >= fastsm_fifo_slots(endpoint->inline_bytes);
+    return params->deep_fifo_depth >= fastsm_fifo_slots(endpoint->inline_bytes);
 }
 
-void mca_btl_fastsm_grow_init(mca_btl_fastsm_endpoint_t *endpoint)
+void mca_btl_fastsm_move_init(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    if (MCA_BTL_FASTSM_GROW_IDLE == endpoint->grow.state) {
-        endpoint->grow.count = endpoint->grow.position = 0;
-        endpoint->grow.limit = 0 != endpoint->layout.params.grants && big_enough(endpoint)
-                                   ? mca_btl_fastsm_component.grant_after
+    if (MCA_BTL_FASTSM_MOVE_IDLE == endpoint->move.state) {
+        endpoint->move.count = endpoint->move.position = 0;
+        endpoint->move.limit = 0 != endpoint->layout.params.deep_fifos && big_enough(endpoint)
+                                   ? mca_btl_fastsm_component.deep_fifo_after
                                    : 0;
     }
 }
 
 void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
+    mca_btl_fastsm_move_t *move = &endpoint->move;
 
-    if (MCA_BTL_FASTSM_GROW_IDLE != grow->state || 0 == grow->limit) {
+    if (MCA_BTL_FASTSM_MOVE_IDLE != move->state || 0 == move->limit) {
         return;
     }
-    if (NULL == endpoint->late) {
+    if (NULL == endpoint->dynamic) {
         /* a message that is tried again and again finds the FIFO full once */
-        if (endpoint->out.write_pos == grow->position) {
+        if (endpoint->out.write_pos == move->position) {
             return;
         }
-        grow->position = endpoint->out.write_pos;
+        move->position = endpoint->out.write_pos;
     }
-    if (++grow->count >= grow->limit) {
-        grow->state = MCA_BTL_FASTSM_GROW_WANT;
+    if (++move->count >= move->limit) {
+        move->state = MCA_BTL_FASTSM_MOVE_WANT;
         mca_btl_fastsm_activate(endpoint);
     }
 }
@@ -90,10 +90,10 @@ void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint)
 /* Goes on where it is, and asks the next time when it has been busy for twice as long. */
 static void stay(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    endpoint->grow.state = MCA_BTL_FASTSM_GROW_IDLE;
-    endpoint->grow.count = 0;
-    if (endpoint->grow.limit <= UINT32_MAX / 2) {
-        endpoint->grow.limit *= 2;
+    endpoint->move.state = MCA_BTL_FASTSM_MOVE_IDLE;
+    endpoint->move.count = 0;
+    if (endpoint->move.limit <= UINT32_MAX / 2) {
+        endpoint->move.limit *= 2;
     }
 }
 
@@ -102,8 +102,9 @@ static bool post_own(mca_btl_fastsm_endpoint_t *endpoint, const void *data, size
 {
     mca_btl_fastsm_slot_t *head;
 
-    if (NULL != endpoint->late) {
-        return mca_btl_fastsm_late_post_own(endpoint->late, data, length, flags, &endpoint->grow.position);
+    if (NULL != endpoint->dynamic) {
+        return mca_btl_fastsm_dynamic_post_own(endpoint->dynamic, data, length, flags,
+                                               &endpoint->move.position);
     }
     head = fastsm_fifo_reserve(&endpoint->out, 1);
     if (NULL == head) {
@@ -117,15 +118,15 @@ static bool post_own(mca_btl_fastsm_endpoint_t *endpoint, const void *data, size
 
 static bool ask(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
-    const mca_btl_fastsm_want_t want = {.serial = 65535 == grow->serial ? 1 : grow->serial + 1};
+    mca_btl_fastsm_move_t *move = &endpoint->move;
+    const mca_btl_fastsm_want_t want = {.serial = 65535 == move->serial ? 1 : move->serial + 1};
 
     if (!post_own(endpoint, &want, sizeof(want), MCA_BTL_FASTSM_SLOT_WANT)) {
         return false;
     }
-    grow->serial = want.serial;
-    grow->admission = NULL == endpoint->late ? 0 : endpoint->late->our_admission;
-    grow->state = MCA_BTL_FASTSM_GROW_ASKED;
+    move->serial = want.serial;
+    move->admission = NULL == endpoint->dynamic ? 0 : endpoint->dynamic->our_admission;
+    move->state = MCA_BTL_FASTSM_MOVE_ASKED;
     say(endpoint, 0, "we asked for another one");
     return true;
 }
@@ -135,44 +136,44 @@ static _Atomic uint32_t *answer_word(mca_btl_fastsm_endpoint_t *endpoint)
     const uint64_t read_pos =
         mca_btl_fastsm_layout_read_pos(&endpoint->layout, mca_btl_fastsm_component.me.local_index);
 
-    return NULL != endpoint->late
-               ? &endpoint->late->our_entry->grant
-               : &((mca_btl_fastsm_read_pos_t *) mca_btl_fastsm_in_segment(endpoint, read_pos))->grant;
+    return NULL != endpoint->dynamic
+               ? &endpoint->dynamic->our_entry->assignment
+               : &((mca_btl_fastsm_read_pos_t *) mca_btl_fastsm_in_segment(endpoint, read_pos))->assignment;
 }
 
 static bool hear(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
-    const uint32_t answer = fastsm_load_grant(answer_word(endpoint)), number = answer & 0xffff;
+    mca_btl_fastsm_move_t *move = &endpoint->move;
+    const uint32_t answer = fastsm_load_assignment(answer_word(endpoint)), number = answer & 0xffff;
 
-    if (answer >> 16 != grow->serial) {
+    if (answer >> 16 != move->serial) {
         return false;
     }
     if (0 == number) {
-        atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_refused, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&mca_btl_fastsm_component.deep_fifos_refused, 1, memory_order_relaxed);
         say(endpoint, 0, "we have to stay");
         stay(endpoint);
         return false;
     }
-    if (number > endpoint->layout.params.grants) {
-        grow->state = MCA_BTL_FASTSM_GROW_IDLE;
-        grow->limit = 0;
-        grow->nonsense = answer;
+    if (number > endpoint->layout.params.deep_fifos) {
+        move->state = MCA_BTL_FASTSM_MOVE_IDLE;
+        move->limit = 0;
+        move->nonsense = answer;
         return false;
     }
-    grow->number = endpoint->layout.params.n_local + number - 1;
-    grow->state = MCA_BTL_FASTSM_GROW_LEAVE;
-    say(endpoint, grow->number, "we may move there");
+    move->number = endpoint->layout.params.n_local + number - 1;
+    move->state = MCA_BTL_FASTSM_MOVE_LEAVE;
+    say(endpoint, move->number, "we may move there");
     return true;
 }
 
 /* No room any more, wherever the write position is. */
 static void stop(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    if (NULL == endpoint->late) {
+    if (NULL == endpoint->dynamic) {
         endpoint->out.read_pos = endpoint->out.write_pos - endpoint->out.depth;
-        atomic_store_explicit(&endpoint->grow.stopped, endpoint->out.read_pos, memory_order_relaxed);
-        endpoint->out.shared_read_pos = &endpoint->grow.stopped;
+        atomic_store_explicit(&endpoint->move.stopped, endpoint->out.read_pos, memory_order_relaxed);
+        endpoint->out.shared_read_pos = &endpoint->move.stopped;
     }
 }
 
@@ -184,8 +185,8 @@ static bool leave(mca_btl_fastsm_endpoint_t *endpoint)
         return false;
     }
     stop(endpoint);
-    endpoint->grow.state = MCA_BTL_FASTSM_GROW_MOVING;
-    say(endpoint, endpoint->grow.number, "we have left for it");
+    endpoint->move.state = MCA_BTL_FASTSM_MOVE_MOVING;
+    say(endpoint, endpoint->move.number, "we have left for it");
     return true;
 }
 
@@ -195,8 +196,8 @@ static bool all_read(mca_btl_fastsm_endpoint_t *endpoint)
     const uint32_t me = mca_btl_fastsm_component.me.local_index;
     _Atomic uint32_t *read_pos;
 
-    if (NULL != endpoint->late) {
-        return mca_btl_fastsm_late_was_read(endpoint->late, endpoint->grow.position);
+    if (NULL != endpoint->dynamic) {
+        return mca_btl_fastsm_dynamic_was_read(endpoint->dynamic, endpoint->move.position);
     }
     read_pos = (_Atomic uint32_t *) mca_btl_fastsm_in_segment(
         endpoint, mca_btl_fastsm_layout_read_pos(&endpoint->layout, me));
@@ -209,99 +210,99 @@ static bool all_read(mca_btl_fastsm_endpoint_t *endpoint)
 
 static void arrive(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
+    mca_btl_fastsm_move_t *move = &endpoint->move;
     uint32_t n_pending;
 
     if (!all_read(endpoint)) {
         return;
     }
     mca_btl_fastsm_reclaim(endpoint); /* every buffer */
-    if (NULL != endpoint->late && !mca_btl_fastsm_late_known(endpoint->late, grow->admission)) {
+    if (NULL != endpoint->dynamic && !mca_btl_fastsm_dynamic_known(endpoint->dynamic, move->admission)) {
         stay(endpoint); /* it had forgotten us before it came to our last slot */
         return;
     }
     n_pending = endpoint->out.n_pending;
-    fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout, grow->number);
+    fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout, move->number);
     endpoint->out.n_pending = n_pending;
     endpoint->out.read_pos = endpoint->out.write_pos = fastsm_load_read_pos(endpoint->out.shared_read_pos);
-    if (endpoint->inline_bytes < mca_btl_fastsm_inline_bytes(endpoint->layout.params.grant_depth)) {
-        endpoint->inline_bytes = mca_btl_fastsm_inline_bytes(endpoint->layout.params.grant_depth);
+    if (endpoint->inline_bytes < mca_btl_fastsm_inline_bytes(endpoint->layout.params.deep_fifo_depth)) {
+        endpoint->inline_bytes = mca_btl_fastsm_inline_bytes(endpoint->layout.params.deep_fifo_depth);
     }
     endpoint->out.sendi_bytes = (uint32_t) endpoint->inline_bytes;
-    grow->state = MCA_BTL_FASTSM_GROW_MOVED;
-    atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_taken, 1, memory_order_relaxed);
-    say(endpoint, grow->number, "we send there from now on");
+    move->state = MCA_BTL_FASTSM_MOVE_MOVED;
+    atomic_fetch_add_explicit(&mca_btl_fastsm_component.deep_fifos_obtained, 1, memory_order_relaxed);
+    say(endpoint, move->number, "we send there from now on");
 }
 
-bool mca_btl_fastsm_grow(mca_btl_fastsm_endpoint_t *endpoint)
+bool mca_btl_fastsm_move(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    mca_btl_fastsm_grow_t *grow = &endpoint->grow;
+    mca_btl_fastsm_move_t *move = &endpoint->move;
 
-    if (NULL != endpoint->late && MCA_BTL_FASTSM_GROW_WANT < grow->state
-        && MCA_BTL_FASTSM_GROW_MOVING > grow->state
-        && !mca_btl_fastsm_late_known(endpoint->late, grow->admission)) {
-        stay(endpoint); /* whoever forgets us takes back what it has granted */
+    if (NULL != endpoint->dynamic && MCA_BTL_FASTSM_MOVE_WANT < move->state
+        && MCA_BTL_FASTSM_MOVE_MOVING > move->state
+        && !mca_btl_fastsm_dynamic_known(endpoint->dynamic, move->admission)) {
+        stay(endpoint); /* whoever forgets us takes back what it has assigned */
         return true;
     }
-    if (MCA_BTL_FASTSM_GROW_WANT == grow->state && !ask(endpoint)) {
+    if (MCA_BTL_FASTSM_MOVE_WANT == move->state && !ask(endpoint)) {
         return true;
     }
-    if (MCA_BTL_FASTSM_GROW_ASKED == grow->state && !hear(endpoint)) {
-        return 0 == grow->nonsense;
+    if (MCA_BTL_FASTSM_MOVE_ASKED == move->state && !hear(endpoint)) {
+        return 0 == move->nonsense;
     }
-    if (MCA_BTL_FASTSM_GROW_LEAVE == grow->state && !leave(endpoint)) {
+    if (MCA_BTL_FASTSM_MOVE_LEAVE == move->state && !leave(endpoint)) {
         return true;
     }
-    if (MCA_BTL_FASTSM_GROW_MOVING == grow->state) {
+    if (MCA_BTL_FASTSM_MOVE_MOVING == move->state) {
         arrive(endpoint);
     }
     return true;
 }
 
-void mca_btl_fastsm_grow_resume(mca_btl_fastsm_endpoint_t *endpoint)
+void mca_btl_fastsm_move_resume(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const uint32_t write_pos = endpoint->out.write_pos;
-    const bool moved = MCA_BTL_FASTSM_GROW_MOVED == endpoint->grow.state;
+    const bool moved = MCA_BTL_FASTSM_MOVE_MOVED == endpoint->move.state;
 
     fastsm_fifo_sender_init(&endpoint->out, endpoint->base, &endpoint->layout,
-                            moved ? endpoint->grow.number : mca_btl_fastsm_component.me.local_index);
+                            moved ? endpoint->move.number : mca_btl_fastsm_component.me.local_index);
     endpoint->out.write_pos = write_pos;
     endpoint->out.read_pos = write_pos - endpoint->out.depth;
-    if (MCA_BTL_FASTSM_GROW_MOVING == endpoint->grow.state) {
+    if (MCA_BTL_FASTSM_MOVE_MOVING == endpoint->move.state) {
         stop(endpoint);
     }
-    if (mca_btl_fastsm_growing(endpoint)) {
+    if (mca_btl_fastsm_moving(endpoint)) {
         mca_btl_fastsm_activate(endpoint);
     }
 }
 
 /* ---- the receiver ---- */
 
-int mca_btl_fastsm_arena_init(void)
+int mca_btl_fastsm_deep_init(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
     atomic_store_explicit(&component->n_bells, component->n_local, memory_order_relaxed);
-    component->arena =
-        (mca_btl_fastsm_arena_t *) calloc(component->layout.params.grants + 1, sizeof(*component->arena));
-    return NULL == component->arena ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
+    component->deep =
+        (mca_btl_fastsm_deep_t *) calloc(component->layout.params.deep_fifos + 1, sizeof(*component->deep));
+    return NULL == component->deep ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
 }
 
-void mca_btl_fastsm_arena_fini(void)
+void mca_btl_fastsm_deep_fini(void)
 {
-    free(mca_btl_fastsm_component.arena);
-    mca_btl_fastsm_component.arena = NULL;
+    free(mca_btl_fastsm_component.deep);
+    mca_btl_fastsm_component.deep = NULL;
 }
 
-static mca_btl_fastsm_arena_t *place_of(uint32_t number)
+static mca_btl_fastsm_deep_t *place_of(uint32_t number)
 {
-    return &mca_btl_fastsm_component.arena[number - mca_btl_fastsm_component.n_local];
+    return &mca_btl_fastsm_component.deep[number - mca_btl_fastsm_component.n_local];
 }
 
-/* T1.  Partner: T2.  All of the tenant's record is there before another thread looks for it. */
-static void store_tenant(uint32_t number, mca_btl_fastsm_endpoint_t *endpoint)
+/* T1.  Partner: T2.  All of the writer's record is there before another thread looks for it. */
+static void store_writer(uint32_t number, mca_btl_fastsm_endpoint_t *endpoint)
 {
-    atomic_store_explicit(&place_of(number)->tenant, endpoint, memory_order_release);
+    atomic_store_explicit(&place_of(number)->writer, endpoint, memory_order_release);
 }
 
 /* Pages of a FIFO and of its read position, before anybody looks at them. */
@@ -318,7 +319,7 @@ static bool reserve(uint32_t number)
                                                  mca_btl_fastsm_layout_fifo_size(layout, number));
 }
 
-/* The first FIFO of the arena that is free, is the endpoint's now; 0 when there is none. */
+/* The first FIFO of the deep FIFOs that is free, is the endpoint's now; 0 when there is none. */
 static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -328,14 +329,14 @@ static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
     OPAL_THREAD_LOCK(&component->lock);
     while (number < count
            && (place_of(number)->retired
-               || NULL != atomic_load_explicit(&place_of(number)->tenant, memory_order_relaxed))) {
+               || NULL != atomic_load_explicit(&place_of(number)->writer, memory_order_relaxed))) {
         ++number;
     }
     if (number == count || !reserve(number)) {
         number = 0;
     } else {
-        endpoint->granted = number;
-        store_tenant(number, endpoint);
+        endpoint->assigned = number;
+        store_writer(number, endpoint);
         if (number >= mca_btl_fastsm_load_n_bells()) {
             atomic_store_explicit(&component->n_bells, number + 1, memory_order_relaxed);
         }
@@ -344,10 +345,10 @@ static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
     return number;
 }
 
-/* Is the FIFO that it was granted the one that we read? */
+/* Is the FIFO that it was assigned the one that we read? */
 static bool has_moved(const mca_btl_fastsm_endpoint_t *endpoint)
 {
-    return endpoint->in_number == endpoint->granted;
+    return endpoint->in_number == endpoint->assigned;
 }
 
 static _Atomic uint32_t *question_of(const mca_btl_fastsm_endpoint_t *endpoint)
@@ -355,29 +356,29 @@ static _Atomic uint32_t *question_of(const mca_btl_fastsm_endpoint_t *endpoint)
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     char *base = component->base;
 
-    if (NULL != endpoint->late) {
-        const uint32_t index = fastsm_admission_index(endpoint->late->admission);
+    if (NULL != endpoint->dynamic) {
+        const uint32_t index = fastsm_admission_index(endpoint->dynamic->admission);
 
         base += mca_btl_fastsm_layout_admission(&component->layout, index);
-        return &((mca_btl_fastsm_admission_t *) base)->grant;
+        return &((mca_btl_fastsm_admission_t *) base)->assignment;
     }
     base += mca_btl_fastsm_layout_read_pos(&component->layout, endpoint->index);
-    return &((mca_btl_fastsm_read_pos_t *) base)->grant;
+    return &((mca_btl_fastsm_read_pos_t *) base)->assignment;
 }
 
 void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const uint32_t number = endpoint->granted;
+    const uint32_t number = endpoint->assigned;
     const bool moved = has_moved(endpoint);
-    mca_btl_fastsm_arena_t *place;
+    mca_btl_fastsm_deep_t *place;
     char *base = component->base;
 
     if (0 == number) {
         return;
     }
     place = place_of(number);
-    if (moved && NULL != endpoint->late) {
+    if (moved && NULL != endpoint->dynamic) {
         mca_btl_fastsm_unlist_peer(endpoint);
     }
 
@@ -386,18 +387,18 @@ void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
         place->retired = true;
         memcpy(place->nonce, endpoint->nonce, sizeof(place->nonce));
     } else if (moved) {
-        /* killed in the middle of a message it may have left words that were not meant for the next tenant */
+        /* killed in the middle of a message it may have left words that were not meant for the next writer */
         fastsm_fifo_renew(
             &endpoint->in,
             (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(&component->layout, number)));
     }
-    if (NULL == endpoint->late) {
+    if (NULL == endpoint->dynamic) {
         mca_btl_fastsm_read_fifo(endpoint, endpoint->index);
     } else if (moved) {
         mca_btl_fastsm_read_nothing(endpoint);
     }
-    endpoint->granted = 0;
-    store_tenant(number, NULL);
+    endpoint->assigned = 0;
+    store_writer(number, NULL);
     OPAL_THREAD_UNLOCK(&component->lock);
     say(endpoint, number, "taken back");
 }
@@ -409,24 +410,24 @@ static void take_back_local(mca_btl_fastsm_endpoint_t *endpoint)
     if (mca_btl_fastsm_segment_alive(endpoint) || !mca_btl_fastsm_begin_consuming(&endpoint->in)) {
         return;
     }
-    if (0 != endpoint->granted && endpoint->connected && NULL == fastsm_fifo_peek(&endpoint->in)) {
+    if (0 != endpoint->assigned && endpoint->connected && NULL == fastsm_fifo_peek(&endpoint->in)) {
         mca_btl_fastsm_evict(endpoint, true);
     }
     mca_btl_fastsm_end_consuming(&endpoint->in);
 }
 
-/* FIFOs whose tenants have ended become free. */
+/* FIFOs whose writers have ended become free. */
 static void take_back_all(void)
 {
     for (uint32_t number = mca_btl_fastsm_component.n_local; number < mca_btl_fastsm_load_n_bells();
          ++number) {
         mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(number);
 
-        if (NULL != endpoint && NULL == endpoint->late) {
+        if (NULL != endpoint && NULL == endpoint->dynamic) {
             take_back_local(endpoint);
         }
     }
-    mca_btl_fastsm_late_sweep();
+    mca_btl_fastsm_dynamic_sweep();
 }
 
 bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data)
@@ -440,7 +441,7 @@ bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data
         return false;
     }
     say(endpoint, 0, "it asks for another one");
-    if (0 == endpoint->granted) {
+    if (0 == endpoint->assigned) {
         number = let(endpoint);
         if (0 == number) {
             take_back_all();
@@ -448,27 +449,28 @@ bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data
         }
     } else {
         /* whoever asks again may not have heard the answer to another question of its */
-        number = has_moved(endpoint) ? 0 : endpoint->granted;
+        number = has_moved(endpoint) ? 0 : endpoint->assigned;
     }
-    fastsm_store_grant(question_of(endpoint),
-                       want.serial << 16 | (0 == number ? 0 : number - mca_btl_fastsm_component.n_local + 1));
+    fastsm_store_assignment(question_of(endpoint),
+                            want.serial << 16
+                                | (0 == number ? 0 : number - mca_btl_fastsm_component.n_local + 1));
     say(endpoint, number, 0 == number ? "it has to stay" : "it may move there");
     return true;
 }
 
 bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    if (0 == endpoint->granted || has_moved(endpoint)) {
+    if (0 == endpoint->assigned || has_moved(endpoint)) {
         return false;
     }
-    say(endpoint, endpoint->granted, "it has left for it");
-    mca_btl_fastsm_read_fifo(endpoint, endpoint->granted);
-    if (NULL != endpoint->late) {
+    say(endpoint, endpoint->assigned, "it has left for it");
+    mca_btl_fastsm_read_fifo(endpoint, endpoint->assigned);
+    if (NULL != endpoint->dynamic) {
         mca_btl_fastsm_list_peer(endpoint);
         mca_btl_fastsm_heard(endpoint);
     }
-    atomic_fetch_add_explicit(&mca_btl_fastsm_component.grants_given, 1, memory_order_relaxed);
-    say(endpoint, endpoint->granted, "we read there from now on");
+    atomic_fetch_add_explicit(&mca_btl_fastsm_component.deep_fifos_assigned, 1, memory_order_relaxed);
+    say(endpoint, endpoint->assigned, "we read there from now on");
     return true;
 }
 
@@ -487,8 +489,8 @@ void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint)
     }
     if (number < count) {
         place_of(number)->retired = false;
-        endpoint->granted = number;
-        store_tenant(number, endpoint);
+        endpoint->assigned = number;
+        store_writer(number, endpoint);
     }
     OPAL_THREAD_UNLOCK(&component->lock);
     if (number < count) {
@@ -496,7 +498,7 @@ void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint)
     }
 }
 
-void mca_btl_fastsm_arena_discard(void)
+void mca_btl_fastsm_deep_discard(void)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
@@ -504,7 +506,7 @@ void mca_btl_fastsm_arena_discard(void)
         mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(number);
         const mca_btl_fastsm_slot_t *slot;
 
-        if (NULL == endpoint || NULL == endpoint->late || !endpoint->readable
+        if (NULL == endpoint || NULL == endpoint->dynamic || !endpoint->readable
             || !mca_btl_fastsm_begin_consuming(&endpoint->in)) {
             continue;
         }
@@ -541,12 +543,12 @@ void mca_btl_fastsm_pvar_register(void)
     } counters[] = {
         {"bell_scans", "Times that this process looked at all doorbells", &component->bell_scans},
         {"fifo_full", "Attempts to send that found the FIFO to a local process full", &component->fifo_full},
-        {"grants_given", "Senders that have moved to a deeper FIFO of this process",
-         &component->grants_given},
-        {"grants_taken", "Times that this process has moved to a deeper FIFO of a receiver",
-         &component->grants_taken},
-        {"grants_refused", "Times that this process asked for a deeper FIFO and was refused",
-         &component->grants_refused},
+        {"deep_fifos_assigned", "Senders that have moved to a deeper FIFO of this process",
+         &component->deep_fifos_assigned},
+        {"deep_fifos_obtained", "Times that this process has moved to a deeper FIFO of a receiver",
+         &component->deep_fifos_obtained},
+        {"deep_fifos_refused", "Times that this process asked for a deeper FIFO and was refused",
+         &component->deep_fifos_refused},
     };
 
     for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); ++i) {

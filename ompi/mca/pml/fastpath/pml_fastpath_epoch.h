@@ -16,8 +16,8 @@
  * forgotten could be given again. Where intercommunicators do not come early
  * nothing is kept, and all numbers are 0.
  */
-#ifndef MCA_PML_FASTPATH_JOINT_H
-#define MCA_PML_FASTPATH_JOINT_H
+#ifndef MCA_PML_FASTPATH_EPOCH_H
+#define MCA_PML_FASTPATH_EPOCH_H
 
 #include "pml_fastpath_comm.h"
 
@@ -27,15 +27,15 @@ BEGIN_C_DECLS
  * Number a new communicator, for each process of the other group. The PML is locked.
  * @return OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE
  */
-int mca_pml_fastpath_joint_begin(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
+int mca_pml_fastpath_epoch_begin(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
 
 /** @return the number of a communicator that we have with that process; locks the PML */
-uint32_t mca_pml_fastpath_joint_number(ompi_communicator_t *comm, opal_process_name_t name);
+uint32_t mca_pml_fastpath_epoch_number(ompi_communicator_t *comm, opal_process_name_t name);
 
 /** @return whether the communicator that a CANCEL means has not been made known here yet. The PML is locked.
  */
-bool mca_pml_fastpath_joint_is_new(const mca_pml_fastpath_cancel_hdr_t *cancel);
+bool mca_pml_fastpath_epoch_is_new(const mca_pml_fastpath_cancel_hdr_t *cancel);
 
 END_C_DECLS
 
-#endif /* MCA_PML_FASTPATH_JOINT_H */
+#endif /* MCA_PML_FASTPATH_EPOCH_H */

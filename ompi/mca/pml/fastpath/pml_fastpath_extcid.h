@@ -11,42 +11,42 @@
  * a header. So every process gives such a communicator a number of its own, from a space that
  * agreed ids do not use and without ever using one twice, and headers carry the receiver's number. As
  * long as a sender does not know that of a member, it puts the name, and its own number, in front of the
- * header (NAMED); the member learns from it, and answers the first one with its own number (KNOWN).
+ * header (EXTCID); the member learns from it, and answers the first one with its own number (KNOWN).
  *
- * A NAMED may come before its communicator exists here, as the collective step that ends its creation
+ * An EXTCID may come before its communicator exists here, as the collective step that ends its creation
  * already uses it; then it waits. One whose communicator has been freed is dealt with as other messages
- * of freed communicators are (pml_fastpath_orphan.h), and for that each name is remembered: some 200 bytes
+ * of freed communicators are (pml_fastpath_pending.h), and for that each name is remembered: some 200 bytes
  * for each communicator of this kind that has ever been. That no number is used again is what keeps
  * a message of one that was freed from being taken for another one's.
  */
-#ifndef MCA_PML_FASTPATH_NAMED_H
-#define MCA_PML_FASTPATH_NAMED_H
+#ifndef MCA_PML_FASTPATH_EXTCID_H
+#define MCA_PML_FASTPATH_EXTCID_H
 
 #include "pml_fastpath_comm.h"
 
 BEGIN_C_DECLS
 
 /** @return bytes that go before the header of a message: none where its receiver's number is known */
-static inline size_t mca_pml_fastpath_named_size(const mca_pml_fastpath_match_hdr_t *hdr)
+static inline size_t mca_pml_fastpath_extcid_size(const mca_pml_fastpath_match_hdr_t *hdr)
 {
     return OPAL_LIKELY(mca_pml_fastpath_ctx_is_known(hdr->hdr_ctx)) ? 0
-                                                                    : sizeof(mca_pml_fastpath_named_hdr_t);
+                                                                    : sizeof(mca_pml_fastpath_extcid_hdr_t);
 }
 
 /**
  * Write what goes before the header of a message, if anything.
  *
  * @param hdr  of the message
- * @param to   room for what mca_pml_fastpath_named_size() says
- * @param type of BTL message: set to NAMED if something was written
+ * @param to   room for what mca_pml_fastpath_extcid_size() says
+ * @param type of BTL message: set to EXTCID if something was written
  * @return     where the header itself goes
  */
-void *mca_pml_fastpath_named_put(const ompi_communicator_t *comm, const mca_pml_fastpath_match_hdr_t *hdr,
-                                 void *to, uint8_t *type);
+void *mca_pml_fastpath_extcid_put(const ompi_communicator_t *comm, const mca_pml_fastpath_match_hdr_t *hdr,
+                                  void *to, uint8_t *type);
 
 /** Look whether the receiver's number has become known since the header of a message was filled in. */
-static inline void mca_pml_fastpath_named_look(mca_pml_fastpath_match_hdr_t *hdr,
-                                               const ompi_communicator_t *comm, int dst)
+static inline void mca_pml_fastpath_extcid_look(mca_pml_fastpath_match_hdr_t *hdr,
+                                                const ompi_communicator_t *comm, int dst)
 {
     if (OPAL_UNLIKELY(!mca_pml_fastpath_ctx_is_known(hdr->hdr_ctx))) {
         hdr->hdr_ctx = mca_pml_fastpath_comm(comm)->members[dst]->ctx;
@@ -57,25 +57,25 @@ static inline void mca_pml_fastpath_named_look(mca_pml_fastpath_match_hdr_t *hdr
  * A communicator comes into being: give it a number and remember its name.
  * @return its number, or MCA_PML_FASTPATH_CTX_UNKNOWN when memory is short or no number is left
  */
-uint32_t mca_pml_fastpath_named_begin(const ompi_communicator_t *comm);
+uint32_t mca_pml_fastpath_extcid_begin(const ompi_communicator_t *comm);
 
 /** It is ready to receive: deliver what came before. */
-void mca_pml_fastpath_named_adopt(ompi_communicator_t *comm);
+void mca_pml_fastpath_extcid_adopt(ompi_communicator_t *comm);
 
 /** It is about to be freed. The PML is locked. */
-void mca_pml_fastpath_named_end(uint32_t ctx);
+void mca_pml_fastpath_extcid_end(uint32_t ctx);
 
-/** A NAMED has come. Not to be called with a lock held. */
-void mca_pml_fastpath_named_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                                    size_t num_segments);
+/** An EXTCID has come. Not to be called with a lock held. */
+void mca_pml_fastpath_extcid_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                     size_t num_segments);
 
 /** A KNOWN has come by a BTL. */
 void mca_pml_fastpath_known_arrived(const mca_btl_base_module_t *btl,
                                     const mca_pml_fastpath_known_hdr_t *hdr);
 
-void mca_pml_fastpath_named_init(void);
-void mca_pml_fastpath_named_fini(void);
+void mca_pml_fastpath_extcid_init(void);
+void mca_pml_fastpath_extcid_fini(void);
 
 END_C_DECLS
 
-#endif /* MCA_PML_FASTPATH_NAMED_H */
+#endif /* MCA_PML_FASTPATH_EXTCID_H */

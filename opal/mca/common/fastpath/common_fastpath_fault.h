@@ -6,18 +6,18 @@
 /**
  * @file
  *
- * Chance, for parameters that make faults likely in tests.
+ * Fault injection: parameters that make faults likely, for tests.
  */
-#ifndef COMMON_FASTPATH_DICE_H
-#define COMMON_FASTPATH_DICE_H
+#ifndef COMMON_FASTPATH_FAULT_H
+#define COMMON_FASTPATH_FAULT_H
 
 #include <stdbool.h>
 
 /**
- * Throw the dice.
+ * Decide whether a call fails.
  *
  * @return true in `percent` of 100 calls, at random; each thread of each process has numbers of its own
  */
-bool mca_common_fastpath_dice(unsigned percent);
+bool mca_common_fastpath_fault(unsigned percent);
 
-#endif /* COMMON_FASTPATH_DICE_H */
+#endif /* COMMON_FASTPATH_FAULT_H */

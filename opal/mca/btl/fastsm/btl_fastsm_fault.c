@@ -7,19 +7,19 @@
 /**
  * @file
  *
- * Refusing at random, for tests: with btl_fastsm_debug_refuse these stand before the functions that
+ * Refusing at random, for tests: with btl_fastsm_debug_fault_percent these stand before the functions that
  * may refuse.  Without it they are nowhere, so they cost nothing.
  */
 
 #include "opal_config.h"
 
-#include "opal/mca/common/fastpath/common_fastpath_dice.h"
+#include "opal/mca/common/fastpath/common_fastpath_fault.h"
 
 #include "btl_fastsm.h"
 
-bool mca_btl_fastsm_refuse(void)
+bool mca_btl_fastsm_fault(void)
 {
-    return mca_common_fastpath_dice(mca_btl_fastsm_component.refuse);
+    return mca_common_fastpath_fault(mca_btl_fastsm_component.fault_percent);
 }
 
 /* ob1 4.1 tries refused data again from progress, but a refused control message only when something
@@ -29,7 +29,7 @@ static mca_btl_base_descriptor_t *refuse_alloc(mca_btl_base_module_t *btl, mca_b
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
-    if ((component->confirmed || size > component->inline_bytes) && mca_btl_fastsm_refuse()) {
+    if ((component->confirmed || size > component->inline_bytes) && mca_btl_fastsm_fault()) {
         return NULL;
     }
     return mca_btl_fastsm_alloc(btl, endpoint, order, size, flags);
@@ -40,7 +40,7 @@ static mca_btl_base_descriptor_t *refuse_prepare_src(mca_btl_base_module_t *btl,
                                                      opal_convertor_t *convertor, uint8_t order,
                                                      size_t reserve, size_t *size, uint32_t flags)
 {
-    if (mca_btl_fastsm_refuse()) {
+    if (mca_btl_fastsm_fault()) {
         return NULL;
     }
     return mca_btl_fastsm_prepare_src(btl, endpoint, convertor, order, reserve, size, flags);
@@ -52,7 +52,7 @@ static int refuse_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base_
 {
     mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) des;
 
-    if (!mca_btl_fastsm_refuse()) {
+    if (!mca_btl_fastsm_fault()) {
         return mca_btl_fastsm_send_numbered(endpoint, des, tag, stamp);
     }
     frag->endpoint = endpoint;
@@ -77,7 +77,7 @@ static int refuse_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
                         uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                         mca_btl_base_descriptor_t **descriptor)
 {
-    if (!mca_btl_fastsm_refuse()) {
+    if (!mca_btl_fastsm_fault()) {
         return mca_btl_fastsm_sendi(btl, endpoint, convertor, header, header_size, payload_size, order, flags,
                                     tag, descriptor);
     }
@@ -87,20 +87,20 @@ static int refuse_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     return OPAL_ERR_OUT_OF_RESOURCE;
 }
 
-static int refuse_sendi_plain(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
-                              const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
+static int refuse_sendi_contiguous(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                                   const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
-    if (mca_btl_fastsm_refuse()) {
+    if (mca_btl_fastsm_fault()) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    return mca_btl_fastsm_sendi_plain(endpoint, word0, word1, payload, payload_size, tag);
+    return mca_btl_fastsm_sendi_contiguous(endpoint, word0, word1, payload, payload_size, tag);
 }
 
 static int refuse_sendi_numbered(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                                  const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
                                  mca_btl_fastsm_stamp_t *stamp)
 {
-    if (mca_btl_fastsm_refuse()) {
+    if (mca_btl_fastsm_fault()) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     return mca_btl_fastsm_sendi_numbered(endpoint, word0, word1, payload, payload_size, tag, stamp);
@@ -124,22 +124,22 @@ static ptrdiff_t refuse_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_f
                               unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
                               uint64_t header[2])
 {
-    if (mca_btl_fastsm_refuse()) {
+    if (mca_btl_fastsm_fault()) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     return mca_btl_fastsm_recvi(endpoint, pattern, looks, buffer, convertor, room, header);
 }
 
-void mca_btl_fastsm_refuse_install(mca_btl_fastsm_module_t *module)
+void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module)
 {
-    if (0 == mca_btl_fastsm_component.refuse) {
+    if (0 == mca_btl_fastsm_component.fault_percent) {
         return;
     }
     module->super.btl_alloc = refuse_alloc;
     module->super.btl_prepare_src = refuse_prepare_src;
     module->super.btl_send = refuse_send;
     module->super.btl_sendi = refuse_sendi;
-    module->ext.sendi = refuse_sendi_plain;
+    module->ext.sendi = refuse_sendi_contiguous;
     module->ext.sendi_numbered = refuse_sendi_numbered;
     module->ext.send_numbered = refuse_send_numbered;
     module->ext.sender = refuse_sender;

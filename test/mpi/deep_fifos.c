@@ -5,10 +5,10 @@
 
 /* Deeper FIFOs: pairs that prove busy move to one, in order, and so do processes of other jobs.
  *
- * grants pairs N R [THREADS]  of each receiver's senders N move, and others are refused (R is 1) or not (0)
- * grants jobs CYCLES          spawn a process, talk until both directions have moved, part, again and again
- * grants heirs                who has been refused is granted the FIFO of a process that has ended, although
- * no other comes; each receiver has one
+ * deep_fifos pairs N R [THREADS]  of each receiver's senders N move, and others are refused (R is 1) or not
+ * (0) deep_fifos jobs CYCLES          spawn a process, talk until both directions have moved, part, again and
+ * again deep_fifos heirs                who has been refused is assigned the FIFO of a process that has
+ * ended, although no other comes; each receiver has one
  */
 
 #include <signal.h>
@@ -22,8 +22,8 @@ enum { TAG = 181, MANY = 60, PATIENCE = 400, MOST_THREADS = 8 };
 
 enum { GIVEN, TAKEN, REFUSED, COUNTERS };
 
-static const char *const names[COUNTERS] = {"btl_fastsm_grants_given", "btl_fastsm_grants_taken",
-                                            "btl_fastsm_grants_refused"};
+static const char *const names[COUNTERS] = {
+    "btl_fastsm_deep_fifos_assigned", "btl_fastsm_deep_fifos_obtained", "btl_fastsm_deep_fifos_refused"};
 
 /* ---- pairs of one job ---- */
 

@@ -6,11 +6,11 @@
 
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
-#include "pml_fastpath_former.h"
-#include "pml_fastpath_joint.h"
+#include "pml_fastpath_freed.h"
+#include "pml_fastpath_epoch.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_link.h"
-#include "pml_fastpath_orphan.h"
+#include "pml_fastpath_pending.h"
 #include "pml_fastpath_recvfrag.h"
 
 static inline bool is_cancel(const mca_pml_fastpath_parked_t *parked)
@@ -25,7 +25,7 @@ static bool is_here(const mca_pml_fastpath_cancel_hdr_t *cancel)
     mca_pml_fastpath_parked_t *parked;
     uint32_t sequence = 0;
 
-    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.pending, mca_pml_fastpath_parked_t)
     {
         const mca_pml_fastpath_match_hdr_t *hdr = &parked->hdr->hdr_match;
 
@@ -46,7 +46,7 @@ static bool settle(mca_pml_fastpath_cancel_hdr_t *settled)
 {
     mca_pml_fastpath_parked_t *parked;
 
-    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.pending, mca_pml_fastpath_parked_t)
     {
         mca_pml_fastpath_cancel_hdr_t *cancel = &parked->hdr->hdr_cancel;
 
@@ -54,7 +54,7 @@ static bool settle(mca_pml_fastpath_cancel_hdr_t *settled)
             && is_here(cancel)) {
             *settled = *cancel;
             cancel->hdr_match.hdr_flags |= MCA_PML_FASTPATH_HDR_FLAG_DONE;
-            --mca_pml_fastpath.orphans_unanswered;
+            --mca_pml_fastpath.pending_unanswered;
             return true;
         }
     }
@@ -67,13 +67,13 @@ static bool is_late(const mca_pml_fastpath_parked_t *parked)
 {
     const uint32_t ctx = parked->hdr->hdr_match.hdr_ctx;
 
-    if (!mca_pml_fastpath_former_is(ctx)) {
+    if (!mca_pml_fastpath_freed_is(ctx)) {
         return false;
     }
     if (!FASTPATH_EARLY_INTERCOMMS || mca_pml_fastpath_ctx_is_own(ctx) || !fastpath_comm_id_is_taken(ctx)) {
         return true;
     }
-    return is_cancel(parked) && !mca_pml_fastpath_joint_is_new(&parked->hdr->hdr_cancel);
+    return is_cancel(parked) && !mca_pml_fastpath_epoch_is_new(&parked->hdr->hdr_cancel);
 }
 
 /* What has to be done without the lock about something that has come. */
@@ -92,13 +92,13 @@ static mca_pml_fastpath_parked_t *forget(const mca_pml_fastpath_cancel_hdr_t *ca
 {
     mca_pml_fastpath_parked_t *parked;
 
-    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+    OPAL_LIST_FOREACH(parked, &mca_pml_fastpath.pending, mca_pml_fastpath_parked_t)
     {
         const mca_pml_fastpath_match_hdr_t *hdr = &parked->hdr->hdr_match;
 
         if (!is_cancel(parked) && hdr->hdr_ctx == cancel->hdr_match.hdr_ctx
             && hdr->hdr_src == cancel->hdr_match.hdr_src && hdr->hdr_seq == (uint16_t) cancel->hdr_sequence) {
-            opal_list_remove_item(&mca_pml_fastpath.orphans, &parked->super);
+            opal_list_remove_item(&mca_pml_fastpath.pending, &parked->super);
             ++mca_pml_fastpath.late;
             return parked;
         }
@@ -115,7 +115,7 @@ static void see_late(mca_pml_fastpath_parked_t *parked, todo_t *todo)
     if (is_cancel(parked)) {
         todo->answer = true;
         todo->settled = parked->hdr->hdr_cancel;
-        todo->dropped = mca_pml_fastpath_former_dropped(&todo->settled);
+        todo->dropped = mca_pml_fastpath_freed_dropped(&todo->settled);
         if (todo->dropped) {
             todo->lost = forget(&todo->settled);
             todo->sender = todo->settled.hdr_name;
@@ -123,7 +123,7 @@ static void see_late(mca_pml_fastpath_parked_t *parked, todo_t *todo)
         return;
     }
     ++mca_pml_fastpath.late;
-    if (mca_pml_fastpath_former_sender(hdr->hdr_ctx, hdr->hdr_src, &todo->sender)) {
+    if (mca_pml_fastpath_freed_sender(hdr->hdr_ctx, hdr->hdr_src, &todo->sender)) {
         todo->lost = parked;
     }
 }
@@ -136,11 +136,11 @@ static void keep(mca_pml_fastpath_parked_t *parked, todo_t *todo)
         see_late(parked, todo);
         return;
     }
-    opal_list_append(&mca_pml_fastpath.orphans, &parked->super);
+    opal_list_append(&mca_pml_fastpath.pending, &parked->super);
     if (is_cancel(parked)) {
-        ++mca_pml_fastpath.orphans_unanswered;
+        ++mca_pml_fastpath.pending_unanswered;
     }
-    todo->answer = 0 != mca_pml_fastpath.orphans_unanswered && settle(&todo->settled);
+    todo->answer = 0 != mca_pml_fastpath.pending_unanswered && settle(&todo->settled);
     todo->dropped = true;
 }
 
@@ -167,16 +167,16 @@ static void give_back(const todo_t *todo)
     }
 }
 
-ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
-                                             const mca_btl_base_segment_t *segments, size_t num_segments,
-                                             size_t skip)
+ompi_communicator_t *mca_pml_fastpath_pending(mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
+                                              const mca_btl_base_segment_t *segments, size_t num_segments,
+                                              size_t skip)
 {
     mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_park(btl, hdr, segments, num_segments, skip);
     todo_t todo = {.late = false, .lost = NULL, .answer = false};
     ompi_communicator_t *comm;
 
-    /* asked again under the lock: orphans_adopt looks through the list after the communicator has become
-     * known */
+    /* asked again under the lock: mca_pml_fastpath_pending_adopt looks through the list after the
+     * communicator has become known */
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     comm = mca_pml_fastpath_comm_hold_locked(parked->hdr->hdr_match.hdr_ctx);
     if (OPAL_LIKELY(NULL == comm)) {
@@ -196,7 +196,7 @@ ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl, const m
     return comm;
 }
 
-void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm)
+void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm)
 {
     uint32_t ctx = mca_pml_fastpath_comm(comm)->ctx;
     mca_pml_fastpath_parked_t *parked, *next;
@@ -204,14 +204,14 @@ void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm)
 
     OBJ_CONSTRUCT(&adopted, opal_list_t);
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    OPAL_LIST_FOREACH_SAFE(parked, next, &mca_pml_fastpath.orphans, mca_pml_fastpath_parked_t)
+    OPAL_LIST_FOREACH_SAFE(parked, next, &mca_pml_fastpath.pending, mca_pml_fastpath_parked_t)
     {
         if (parked->hdr->hdr_match.hdr_ctx == ctx) {
-            opal_list_remove_item(&mca_pml_fastpath.orphans, &parked->super);
+            opal_list_remove_item(&mca_pml_fastpath.pending, &parked->super);
             opal_list_append(&adopted, &parked->super);
             if (is_cancel(parked)
                 && 0 == (MCA_PML_FASTPATH_HDR_FLAG_DONE & parked->hdr->hdr_match.hdr_flags)) {
-                --mca_pml_fastpath.orphans_unanswered;
+                --mca_pml_fastpath.pending_unanswered;
             }
         }
     }

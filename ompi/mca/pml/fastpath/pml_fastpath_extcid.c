@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "pml_fastpath_cancel.h"
-#include "pml_fastpath_former.h"
+#include "pml_fastpath_freed.h"
 #include "pml_fastpath_failure.h"
-#include "pml_fastpath_named.h"
+#include "pml_fastpath_extcid.h"
 #include "pml_fastpath_number.h"
-#include "pml_fastpath_orphan.h"
+#include "pml_fastpath_pending.h"
 #include "pml_fastpath_recvfrag.h"
 
 /* What is remembered of a communicator, also after its end. */
@@ -24,7 +24,7 @@ typedef struct {
 /* A message whose communicator is not here yet. */
 typedef struct {
     opal_list_item_t super;
-    mca_pml_fastpath_named_hdr_t hdr;
+    mca_pml_fastpath_extcid_hdr_t hdr;
     mca_pml_fastpath_parked_t *parked;
 } waiting_t;
 static OBJ_CLASS_INSTANCE(waiting_t, opal_list_item_t, NULL, NULL);
@@ -35,43 +35,43 @@ static struct {
     opal_hash_table_t by_ctx;  /* number -> the same */
     opal_list_t waiting;       /* waiting_t in the order of their arrival */
     uint32_t last;             /* number that was given out */
-} named;
+} extcid;
 
-void mca_pml_fastpath_named_init(void)
+void mca_pml_fastpath_extcid_init(void)
 {
-    OBJ_CONSTRUCT(&named.by_name, opal_hash_table_t);
-    OBJ_CONSTRUCT(&named.by_ctx, opal_hash_table_t);
-    OBJ_CONSTRUCT(&named.waiting, opal_list_t);
-    (void) opal_hash_table_init(&named.by_name, 16);
-    (void) opal_hash_table_init(&named.by_ctx, 16);
-    named.last = MCA_PML_FASTPATH_CTX_OWN;
+    OBJ_CONSTRUCT(&extcid.by_name, opal_hash_table_t);
+    OBJ_CONSTRUCT(&extcid.by_ctx, opal_hash_table_t);
+    OBJ_CONSTRUCT(&extcid.waiting, opal_list_t);
+    (void) opal_hash_table_init(&extcid.by_name, 16);
+    (void) opal_hash_table_init(&extcid.by_ctx, 16);
+    extcid.last = MCA_PML_FASTPATH_CTX_OWN;
 }
 
-void mca_pml_fastpath_named_fini(void)
+void mca_pml_fastpath_extcid_fini(void)
 {
     waiting_t *waiting;
     void *record, *node;
     uint32_t ctx;
-    int rc = opal_hash_table_get_first_key_uint32(&named.by_ctx, &ctx, &record, &node);
+    int rc = opal_hash_table_get_first_key_uint32(&extcid.by_ctx, &ctx, &record, &node);
 
     while (OPAL_SUCCESS == rc) {
         free(record);
-        rc = opal_hash_table_get_next_key_uint32(&named.by_ctx, &ctx, &record, node, &node);
+        rc = opal_hash_table_get_next_key_uint32(&extcid.by_ctx, &ctx, &record, node, &node);
     }
-    while (NULL != (waiting = (waiting_t *) opal_list_remove_first(&named.waiting))) {
+    while (NULL != (waiting = (waiting_t *) opal_list_remove_first(&extcid.waiting))) {
         mca_pml_fastpath_parked_free(waiting->parked);
         OBJ_RELEASE(waiting);
     }
-    OBJ_DESTRUCT(&named.waiting);
-    OBJ_DESTRUCT(&named.by_ctx);
-    OBJ_DESTRUCT(&named.by_name);
+    OBJ_DESTRUCT(&extcid.waiting);
+    OBJ_DESTRUCT(&extcid.by_ctx);
+    OBJ_DESTRUCT(&extcid.by_name);
 }
 
 static record_t *find_ctx(uint32_t ctx)
 {
     void *record = NULL;
 
-    (void) opal_hash_table_get_value_uint32(&named.by_ctx, ctx, &record);
+    (void) opal_hash_table_get_value_uint32(&extcid.by_ctx, ctx, &record);
     return record;
 }
 
@@ -79,30 +79,30 @@ static record_t *find_name(const fastpath_comm_name_t *name)
 {
     void *record = NULL;
 
-    (void) opal_hash_table_get_value_ptr(&named.by_name, name, sizeof(*name), &record);
+    (void) opal_hash_table_get_value_ptr(&extcid.by_name, name, sizeof(*name), &record);
     return record;
 }
 
 /* The PML is locked. */
 static bool remember(record_t *record)
 {
-    if (MCA_PML_FASTPATH_CTX_UNKNOWN - 1 == named.last) {
+    if (MCA_PML_FASTPATH_CTX_UNKNOWN - 1 == extcid.last) {
         return false;
     }
-    record->ctx = named.last + 1;
+    record->ctx = extcid.last + 1;
     if (OPAL_SUCCESS
-        != opal_hash_table_set_value_ptr(&named.by_name, &record->name, sizeof(record->name), record)) {
+        != opal_hash_table_set_value_ptr(&extcid.by_name, &record->name, sizeof(record->name), record)) {
         return false;
     }
-    if (OPAL_SUCCESS != opal_hash_table_set_value_uint32(&named.by_ctx, record->ctx, record)) {
-        (void) opal_hash_table_remove_value_ptr(&named.by_name, &record->name, sizeof(record->name));
+    if (OPAL_SUCCESS != opal_hash_table_set_value_uint32(&extcid.by_ctx, record->ctx, record)) {
+        (void) opal_hash_table_remove_value_ptr(&extcid.by_name, &record->name, sizeof(record->name));
         return false;
     }
-    ++named.last;
+    ++extcid.last;
     return true;
 }
 
-uint32_t mca_pml_fastpath_named_begin(const ompi_communicator_t *comm)
+uint32_t mca_pml_fastpath_extcid_begin(const ompi_communicator_t *comm)
 {
     record_t *record = calloc(1, sizeof(*record));
     uint32_t ctx = MCA_PML_FASTPATH_CTX_UNKNOWN;
@@ -121,25 +121,25 @@ uint32_t mca_pml_fastpath_named_begin(const ompi_communicator_t *comm)
     return ctx;
 }
 
-void mca_pml_fastpath_named_end(uint32_t ctx)
+void mca_pml_fastpath_extcid_end(uint32_t ctx)
 {
     find_ctx(ctx)->comm = NULL;
 }
 
-void *mca_pml_fastpath_named_put(const ompi_communicator_t *comm, const mca_pml_fastpath_match_hdr_t *hdr,
-                                 void *to, uint8_t *type)
+void *mca_pml_fastpath_extcid_put(const ompi_communicator_t *comm, const mca_pml_fastpath_match_hdr_t *hdr,
+                                  void *to, uint8_t *type)
 {
-    mca_pml_fastpath_named_hdr_t *front = to;
+    mca_pml_fastpath_extcid_hdr_t *front = to;
 
     if (OPAL_LIKELY(mca_pml_fastpath_ctx_is_known(hdr->hdr_ctx))) {
         return to;
     }
-    front->hdr_type = MCA_PML_FASTPATH_HDR_NAMED;
+    front->hdr_type = MCA_PML_FASTPATH_HDR_EXTCID;
     front->hdr_flags = 0;
     front->hdr_padding = 0;
     front->hdr_ctx = mca_pml_fastpath_comm(comm)->ctx;
     front->hdr_name = fastpath_comm_name(comm);
-    *type = MCA_PML_FASTPATH_HDR_NAMED;
+    *type = MCA_PML_FASTPATH_HDR_EXTCID;
     return front + 1;
 }
 
@@ -156,7 +156,7 @@ static mca_pml_fastpath_member_t *learn(const mca_btl_base_module_t *btl, uint8_
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_member_t *member;
 
-    if (OPAL_UNLIKELY(0 > src || src >= pml_comm->size || !mca_pml_fastpath_comm_is_named(pml_comm))) {
+    if (OPAL_UNLIKELY(0 > src || src >= pml_comm->size || !mca_pml_fastpath_comm_has_extcid(pml_comm))) {
         mca_pml_fastpath_corrupt(btl, NULL, type, "sender's rank out of range");
     }
     member = mca_pml_fastpath_member(pml_comm, src);
@@ -189,7 +189,7 @@ static void tell(ompi_communicator_t *comm, mca_pml_fastpath_member_t *member, i
 }
 
 /* A message as if it had come with our number; if comm is NULL it has been freed. */
-static void deliver(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastpath_named_hdr_t *hdr,
+static void deliver(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastpath_extcid_hdr_t *hdr,
                     mca_pml_fastpath_parked_t *parked)
 {
     int src = parked->hdr->hdr_match.hdr_src;
@@ -213,7 +213,7 @@ static void deliver(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastp
 /* @return whether the communicator is here, with a reference in comm, or has been; else the message waits for
  * it
  */
-static bool find_or_wait(const mca_pml_fastpath_named_hdr_t *hdr, mca_pml_fastpath_parked_t *parked,
+static bool find_or_wait(const mca_pml_fastpath_extcid_hdr_t *hdr, mca_pml_fastpath_parked_t *parked,
                          uint32_t *ctx, ompi_communicator_t **comm)
 {
     const record_t *record;
@@ -222,7 +222,7 @@ static bool find_or_wait(const mca_pml_fastpath_named_hdr_t *hdr, mca_pml_fastpa
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     record = find_name(&hdr->hdr_name);
     *comm = NULL == record || NULL == record->comm ? NULL : mca_pml_fastpath_comm_hold_locked(record->ctx);
-    if (NULL != record && (NULL != *comm || mca_pml_fastpath_former_is(record->ctx))) {
+    if (NULL != record && (NULL != *comm || mca_pml_fastpath_freed_is(record->ctx))) {
         *ctx = record->ctx;
     } else {
         record = NULL;
@@ -232,7 +232,7 @@ static bool find_or_wait(const mca_pml_fastpath_named_hdr_t *hdr, mca_pml_fastpa
         }
         waiting->hdr = *hdr;
         waiting->parked = parked;
-        opal_list_append(&named.waiting, &waiting->super);
+        opal_list_append(&extcid.waiting, &waiting->super);
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     return NULL != record;
@@ -249,7 +249,7 @@ static void check(const mca_pml_fastpath_parked_t *parked)
 
     if (MCA_PML_FASTPATH_HDR_MATCH != type && MCA_PML_FASTPATH_HDR_RNDV != type
         && MCA_PML_FASTPATH_HDR_CANCEL != type && MCA_PML_FASTPATH_HDR_PASSED != type) {
-        mca_pml_fastpath_corrupt(parked->btl, NULL, MCA_PML_FASTPATH_HDR_NAMED, "type of its message");
+        mca_pml_fastpath_corrupt(parked->btl, NULL, MCA_PML_FASTPATH_HDR_EXTCID, "type of its message");
     }
     behind = mca_pml_fastpath_hdr_read(type, parked->btl, &segment, 1, &hdr);
     if (MCA_PML_FASTPATH_HDR_RNDV == type) {
@@ -257,15 +257,15 @@ static void check(const mca_pml_fastpath_parked_t *parked)
     }
 }
 
-void mca_pml_fastpath_named_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                                    size_t num_segments)
+void mca_pml_fastpath_extcid_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                     size_t num_segments)
 {
     mca_pml_fastpath_parked_t *parked;
-    mca_pml_fastpath_named_hdr_t hdr;
+    mca_pml_fastpath_extcid_hdr_t hdr;
     ompi_communicator_t *comm;
     uint32_t ctx;
 
-    (void) mca_pml_fastpath_hdr_read(MCA_PML_FASTPATH_HDR_NAMED, btl, segments, num_segments, &hdr);
+    (void) mca_pml_fastpath_hdr_read(MCA_PML_FASTPATH_HDR_EXTCID, btl, segments, num_segments, &hdr);
     if (OPAL_UNLIKELY(!is_number(hdr.hdr_ctx))) {
         mca_pml_fastpath_corrupt(btl, NULL, hdr.hdr_type, "the sender's number of the communicator");
     }
@@ -279,7 +279,7 @@ void mca_pml_fastpath_named_arrived(mca_btl_base_module_t *btl, const mca_btl_ba
     }
 }
 
-void mca_pml_fastpath_named_adopt(ompi_communicator_t *comm)
+void mca_pml_fastpath_extcid_adopt(ompi_communicator_t *comm)
 {
     const uint32_t ctx = mca_pml_fastpath_comm(comm)->ctx;
     const fastpath_comm_name_t name = fastpath_comm_name(comm);
@@ -289,10 +289,10 @@ void mca_pml_fastpath_named_adopt(ompi_communicator_t *comm)
     OBJ_CONSTRUCT(&adopted, opal_list_t);
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     find_ctx(ctx)->comm = comm;
-    OPAL_LIST_FOREACH_SAFE(waiting, next, &named.waiting, waiting_t)
+    OPAL_LIST_FOREACH_SAFE(waiting, next, &extcid.waiting, waiting_t)
     {
         if (0 == memcmp(&waiting->hdr.hdr_name, &name, sizeof(name))) {
-            opal_list_remove_item(&named.waiting, &waiting->super);
+            opal_list_remove_item(&extcid.waiting, &waiting->super);
             opal_list_append(&adopted, &waiting->super);
         }
     }

@@ -16,18 +16,18 @@
  * - It has been freed here. Then nobody can receive the message any more, and
  *   the id may soon mean another communicator: it is dropped at once, its cost is
  *   given back to its sender, and a CANCEL is answered from memory
- *   (pml_fastpath_former.h). All messages that may legally be under way at this
+ *   (pml_fastpath_freed.h). All messages that may legally be under way at this
  *   moment are those that are cancelled, and those of a communicator that has been
  *   revoked.
  * - It may be either: an intercommunicator is being made that may get this id.
  *   The message waits; its CANCEL says which of them it means
- *   (pml_fastpath_joint.h).
+ *   (pml_fastpath_epoch.h).
  */
-#ifndef MCA_PML_FASTPATH_ORPHAN_H
-#define MCA_PML_FASTPATH_ORPHAN_H
+#ifndef MCA_PML_FASTPATH_PENDING_H
+#define MCA_PML_FASTPATH_PENDING_H
 
 #include "pml_fastpath_comm.h"
-#include "pml_fastpath_named.h"
+#include "pml_fastpath_extcid.h"
 
 BEGIN_C_DECLS
 
@@ -40,13 +40,13 @@ BEGIN_C_DECLS
  * @return the communicator, with a reference for the caller, when it has become
  *         known meanwhile (then nothing has been done), else NULL
  */
-ompi_communicator_t *mca_pml_fastpath_orphan(mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
-                                             const mca_btl_base_segment_t *segments, size_t num_segments,
-                                             size_t skip);
+ompi_communicator_t *mca_pml_fastpath_pending(mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
+                                              const mca_btl_base_segment_t *segments, size_t num_segments,
+                                              size_t skip);
 
 /** A communicator is known from now on, also by its id: deliver what came before. */
-void mca_pml_fastpath_orphans_adopt(ompi_communicator_t *comm);
+void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm);
 
 END_C_DECLS
 
-#endif /* MCA_PML_FASTPATH_ORPHAN_H */
+#endif /* MCA_PML_FASTPATH_PENDING_H */
