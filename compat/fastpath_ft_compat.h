@@ -99,7 +99,7 @@ static inline int fastpath_comm_error(ompi_communicator_t *comm, int tag)
 }
 
 /**
- * Can a receive or a probe wait for a message from there?
+ * Whether a receive or a probe can wait for a message from there.
  * @param src  rank, or MPI_ANY_SOURCE: no as soon as a member has failed and that has not been acknowledged
  * @return MPI_SUCCESS, MPI_ERR_REVOKED or MPI_ERR_PROC_FAILED
  */

@@ -162,7 +162,7 @@ static inline bool fastpath_have_accelerator(void)
 }
 
 /**
- * May `count` elements be moved with memcpy, because they are one piece of this process's memory?
+ * Whether `count` elements may be moved with memcpy, because they are contiguous in this process's memory.
  *
  * Builds that know accelerators answer no: their buffers may be on a device, which is the convertor's
  * business.

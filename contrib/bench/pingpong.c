@@ -248,7 +248,7 @@ static void measure(const struct mode *mode, size_t size, int batches)
     if (NULL != mode->prepare) {
         mode->prepare();
     }
-    for (int i = 0; i < 4; ++i) { /* is what arrives what was sent? */
+    for (int i = 0; i < 4; ++i) { /* what arrives has to be what was sent */
         memset(in, 0xff, mode->spread * size);
         batch(mode, i + 1, (int) size);
         if (0 != strcmp("rate", mode->name) || 1 == rank) {
@@ -318,7 +318,7 @@ static void wake_all(turns_t *turns, int ranks)
     }
 }
 
-/* Is this the mode's name, or one of a list? */
+/* Whether this is the mode's name, or one of a list. */
 static bool listed(const char *list, const char *end, const char *name)
 {
     size_t length = strlen(name);

@@ -28,7 +28,7 @@ typedef struct {
 } mca_pml_fastpath_blocks_t;
 
 /**
- * Is the data of `count` elements short and of that kind, and in this process's memory?
+ * Whether the data of `count` elements is short and of that kind, and in this process's memory.
  *
  * @param blocks  receives what it looks like, if so
  */

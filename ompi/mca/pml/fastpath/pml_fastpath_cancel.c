@@ -294,7 +294,7 @@ static bool drop(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
     return 0 > ahead;
 }
 
-/* Is the communicator that has this id here the one that the sender means? Ids are unique within each
+/* Whether the communicator that has this id here is the one that the sender means. Ids are unique within each
  * process only, and ours may have been freed and its id used again while the sender's lives on. */
 static bool is_meant(ompi_communicator_t *comm, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {

@@ -38,7 +38,7 @@ void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml
 void mca_pml_fastpath_cancel_answer(opal_process_name_t name, uint64_t src_req, bool dropped);
 
 /**
- * Receiver: a message's turn has come; has it been withdrawn? The communicator is
+ * Receiver: whether a message whose turn has come has been withdrawn. The communicator is
  * locked.
  * @return the record, for mca_pml_fastpath_cancel_withdrawn_done() without the lock, or NULL
  */

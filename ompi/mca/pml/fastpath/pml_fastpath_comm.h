@@ -208,7 +208,7 @@ static inline mca_pml_fastpath_member_t *mca_pml_fastpath_member_reach(ompi_comm
 }
 
 /**
- * Is the message that arrives next from a member also the next that counts? Not while some wait for their
+ * Whether the message that arrives next from a member is the next that counts. Not while some wait for their
  * turn, or their sender has taken them back. The communicator is locked.
  */
 static inline bool mca_pml_fastpath_member_in_order(mca_pml_fastpath_member_t *member)

@@ -4,7 +4,7 @@
  */
 /**
  * @file
- * Which of the communicators that have had the same id does a CANCEL mean?
+ * Which of the communicators that have had the same id a CANCEL means.
  *
  * Since Open MPI 6.0 a message may come on an intercommunicator that is not
  * known here yet, with an id that meant another communicator before. Two

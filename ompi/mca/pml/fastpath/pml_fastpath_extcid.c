@@ -143,7 +143,7 @@ void *mca_pml_fastpath_extcid_put(const ompi_communicator_t *comm, const mca_pml
     return front + 1;
 }
 
-/* Can a process have given a communicator this number? */
+/* Whether a process can have given a communicator this number. */
 static bool is_number(uint32_t ctx)
 {
     return mca_pml_fastpath_ctx_is_own(ctx) && mca_pml_fastpath_ctx_is_known(ctx);

@@ -27,7 +27,7 @@
 
 BEGIN_C_DECLS
 
-/** Called from progress every now and then: has a process failed? */
+/** Called from progress every now and then: looks whether a process has failed. */
 void mca_pml_fastpath_failures_look(void);
 
 /** Have the next call of progress look. */

@@ -37,7 +37,7 @@ bool mca_pml_fastpath_freed_is(uint32_t ctx);
 bool mca_pml_fastpath_freed_dropped(const mca_pml_fastpath_cancel_hdr_t *cancel);
 
 /**
- * Who has sent a message whose communicator was freed here? The PML is locked.
+ * The process that has sent a message whose communicator was freed here. The PML is locked.
  *
  * @param rank  of the sender, in the last communicator of that id
  * @param name  receives the process

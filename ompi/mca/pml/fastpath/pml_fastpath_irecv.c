@@ -39,7 +39,7 @@ static __opal_attribute_noinline__ int irecv_any(mca_pml_fastpath_recv_request_t
     return rc;
 }
 
-/* What has an attempt to take a message come to, by what recvi says? */
+/* What an attempt to take a message has come to, by what recvi says. */
 static inline mca_pml_fastpath_counter_t outcome(int rc)
 {
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? MCA_PML_FASTPATH_IRECVS_IMMEDIATE
@@ -47,8 +47,8 @@ static inline mca_pml_fastpath_counter_t outcome(int rc)
                                            : MCA_PML_FASTPATH_IRECVS_OTHER_MESSAGE;
 }
 
-/* Whose FIFO shows at once whether the message of this receive is there? From whomever: whose message has
- * come? Then src and tag become the message's. Else what keeps the receive from its message. */
+/* The sender whose FIFO shows at once whether the message of this receive is there. From whomever: the one
+ * whose message has come; then src and tag become the message's. Else what keeps the receive from it. */
 static inline mca_pml_fastpath_counter_t find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src,
                                                      int *tag, mca_pml_fastpath_member_t **member)
 {
@@ -105,9 +105,9 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
     return true;
 }
 
-/* May take() look, and can it find anything? Only a look at the slot, where that is possible. If not, that is
- * counted. Where Open MPI's own functions wait for requests, they do not call opal_progress for one that is
- * complete. So from time to time a receive is posted there though its message may be here. */
+/* Whether take() may look and can find anything. Only a look at the slot, where that is possible. If not,
+ * that is counted. Where Open MPI's own functions wait for requests, they do not call opal_progress for one
+ * that is complete. So from time to time a receive is posted there though its message may be here. */
 static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src, bool threads)
 {
     mca_pml_fastpath_member_t *member;
@@ -189,7 +189,7 @@ irecv_contiguous(mca_pml_fastpath_recv_request_t *req, void *buf, size_t count, 
     return OPAL_LIKELY(0 == rc) ? OMPI_SUCCESS : not_posted(req);
 }
 
-/* Does irecv_contiguous know all that there is to do for a receive? */
+/* Whether irecv_contiguous knows all that there is to do for a receive. */
 static inline bool is_simple(ompi_datatype_t *datatype, size_t count, int tag, ompi_communicator_t *comm)
 {
     return fastpath_is_contiguous(datatype, count) && MPI_SUCCESS == fastpath_comm_error(comm, tag);
@@ -221,7 +221,7 @@ static __opal_attribute_noinline__ int irecv(void *buf, size_t count, ompi_datat
 }
 
 /*
- * Is the message of a receive not likely to be there?
+ * Whether the message of a receive is not likely to be there.
  *
  * Its sender's slot is not looked at. When the next message is on its way, that would mean to wait for the
  * line, and with us all that we send behind it: stores leave in order, and not before the load has ended.

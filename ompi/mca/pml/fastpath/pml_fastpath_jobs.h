@@ -4,8 +4,8 @@
  */
 /**
  * @file
- * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_connect): do they speak our
- * language? Open MPI compares PMLs within a job only.
+ * Processes of other jobs (MPI_Comm_spawn, MPI_Comm_connect): whether they speak our
+ * language. Open MPI compares PMLs within a job only.
  */
 #ifndef MCA_PML_FASTPATH_JOBS_H
 #define MCA_PML_FASTPATH_JOBS_H

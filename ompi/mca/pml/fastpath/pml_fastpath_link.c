@@ -112,14 +112,14 @@ static bool is_of_our_job(const mca_pml_fastpath_peer_t *peer)
     return opal_proc_local_get()->proc_name.jobid == peer->proc->super.proc_name.jobid;
 }
 
-/* Are we still connected to it, as MPI understands it? After MPI_Comm_disconnect no communicator holds it:
- * only the table of peers does, and the caller. */
+/* Whether we are still connected to it, as MPI understands it. After MPI_Comm_disconnect no communicator
+ * holds it: only the table of peers does, and the caller. */
 static bool is_connected(const mca_pml_fastpath_peer_t *peer)
 {
     return is_of_our_job(peer) || 2 < peer->super.obj_reference_count;
 }
 
-/* Is what becomes of the links to it any concern of ours? */
+/* Whether what becomes of the links to it is any concern of ours. */
 static bool is_watched(const mca_pml_fastpath_peer_t *peer)
 {
     return is_connected(peer) && !peer->left && !peer->failed;
@@ -546,7 +546,7 @@ static void peers_release(void)
     all.count = 0;
 }
 
-/* May btl/tcp have connections? A peer that only sends to us has no endpoint here. */
+/* Whether btl/tcp may have connections. A peer that only sends to us has no endpoint here. */
 static bool may_have_connections(void)
 {
     if (!mca_pml_fastpath_ends_any()) {
@@ -777,7 +777,7 @@ static void find_address(const opal_proc_t *proc, char address[MCA_PML_FASTPATH_
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }
 
-/* Is it a process that MPI_Comm_disconnect has parted us from, so that its end is no concern of ours? */
+/* Whether MPI_Comm_disconnect has parted us from it, so that its end is no concern of ours. */
 static bool is_parted(const opal_proc_t *proc)
 {
     mca_pml_fastpath_peer_t **peers;

@@ -188,7 +188,7 @@ void mca_pml_fastpath_link_hello(const mca_btl_base_module_t *btl, const mca_pml
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }
 
-/* Who has connected to us? */
+/* The process that has connected to us. */
 static void identify(mca_pml_fastpath_link_t *link)
 {
     hello_t *hello;

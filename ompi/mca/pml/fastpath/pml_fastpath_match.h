@@ -248,7 +248,7 @@ static inline void mca_pml_fastpath_match_fill(mca_pml_fastpath_matcher_t *m,
     ++m->posted;
 }
 
-/* Is the queue that was asked for last that of (src, tag), without a wildcard? */
+/* Whether the queue that was asked for last is that of (src, tag), without a wildcard. */
 static inline bool mca_pml_fastpath_match_is_last(const mca_pml_fastpath_matcher_t *m, int32_t src,
                                                   int32_t tag)
 {
@@ -257,7 +257,7 @@ static inline bool mca_pml_fastpath_match_is_last(const mca_pml_fastpath_matcher
 }
 
 /**
- * Is the last receive that was posted one of the same (src, tag), which has no wildcard, and still waiting?
+ * Whether the last receive that was posted has the same (src, tag), no wildcard, and still waits.
  * May say false where it is.
  */
 static inline bool mca_pml_fastpath_match_posted_same(const mca_pml_fastpath_matcher_t *m, int32_t src,
@@ -332,8 +332,8 @@ static inline void mca_pml_fastpath_match_cancel(mca_pml_fastpath_matcher_t *m,
 }
 
 /**
- * Can anything posted match a message from src, whatever its tag?  May say true where it is false (sources
- * share counters, negative tags are not told apart), never the other way round.
+ * Whether anything posted can match a message from src, whatever its tag.  May say true where it is false
+ * (sources share counters, negative tags are not told apart), never the other way round.
  */
 static inline bool mca_pml_fastpath_match_posted_for(const mca_pml_fastpath_matcher_t *m, int32_t src)
 {

@@ -56,7 +56,7 @@ static inline __opal_attribute_always_inline__ bool look(void)
     return OPAL_UNLIKELY(now - pace->noticed >= pace->most || 0 > --pace->looks);
 }
 
-/* How long may it take until opal_progress is called? Nobody knows before the clock's speed is known. */
+/* How long it may take until opal_progress is called. Nobody knows before the clock's speed is known. */
 static void set_interval(mca_pml_fastpath_pace_t *pace)
 {
     pace->most = mca_common_fastpath_clock_per_millisecond(&pace->clock) * mca_pml_fastpath.interval / 1000;

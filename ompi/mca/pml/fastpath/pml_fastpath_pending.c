@@ -18,7 +18,7 @@ static inline bool is_cancel(const mca_pml_fastpath_parked_t *parked)
     return MCA_PML_FASTPATH_HDR_CANCEL == parked->hdr->hdr_type;
 }
 
-/* Does the message that a CANCEL names wait here? Messages carry the lower half of their number; the
+/* Whether the message that a CANCEL names waits here. Messages carry the lower half of their number; the
  * first one of a sender has number 1, and none is 32768 places from where it belongs. */
 static bool is_here(const mca_pml_fastpath_cancel_hdr_t *cancel)
 {
@@ -61,8 +61,9 @@ static bool settle(mca_pml_fastpath_cancel_hdr_t *settled)
     return false;
 }
 
-/* Has its communicator been freed here? Where a communicator may be used before it is known, a message of
- * an id that is being agreed upon is kept until then, or until its CANCEL says which one it means. */
+/* Whether its communicator has been freed here. Where a communicator may be used before it is known, a
+ * message of an id that is being agreed upon is kept until then, or until its CANCEL says which one it means.
+ */
 static bool is_late(const mca_pml_fastpath_parked_t *parked)
 {
     const uint32_t ctx = parked->hdr->hdr_match.hdr_ctx;

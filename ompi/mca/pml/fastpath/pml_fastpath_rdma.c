@@ -263,7 +263,7 @@ static inline bool aligned(uint64_t value, size_t alignment)
     return alignment <= 1 || 0 == value % alignment;
 }
 
-/* Can this message be read into that buffer? Addresses and size as the BTL wants them. */
+/* Whether this message can be read into that buffer. Addresses and size as the BTL wants them. */
 static bool get_possible(const mca_pml_fastpath_recv_request_t *req,
                          const mca_pml_fastpath_arrival_t *arrival, size_t handle_size)
 {
@@ -507,7 +507,7 @@ static int put_retry(mca_pml_fastpath_retry_t *retry)
     return put_try(rdma_of(retry));
 }
 
-/* Can it be done, what a PUT asks for? Counts it as asked for. */
+/* Whether what a PUT asks for can be done. Counts it as asked for. */
 static bool put_valid(mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl,
                       const mca_pml_fastpath_put_hdr_t *hdr, size_t handle_size)
 {

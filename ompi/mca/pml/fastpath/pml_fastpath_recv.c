@@ -64,7 +64,7 @@ static inline int take_any(const recv_args_t *args, unsigned spins, mca_pml_fast
                                            : rc;
 }
 
-/* Has a message come earlier that a receive from whomever has to take first? */
+/* Whether a message has come earlier that a receive from whomever has to take first. */
 static inline bool queued_for_any(const recv_args_t *args)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(args->comm);
@@ -94,7 +94,7 @@ static inline mca_pml_fastpath_member_t *find_member(ompi_communicator_t *comm, 
     return OPAL_LIKELY(NULL != member && NULL != member->peer->ext) ? member : NULL;
 }
 
-/* How often to look before everything else progresses? */
+/* How often to poll before everything else progresses. */
 static inline unsigned spin_count_for(int src)
 {
     const unsigned spins = mca_pml_fastpath_spin_count();
@@ -330,7 +330,7 @@ static inline __opal_attribute_always_inline__ int recv_slot(void *buf, size_t c
                : take_slot_any(buf, count, datatype, tag, comm, status);
 }
 
-/* Why has a receive not been served at once? By what recv_at_once says. */
+/* Why a receive has not been served at once, by what recv_at_once says. */
 static mca_pml_fastpath_counter_t reason(int rc)
 {
     switch (rc) {

@@ -19,7 +19,7 @@
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 
-/* How far ahead of its turn is a message that came early? */
+/* How far ahead of its turn a message is that came early. */
 static inline uint16_t early_ahead(const opal_list_item_t *item, uint16_t expected)
 {
     return (uint16_t) (((const mca_pml_fastpath_parked_t *) item)->hdr->hdr_match.hdr_seq - expected);

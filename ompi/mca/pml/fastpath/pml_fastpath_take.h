@@ -39,7 +39,7 @@ static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fa
 
 /**
  * How often to look for a message before everything else progresses, and others get the core if there are
- * more processes than cores? Even then it may come from one that runs, and looking for some time costs less
+ * more processes than cores. Even then it may come from one that runs, and looking for some time costs less
  * than to give the core away. So that is tried now and then, and goes on as long as it succeeds:
  * mca_pml_fastpath_spin_expired().
  */
@@ -58,7 +58,7 @@ static inline void mca_pml_fastpath_spin_expired(void)
 }
 
 /**
- * Would a receive of (src, tag) match the next message from this member, if its tag is right? The
+ * Whether a receive of (src, tag) would match the next message from this member, if its tag is right. The
  * communicator is locked.
  */
 static inline bool mca_pml_fastpath_next_is_ours(mca_pml_fastpath_comm_t *pml_comm,
@@ -139,7 +139,8 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
 }
 
 /**
- * Whose message has come, that a receive of the tag from whomever would take? Nothing is taken.
+ * The sender whose message has come and would be taken by a receive of the tag from whomever. Nothing is
+ * taken.
  *
  * @param spins   how often to look, at least 1
  * @param member  receives the sender

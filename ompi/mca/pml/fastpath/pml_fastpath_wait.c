@@ -383,7 +383,7 @@ static inline __opal_attribute_always_inline__ bool await(const ompi_request_t *
     return await_any_place(request);
 }
 
-/* A request out of several that is complete: which one? count if there is none. */
+/* The index of a request out of several that is complete; count if there is none. */
 static inline size_t first_complete(size_t count, ompi_request_t **requests, kind_t *kind)
 {
     for (size_t i = 0; i < count; ++i) {
@@ -426,7 +426,7 @@ static inline bool look_once(size_t count, ompi_request_t **requests)
     return NULL != place.endpoint && 0 < look(place, 1);
 }
 
-/* Is one of several requests complete, perhaps after a look? @return which one, or count */
+/* Whether one of several requests is complete, perhaps after a look. @return which one, or count */
 static size_t look_any(size_t count, ompi_request_t **requests, kind_t *kind)
 {
     const size_t at = first_complete(count, requests, kind);
@@ -446,7 +446,7 @@ static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
     return finish(request, status);
 }
 
-/* Have all of them come to an end that can be handed out here? Waits if it may. */
+/* Whether all of them have come to an end that can be handed out here. Waits if it may. */
 static inline __opal_attribute_always_inline__ bool all_simple(size_t count, ompi_request_t **requests,
                                                                bool may_wait)
 {

@@ -101,7 +101,7 @@ typedef struct mca_btl_fastsm_frag_list_t {
     mca_btl_fastsm_frag_class_t frag_class;
 } mca_btl_fastsm_frag_list_t;
 
-/** may we read this peer's memory? */
+/** whether we may read this peer's memory */
 typedef enum {
     MCA_BTL_FASTSM_GET_UNKNOWN, /**< not tried yet */
     MCA_BTL_FASTSM_GET_SMSC,    /**< by Open MPI's module for that */
@@ -342,9 +342,9 @@ extern mca_btl_fastsm_module_t mca_btl_fastsm_module;
 
 /* ---- btl_fastsm_select.c ---- */
 
-/** Does the btl list name fastsm? */
+/** Whether the btl list names fastsm. */
 bool mca_btl_fastsm_named(void);
-/** Does the variable `pml` say that pml/fastpath is to run? */
+/** Whether the variable `pml` says that pml/fastpath is to run. */
 bool mca_btl_fastsm_pml_wanted(void);
 
 /* ---- btl_fastsm_segment.c ---- */
@@ -369,7 +369,7 @@ void mca_btl_fastsm_segment_release(void);
  */
 int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint,
                                   const char **why);
-/** Is the process that made a peer's segment still there? */
+/** Whether the process that made a peer's segment is still there. */
 bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint);
 
 /**
@@ -421,8 +421,8 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 /** Fetches what a process has published.  Returns OPAL_SUCCESS or OPAL_ERR_UNREACH. */
 int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex);
 /**
- * Would both sides find each other under /proc and may they open what they
- * find?  Symmetric in its arguments, so both come to the same answer.
+ * Whether both sides would find each other under /proc and may open what they
+ * find.  Symmetric in its arguments, so both come to the same answer.
  */
 bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b);
 /**
@@ -510,13 +510,13 @@ void mca_btl_fastsm_dynamic_reclaim(void);
  *  may be posted next. */
 bool mca_btl_fastsm_dynamic_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
                                  mca_btl_base_tag_t tag, bool *in_flight);
-/** Could a message be posted now?  The endpoint's lock is held. */
+/** Whether a message could be posted now.  The endpoint's lock is held. */
 bool mca_btl_fastsm_dynamic_room(mca_btl_fastsm_endpoint_t *endpoint);
-/** Has a dynamic peer read the slot at this position of its ring, or will it never?  The lock is held. */
+/** Whether a dynamic peer has read this position of its ring, or never will.  The lock is held. */
 bool mca_btl_fastsm_dynamic_was_read(mca_btl_fastsm_dynamic_t *dynamic, uint32_t position);
-/** Does a dynamic peer know us under this id?  The lock is held. */
+/** Whether a dynamic peer knows us under this id.  The lock is held. */
 bool mca_btl_fastsm_dynamic_known(mca_btl_fastsm_dynamic_t *dynamic, uint32_t admission);
-/** Will a dynamic peer never read anything more?  The lock is held. */
+/** Whether a dynamic peer will never read anything more.  The lock is held. */
 bool mca_btl_fastsm_dynamic_left(const mca_btl_fastsm_dynamic_t *dynamic);
 /** Posts a slot that is no message (MCA_BTL_FASTSM_SLOT_OWN) to its ring; false when there is no room, or the
  * peer has not admitted us, or a message has left in part only.  The lock is held. */
@@ -582,7 +582,7 @@ void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back);
 
 /* ---- btl_fastsm_fault.c ---- */
 
-/** Shall this be refused for the sake of a test?  Not for the fast path. */
+/** Whether this shall fail for the sake of a test.  Not for the fast path. */
 bool mca_btl_fastsm_fault(void);
 /** Has the module refuse at random if a parameter says so. */
 void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module);
@@ -742,14 +742,14 @@ static inline void mca_btl_fastsm_end_consuming(fastsm_fifo_receiver_t *fifo)
     atomic_store_explicit(&fifo->consuming, 0, memory_order_release);
 }
 
-/** How many bells are there to look at?  It only grows, and before the first of them that counts can ring. */
+/** How many bells there are to look at.  It only grows, and before the first of them that counts can ring. */
 static inline uint32_t mca_btl_fastsm_load_n_bells(void)
 {
     return atomic_load_explicit(&mca_btl_fastsm_component.n_bells, memory_order_relaxed);
 }
 
 /**
- * Which of 8 neighbouring FIFOs have rung?  A bell that differs from what we have read is rung.  It may be
+ * Which of 8 neighbouring FIFOs have rung.  A bell that differs from what we have read is rung.  It may be
  * ahead of its slot or behind it, either way it differs until we have read all there is.
  *
  * @param group  of the FIFOs with numbers 8 * group and up
@@ -822,7 +822,7 @@ static inline uint32_t mca_btl_fastsm_bell_groups(void)
     return (mca_btl_fastsm_load_n_bells() + 7) / 8;
 }
 
-/** Whose FIFO of ours has this number?  NULL where that is nobody's. */
+/** The endpoint whose FIFO of ours has this number.  NULL where that is nobody's. */
 static inline mca_btl_fastsm_endpoint_t *mca_btl_fastsm_writer(uint32_t number)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;

@@ -295,7 +295,7 @@ static void check_flags(mca_btl_base_module_t *btl)
     btl->btl_flags = usable;
 }
 
-/* Has somebody chosen a value for this standard parameter? */
+/* Whether somebody has chosen a value for this standard parameter. */
 static bool given(const char *name)
 {
     const mca_base_var_t *var;

@@ -190,7 +190,7 @@ static bool leave(mca_btl_fastsm_endpoint_t *endpoint)
     return true;
 }
 
-/* Has the peer read all that we sent? */
+/* Whether the peer has read all that we sent. */
 static bool all_read(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const uint32_t me = mca_btl_fastsm_component.me.local_index;
@@ -345,7 +345,7 @@ static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
     return number;
 }
 
-/* Is the FIFO that it was assigned the one that we read? */
+/* Whether the FIFO that it was assigned is the one that we read. */
 static bool has_moved(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     return endpoint->in_number == endpoint->assigned;

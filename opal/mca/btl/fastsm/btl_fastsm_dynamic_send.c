@@ -14,7 +14,7 @@
 
 #include "btl_fastsm.h"
 
-/* Does the peer know us?  Asked anew each time: it may have forgotten us and met us again. */
+/* Whether the peer knows us.  Asked anew each time: it may have forgotten us and met us again. */
 static bool admitted(mca_btl_fastsm_dynamic_t *dynamic)
 {
     if (OPAL_LIKELY(NULL != dynamic->our_entry
@@ -49,7 +49,7 @@ bool mca_btl_fastsm_dynamic_known(mca_btl_fastsm_dynamic_t *dynamic, uint32_t ad
     return !dynamic->parted && admitted(dynamic) && admission == dynamic->our_admission;
 }
 
-/* Does it have a FIFO, or is it on its way there?  Nothing goes to the ring then: it would come out of turn.
+/* Whether it has a FIFO, or is on its way there.  Nothing goes to the ring then: it would come out of turn.
  */
 static bool has_moved(const mca_btl_fastsm_dynamic_t *dynamic)
 {

@@ -294,15 +294,15 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_second_half(mca_btl_fastsm_slot
     return (mca_btl_fastsm_slot_t *) (void *) ((char *) slot + MCA_BTL_FASTSM_HALF);
 }
 
-/* Is there room for `need` more halves and the second half behind them, as far as we know?  Whoever fills a
- * first half needs the second one, too: its word may be a user's data, and is made none. */
+/* Whether there is room for `need` more halves and the second half behind them, as far as we know.  Who fills
+ * a first half needs the second one, too: its word may be a user's data, and is made none. */
 static inline bool fastsm_fifo_fits(const fastsm_fifo_sender_t *fifo, uint32_t need)
 {
     return ((fifo->write_pos + need + 1) & ~UINT32_C(1)) - fifo->read_pos <= fifo->limit;
 }
 
 /**
- * Is there room for `need` more halves?  Reads the receiver's position only
+ * Whether there is room for `need` more halves.  Reads the receiver's position only
  * when the one we remember says no.  A position that cannot be counts as no room.
  */
 static inline bool fastsm_fifo_room(fastsm_fifo_sender_t *fifo, uint32_t need)
@@ -322,8 +322,8 @@ static inline uint32_t fastsm_fifo_skip(const fastsm_fifo_sender_t *fifo, uint32
 }
 
 /**
- * May a message of up to one slot leave at once, as far as we know without looking?  Asks for room for the
- * longest one behind a second half that is skipped, so a shorter one may fit when the answer is no.
+ * Whether a message of up to one slot may leave at once, as far as we know without looking.  Asks for room
+ * for the longest one behind a second half that is skipped, so a shorter one may fit when the answer is no.
  */
 static inline bool fastsm_fifo_has_slot(const fastsm_fifo_sender_t *fifo)
 {
@@ -551,7 +551,7 @@ static inline uint32_t fastsm_fifo_short_halves(const fastsm_fifo_receiver_t *fi
 }
 
 /**
- * Could a message or pad of `halves` halves start at the consumer's position?
+ * Whether a message or pad of `halves` halves could start at the consumer's position.
  * For counts that a peer supplies.
  */
 static inline bool fastsm_fifo_count_ok(const fastsm_fifo_receiver_t *fifo, uint32_t halves)
@@ -710,7 +710,7 @@ static inline void fastsm_fifo_extract(void *to, const mca_btl_fastsm_slot_t *he
 
 /* ---- receiving by pattern ---- */
 
-/** Does a message that begins with `header` fit the pattern, apart from its tag? */
+/** Whether a message that begins with `header` fits the pattern, apart from its tag. */
 static inline bool fastsm_pattern_fits(const mca_btl_fastsm_pattern_t *pattern, const uint64_t header[2])
 {
     return 0

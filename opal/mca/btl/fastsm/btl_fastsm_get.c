@@ -29,7 +29,7 @@ static bool read_all(pid_t pid, void *local, uint64_t remote, size_t size)
     return mca_common_fastpath_process_copy(pid, false, local, remote, size);
 }
 
-/* Can this process read memory of its like at all?  Asks the kernel; prints nothing. */
+/* Whether this process can read memory of its like at all.  Asks the kernel; prints nothing. */
 static bool get_possible(void)
 {
     const mca_btl_fastsm_modex_t *me = &mca_btl_fastsm_component.me;

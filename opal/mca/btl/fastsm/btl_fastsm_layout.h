@@ -224,7 +224,7 @@ typedef struct {
 
 _Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == 8, "a read position changed size");
 
-/** is the owner of a segment there? */
+/** whether the owner of a segment is there */
 enum {
     MCA_BTL_FASTSM_OWNER_HERE = 0, /**< it reads its ring */
     MCA_BTL_FASTSM_OWNER_LEFT = 1  /**< it has ended: it neither reads nor sends any more */
@@ -391,7 +391,7 @@ static inline uint64_t mca_btl_fastsm_layout_max(const mca_btl_fastsm_layout_t *
 }
 
 /**
- * Is [offset, offset + length) inside the pools?  For references that a
+ * Whether [offset, offset + length) is inside the pools.  For references that a
  * peer supplies.
  */
 static inline int mca_btl_fastsm_layout_in_pool(const mca_btl_fastsm_layout_t *layout, uint64_t offset,

@@ -112,7 +112,7 @@ static inline mca_btl_fastsm_pair_state_t fastsm_pair_begin(const fastsm_pair_t 
 }
 
 /**
- * Has the pair come to a conclusion?  For a side that has mapped the other, until it has.
+ * Whether the pair has come to a conclusion.  For a side that has mapped the other, until it has.
  *
  * @return  AGREED or REFUSED, which is final; OFFERED as long as it has not
  */

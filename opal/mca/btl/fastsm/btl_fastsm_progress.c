@@ -188,8 +188,8 @@ static __opal_attribute_noinline__ bool deliver_own(mca_btl_fastsm_dynamic_t *dy
     return true;
 }
 
-/* Whose slot is this?  NULL: a peer's that was forgotten while it sent, or one's of which nothing is read any
- * more because it was damaged; neither is worth a word. */
+/* The peer whose slot this is.  NULL: a peer's that was forgotten while it sent, or one's of which nothing is
+ * read any more because it was damaged; neither is worth a word. */
 static inline mca_btl_fastsm_dynamic_t *sender_of(const mca_btl_fastsm_slot_t *slot)
 {
     uint32_t admission;

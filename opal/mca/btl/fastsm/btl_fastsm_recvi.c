@@ -48,7 +48,7 @@ skip_pad(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *pad, ui
     return fastsm_fifo_peek(&endpoint->in);
 }
 
-/* What has come from this peer?  OPAL_SUCCESS, or what recvi returns. */
+/* What has come from this peer: OPAL_SUCCESS, or what recvi returns. */
 static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view)
 {
     const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&endpoint->in);

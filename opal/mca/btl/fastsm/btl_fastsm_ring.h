@@ -136,7 +136,7 @@ static inline mca_btl_fastsm_slot_t *fastsm_ring_peek(const fastsm_fifo_receiver
 /* ---- producer ---- */
 
 /**
- * Could a slot be claimed?  Another producer may be faster even if so.
+ * Whether a slot could be claimed.  Another producer may be faster even if so.
  *
  * @param pos  the position that the answer is about
  */
@@ -173,7 +173,7 @@ static inline void fastsm_ring_commit(mca_btl_fastsm_slot_t *slot, uint32_t pos)
 }
 
 /**
- * Has the owner read the slot at position `pos`, where we put a message?
+ * Whether the owner has read the slot at position `pos`, where we put a message.
  *
  * A ring's positions pass that of a slot by any number while its sender does
  * not look, so "behind" would be ambiguous after 2^31 of them.  What is

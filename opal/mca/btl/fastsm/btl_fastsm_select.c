@@ -7,7 +7,7 @@
 /**
  * @file
  *
- * Is fastsm wanted at all?  Installed but not asked for, it must not change
+ * Whether fastsm is wanted at all.  Installed but not asked for, it must not change
  * what Open MPI does.
  */
 

@@ -58,7 +58,7 @@ static __opal_attribute_noinline__ bool sendi_inline_threads(mca_btl_fastsm_endp
     return sent;
 }
 
-/* Is there room for a frag, as far as we can know?  Another process may be faster in a ring. */
+/* Whether there is room for a frag, as far as we can know.  Another process may be faster in a ring. */
 static bool frag_room(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag)
 {
     const uint32_t halves =

@@ -54,7 +54,7 @@ typedef struct {
 void mca_common_fastpath_clock_start(mca_common_fastpath_clock_t *clock);
 
 /**
- * How much does the counter count in a millisecond?  The first answer that is not 0 is kept.  Several threads
+ * How much the counter counts in a millisecond.  The first answer that is not 0 is kept.  Several threads
  * may ask at the same time.
  *
  * @return that, to 2 %; or 0 as long as less than a millisecond has passed since

@@ -37,7 +37,7 @@ static inline void mca_common_fastpath_convertor_seek(opal_convertor_t *converto
 }
 
 /**
- * May what is unpacked into data of a type with gaps begin or end within an element?
+ * Whether what is unpacked into data of a type with gaps may begin or end within an element.
  *
  * Open MPI 4.1 and 5.0 put an element of which they are given a part together in 16 bytes on the stack
  * (opal_unpack_partial_predefined()), and write beyond them where it has more, as MPI_C_LONG_DOUBLE_COMPLEX.

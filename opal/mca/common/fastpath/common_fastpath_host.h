@@ -6,7 +6,7 @@
 /**
  * @file
  *
- * Is this the Open MPI we were built for, and where are our help texts?
+ * Whether this is the Open MPI we were built for, and where our help texts are.
  */
 #ifndef MCA_COMMON_FASTPATH_HOST_H
 #define MCA_COMMON_FASTPATH_HOST_H
