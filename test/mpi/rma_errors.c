@@ -119,6 +119,8 @@ static void check_no_rank(int code)
 /* Arguments that are nothing at all. */
 static void bad_arguments(MPI_Win win)
 {
+    const int target = (fp_rank + 1) % fp_size;
+    double real = 0;
     int got;
     MPI_Request request;
 
@@ -129,6 +131,8 @@ static void bad_arguments(MPI_Win win)
     FP_ERROR(MPI_ERR_COUNT, MPI_Put(&number, -1, MPI_INT, 0, 0, 1, MPI_INT, win));
     FP_ERROR(MPI_ERR_TYPE, MPI_Put(&number, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, win));
     FP_ERROR(MPI_ERR_OP, MPI_Accumulate(&number, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_OP_NULL, win));
+    FP_ERROR(MPI_ERR_OP, MPI_Fetch_and_op(&real, &real, MPI_DOUBLE, target, 0, MPI_BAND, win));
+    FP_ERROR(MPI_ERR_OP, MPI_Fetch_and_op(&number, &got, MPI_INT, target, 0, MPI_MAXLOC, win));
     FP_ERROR(MPI_ERR_RANK, MPI_Rput(&number, 1, MPI_INT, fp_size, 0, 1, MPI_INT, win, &request));
     fp_at(__FILE__, __LINE__, "flush of no rank");
     check_no_rank(MPI_Win_flush(fp_size, win));
@@ -138,6 +142,24 @@ static void bad_arguments(MPI_Win win)
     FP_ERROR(MPI_ERR_RANK, MPI_Win_lock(MPI_LOCK_SHARED, fp_size, 0, win));
     FP_ERROR(MPI_ERR_ASSERT, MPI_Win_fence(MPI_MODE_NOCHECK, win));
     still_works(win);
+}
+
+/* Memory of others that is mapped here. */
+static void allocated(void)
+{
+    int *theirs, got;
+    MPI_Win win;
+
+    fp_case("arguments, allocated window");
+    FP(MPI_Win_allocate(sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &theirs, &win));
+    FP(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    FP(MPI_Win_lock_all(0, win));
+    for (int target = 0; target < fp_size; target++) {
+        FP_ERROR(MPI_ERR_OP, MPI_Fetch_and_op(&number, &got, MPI_INT, target, 0, MPI_MAXLOC, win));
+        FP_ERROR(MPI_ERR_OP, MPI_Fetch_and_op(&number, &got, MPI_FLOAT, target, 0, MPI_LXOR, win));
+    }
+    FP(MPI_Win_unlock_all(win));
+    FP(MPI_Win_free(&win));
 }
 
 /* The window's handler is called, once each. */
@@ -325,6 +347,7 @@ int main(int argc, char **argv)
     within_epoch(win);
     wrong_target(win);
     bad_arguments(win);
+    allocated();
     through_handler(win);
     shared(win);
     ends(win);

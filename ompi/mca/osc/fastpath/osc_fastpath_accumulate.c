@@ -26,21 +26,38 @@ static inline bool is_one(size_t origin_count, const ompi_datatype_t *origin_typ
     return 1 == origin_count && 1 == target_count && origin_type == target_type;
 }
 
+/* Any operation but MPI_SUM, which all integers have. Not inline, so that sums are short. @return whether it
+ * is one for integers of this type */
+static __opal_attribute_noinline__ bool one_integer_by(ompi_op_t *op, ompi_datatype_t *type, void *at,
+                                                       const void *origin, void *result)
+{
+    mca_osc_fastpath_integer_t found;
+
+    if (!ompi_op_is_intrinsic(op) || !ompi_osc_fastpath_op_defined(op, type)) {
+        return false;
+    }
+    found = mca_osc_fastpath_atomic_update(op, type, at, origin);
+    if (NULL != result) {
+        mca_osc_fastpath_integer_copy(result, &found, type->super.size);
+    }
+    return true;
+}
+
 /* Update an integer that is mapped here, if that is all. @return whether it was */
 static inline bool one_integer(ompi_win_t *win, const void *origin, void *result, ompi_datatype_t *type,
                                int target, ptrdiff_t disp, ompi_op_t *op)
 {
+    void *at = mca_osc_fastpath_atomic_target(win, type, target, disp);
     mca_osc_fastpath_integer_t found;
-    void *at;
 
-    if (OPAL_UNLIKELY(!ompi_op_is_intrinsic(op))) {
-        return false;
-    }
-    at = mca_osc_fastpath_atomic_target(win, type, target, disp);
     if (NULL == at) {
         return false;
     }
-    found = mca_osc_fastpath_atomic_update(op, type, at, origin);
+    if (&ompi_mpi_op_sum.op != op) {
+        return one_integer_by(op, type, at, origin, result);
+    }
+    found =
+        mca_osc_fastpath_atomic_add(at, type->super.size, mca_osc_fastpath_integer(origin, type->super.size));
     if (NULL != result) {
         mca_osc_fastpath_integer_copy(result, &found, type->super.size);
     }
@@ -58,7 +75,8 @@ static int update(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
         return MPI_ERR_TYPE;
     }
     if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP != operation->kind
-        && 0 > ompi_osc_fastpath_op_index(operation->op)) {
+        && (0 > ompi_osc_fastpath_op_index(operation->op)
+            || !ompi_osc_fastpath_op_defined(operation->op, operation->element))) {
         return MPI_ERR_OP;
     }
     return ompi_osc_fastpath_issue(win, operation);
