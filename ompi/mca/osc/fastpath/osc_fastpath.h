@@ -52,17 +52,17 @@ typedef enum {
 typedef struct {
     ompi_osc_base_component_t super;
 
-    int priority;         /**< parameter */
-    bool by_default;      /**< parameter: priority above the stock components' */
-    bool eager;           /**< parameter: packets leave with each operation */
-    bool check_bounds;    /**< parameter: the origin checks each access against the target's window */
-    unsigned packet_size; /**< parameter: bytes */
-    unsigned max_packets; /**< parameter: unacknowledged packets to one target */
-    unsigned max_pending; /**< parameter: operations of a window that wait for replies */
-    bool shared_memory;   /**< parameter: members of a node share memory */
-    bool single_copy;     /**< parameter: the kernel may copy between members of a node */
+    int priority;           /**< parameter */
+    bool by_default;        /**< parameter: priority above the stock components' */
+    bool eager;             /**< parameter: packets leave with each operation */
+    bool check_bounds;      /**< parameter: the origin checks each access against the target's window */
+    unsigned packet_size;   /**< parameter: bytes */
+    unsigned max_packets;   /**< parameter: unacknowledged packets to one target */
+    unsigned max_pending;   /**< parameter: operations of a window that wait for replies */
+    bool shared_memory;     /**< parameter: members of a node share memory */
+    bool single_copy;       /**< parameter: the kernel may copy between members of a node */
     unsigned fault_percent; /**< parameter: percentage of BTL calls that fail, for tests */
-    unsigned debug_node;  /**< parameter: so many processes are taken for a node, for tests; 0: all of it */
+    unsigned debug_node;    /**< parameter: so many processes are taken for a node, for tests; 0: all of it */
 
     bool initialized;                /**< osc_init has run */
     bool progress_registered;        /**< there are windows; under lock */
@@ -104,7 +104,12 @@ typedef struct {
 } mca_osc_fastpath_parked_t;
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_parked_t);
 
-/** Target: a put whose pieces are put together before it takes effect. */
+/**
+ * Target: a put whose pieces are put together before it takes effect. One that its origin has given up in the
+ * middle, because it had no memory or a process has failed, stays until the window is freed. Nothing is lost
+ * by it: the origin's call has returned an error, no byte of the put is in the window, and no other put has
+ * its number.
+ */
 typedef struct {
     opal_list_item_t super;
     uint32_t number; /**< tells it from others of its origin */
