@@ -59,6 +59,7 @@ typedef struct {
     unsigned packet_size;   /**< parameter: bytes */
     unsigned max_packets;   /**< parameter: unacknowledged packets to one target */
     unsigned max_pending;   /**< parameter: operations of a window that wait for replies */
+    unsigned looks;         /**< parameter: looks for an answer in a target's mailbox; 0: none is used */
     bool shared_memory;     /**< parameter: members of a node share memory */
     bool single_copy;       /**< parameter: the kernel may copy between members of a node */
     unsigned fault_percent; /**< parameter: percentage of BTL calls that fail, for tests */
@@ -66,12 +67,14 @@ typedef struct {
 
     bool initialized;                /**< osc_init has run */
     bool progress_registered;        /**< there are windows; under lock */
-    mca_common_fastpath_lock_t lock; /**< guards the next three */
+    mca_common_fastpath_lock_t lock; /**< guards the next four */
     opal_hash_table_t windows;       /**< id to module */
     opal_list_t modules;             /**< all windows, by module.item */
-    uint32_t next_id;                /**< ids below have been used in this process, or cannot be any more */
-    opal_atomic_int32_t pending;     /**< things that progress has to look after; 0 lets it return at once */
-    opal_atomic_int32_t locks_held;  /**< peers of all windows with origin.lock_sent */
+    /** A window whose mailbox progress looks at, in a ring of them, or NULL; see osc_fastpath_mail.c */
+    _Atomic(struct mca_osc_fastpath_module_t *) listener;
+    uint32_t next_id;               /**< ids below have been used in this process, or cannot be any more */
+    opal_atomic_int32_t pending;    /**< things that progress has to look after; 0 lets it return at once */
+    opal_atomic_int32_t locks_held; /**< peers of all windows with origin.lock_sent */
     struct mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock, of all windows: its lock may not have
                                                       been asked for yet; NULL with threads */
     opal_free_list_t packets;                    /**< mca_osc_fastpath_packet_t */
@@ -133,6 +136,10 @@ typedef struct mca_osc_fastpath_peer_t {
     mca_osc_fastpath_member_t *member; /**< DIRECT, COPY: its locks */
     pid_t pid;                         /**< COPY */
     struct {
+        uint8_t skip;  /**< updates before the peer's mailbox is tried again */
+        uint8_t pause; /**< what skip was when nobody had answered the last time; 0: somebody has */
+    } mail;            /**< COPY. Guarded by the peer's accumulate lock */
+    struct {
         uint32_t version; /**< of what is known; 0: nothing */
         uint32_t count;
         struct mca_osc_fastpath_region_t *list; /**< malloc'ed */
@@ -190,8 +197,9 @@ typedef struct mca_osc_fastpath_region_t {
 /** A window. */
 typedef struct mca_osc_fastpath_module_t {
     ompi_osc_base_module_t super;
-    opal_list_item_t item; /**< in component.modules */
-    unsigned users;        /**< who works on messages of the window; under component.lock */
+    opal_list_item_t item;                           /**< in component.modules */
+    struct mca_osc_fastpath_module_t *next_listener; /**< see component.listener; NULL: not in it */
+    unsigned users; /**< who works on messages of the window; under component.lock */
     ompi_win_t *win;
     ompi_communicator_t *comm; /**< the window's own duplicate */
     uint32_t id;               /**< the same on all members, and never used again */

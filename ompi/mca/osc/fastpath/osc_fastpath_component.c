@@ -92,6 +92,16 @@ static const mca_common_fastpath_param_t params[] = {
      .level = OPAL_INFO_LVL_4,
      .storage = &mca_osc_fastpath_component.single_copy,
      .value = 1},
+    {.name = "mailbox_looks",
+     .text =
+         "How often to look whether the target makes a small update of memory that the kernel would copy, "
+         "before it is taken back and made by the origin; 0: origins make all of them",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_osc_fastpath_component.looks,
+     .value = 100,
+     .min = 0,
+     .max = 1 << 20},
     {.name = "packet_size",
      .text = "Bytes of operations and their data that are packed into one message, at most; the transport "
              "may allow less",

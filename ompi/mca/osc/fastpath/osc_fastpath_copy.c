@@ -20,6 +20,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_process.h"
 
 #include "osc_fastpath_copy.h"
+#include "osc_fastpath_mail.h"
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_sync.h"
 
@@ -219,19 +220,19 @@ int ompi_osc_fastpath_copy_get(const mca_osc_fastpath_peer_t *peer,
                        memory);
 }
 
-int ompi_osc_fastpath_copy_update(const mca_osc_fastpath_peer_t *peer,
-                                  const mca_osc_fastpath_update_t *update)
+int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
 {
-    char small[SMALL], *packed = sizeof(small) < update->length ? malloc(update->length) : small;
-    int rc;
+    char small[SMALL], *packed;
+    int rc = mca_osc_fastpath_make_puts(peer->module);
 
+    if (OMPI_SUCCESS != rc || ompi_osc_fastpath_mail(peer, update, &rc)) {
+        return rc;
+    }
+    packed = sizeof(small) < update->length ? malloc(update->length) : small;
     if (NULL == packed) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = mca_osc_fastpath_make_puts(peer->module);
-    if (OMPI_SUCCESS == rc) {
-        rc = move(peer, false, &update->memory, update->offset, packed, update->length);
-    }
+    rc = move(peer, false, &update->memory, update->offset, packed, update->length);
     if (OMPI_SUCCESS == rc && ompi_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
         rc = move(peer, true, &update->memory, update->offset, packed, update->length);
     }

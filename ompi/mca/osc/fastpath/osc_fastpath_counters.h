@@ -24,6 +24,8 @@ enum {
     MCA_OSC_FASTPATH_TYPES_SENT,       /**< datatypes described to a target */
     MCA_OSC_FASTPATH_PENDING,          /**< operations that wait for replies, now */
     MCA_OSC_FASTPATH_PENDING_MOST,     /**< the most there were at a time */
+    MCA_OSC_FASTPATH_MAILED,           /**< updates that targets have made by way of their mailboxes */
+    MCA_OSC_FASTPATH_MAIL_WITHDRAWN,   /**< updates that were taken back from there */
     MCA_OSC_FASTPATH_WAITS,            /**< synchronisations that had to wait */
     MCA_OSC_FASTPATH_WAIT_TIME,        /**< nanoseconds they waited */
     MCA_OSC_FASTPATH_COUNTERS

@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "osc_fastpath_mailbox.h"
+
 /** Bytes that processors exchange at once; words of different use are that far apart. */
 #define MCA_OSC_FASTPATH_LINE 64
 
@@ -232,9 +234,11 @@ typedef struct {
     /** By round of a barrier: number of the last one that the member 2^round before this one has told of.
      *  Stored by that member. */
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t arrived[MCA_OSC_FASTPATH_ROUNDS];
+    /** Where others leave updates that the kernel would copy for. Guarded by the accumulate lock. */
+    mca_osc_fastpath_mailbox_t mailbox;
 } mca_osc_fastpath_member_t;
 
-_Static_assert(5 * MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_member_t), "a line for each use");
+_Static_assert(6 * MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_member_t), "a line for each use");
 
 /** Take a member's accumulate lock. @param rank  of the caller. @return whether it could be taken */
 static inline bool mca_osc_fastpath_accumulate_trylock(mca_osc_fastpath_member_t *member, int rank)

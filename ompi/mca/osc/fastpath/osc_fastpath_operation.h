@@ -51,8 +51,7 @@ int ompi_osc_fastpath_copy_get(const mca_osc_fastpath_peer_t *peer,
                                const mca_osc_fastpath_memory_t *memory);
 
 /** COPY: carry out an update, in the target's accumulate lock. @return as above */
-int ompi_osc_fastpath_copy_update(const mca_osc_fastpath_peer_t *peer,
-                                  const mca_osc_fastpath_update_t *update);
+int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update);
 
 /** DIRECT, COPY: carry it out now. */
 int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);

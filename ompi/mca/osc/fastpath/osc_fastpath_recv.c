@@ -11,6 +11,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/runtime/opal_progress.h"
 
+#include "osc_fastpath_mail.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_request.h"
@@ -415,10 +416,10 @@ int ompi_osc_fastpath_progress(void)
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     mca_osc_fastpath_module_t *module;
     opal_list_item_t *item;
-    int events = 0;
+    int events = mca_osc_fastpath_look();
 
     if (OPAL_LIKELY(0 == component->pending)) {
-        return 0;
+        return events;
     }
     mca_common_fastpath_lock(&component->lock);
     for (item = opal_list_get_first(&component->modules); item != opal_list_get_end(&component->modules);

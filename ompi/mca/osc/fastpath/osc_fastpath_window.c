@@ -15,6 +15,7 @@
 
 #include "opal/runtime/opal_progress.h"
 
+#include "osc_fastpath_mail.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_request.h"
@@ -261,6 +262,7 @@ static void retract(mca_osc_fastpath_module_t *module)
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     unsigned tries = 0;
 
+    ompi_osc_fastpath_deafen(module);
     mca_common_fastpath_lock(&component->lock);
     (void) opal_hash_table_remove_value_uint32(&component->windows, module->id);
     while (0 != module->users) {
@@ -492,6 +494,7 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
     }
     if (OMPI_SUCCESS == rc) {
         register_progress();
+        ompi_osc_fastpath_listen(module);
         rc = fetch_sizes(module);
     }
     if (OMPI_SUCCESS != rc) {

@@ -1,0 +1,46 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Small updates that a target makes for an origin that the kernel copies for, see osc_fastpath_mailbox.h.
+ */
+#ifndef MCA_OSC_FASTPATH_MAIL_H
+#define MCA_OSC_FASTPATH_MAIL_H
+
+#include "osc_fastpath.h"
+#include "osc_fastpath_memory.h"
+
+BEGIN_C_DECLS
+
+/**
+ * Let the target make an update, in its accumulate lock, if it looks at its mailbox now.
+ *
+ * @param rc  OMPI_SUCCESS, or MPI_ERR_PROC_FAILED where the target has died while it was at it
+ *
+ * @return whether the target has made it, or an error; otherwise nothing has happened
+ */
+bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc);
+
+/** From now on progress looks at the mailbox of a window, if others may leave something there. */
+void ompi_osc_fastpath_listen(mca_osc_fastpath_module_t *module);
+
+/** Not any more. */
+void ompi_osc_fastpath_deafen(mca_osc_fastpath_module_t *module);
+
+/** Look at the mailboxes of some windows. For mca_osc_fastpath_look(). @return the updates made */
+int ompi_osc_fastpath_look(void);
+
+/** Look at the mailboxes of some windows, if there are any. @return the updates made */
+static inline int mca_osc_fastpath_look(void)
+{
+    /* relaxed: a hint where there are threads, who look again in component.lock */
+    return NULL == atomic_load_explicit(&mca_osc_fastpath_component.listener, memory_order_relaxed)
+               ? 0
+               : ompi_osc_fastpath_look();
+}
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_MAIL_H */

@@ -1,0 +1,277 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* Small updates of memory that the kernel copies, which a target makes that is inside MPI: all operations and
+ * sizes of elements, in created and dynamic windows; none of them by a target that computes; and all ranks
+ * updating all, while targets come and go, and other ways than this one reach the same elements.
+ *
+ * usage: rma_mailbox [ROUNDS | off]        off: osc_fastpath_mailbox_looks is 0 */
+
+#include "support/fp_counters.h"
+
+#include <complex.h>
+
+enum { MAILED, WITHDRAWN, COUNTERS };
+
+enum { AWAY = 1000, NUMBERS = 8, TAG = 23 };
+
+/* Tries of AWAY updates when nobody answers: after 1, 3, 7 ... 63 and then each 63 others. */
+enum { MOST_TRIES = 6 + (AWAY - 62 + 63) / 64 };
+
+static const char *const names[COUNTERS] = {"osc_fastpath_mailed", "osc_fastpath_mail_withdrawn"};
+
+static bool off;
+
+typedef struct {
+    MPI_Win win;
+    MPI_Aint base; /* displacement of the target's memory */
+    long *memory;
+    bool dynamic;
+} window_t;
+
+/* Memory of every rank, displacements in bytes. */
+static window_t make(bool dynamic, int target)
+{
+    window_t window = {.dynamic = dynamic, .memory = fp_alloc(NUMBERS * sizeof(long))};
+
+    memset(window.memory, 0, NUMBERS * sizeof(long));
+    if (dynamic) {
+        FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window.win));
+        FP(MPI_Win_attach(window.win, window.memory, NUMBERS * sizeof(long)));
+        FP(MPI_Get_address(window.memory, &window.base));
+        FP(MPI_Bcast(&window.base, 1, MPI_AINT, target, MPI_COMM_WORLD));
+    } else {
+        FP(MPI_Win_create(window.memory, NUMBERS * sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                          &window.win));
+    }
+    FP(MPI_Win_lock_all(0, window.win));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    return window;
+}
+
+static void drop(window_t *window)
+{
+    FP(MPI_Win_unlock_all(window->win));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (window->dynamic) {
+        FP(MPI_Win_detach(window->win, window->memory));
+    }
+    FP(MPI_Win_free(&window->win));
+    fp_free(window->memory);
+}
+
+/* --------------------------------------------------------------------- a target that is inside MPI */
+
+/* An element, values of it, and what comes of them. */
+typedef struct {
+    const char *name;
+    MPI_Datatype type;
+    MPI_Op op; /* MPI_OP_NULL: compare and swap */
+    size_t size;
+    const void *before, *origin, *after;
+} kind_t;
+
+static const signed char c2 = 2, c3 = 3, c5 = 5;
+static const short s2 = 2, s3 = 3, s6 = 6;
+static const int i2 = 2, i3 = 3;
+static const long l12 = 12, l10 = 10, l8 = 8;
+static const float f2 = 2.5f, f3 = 3.5f, f6 = 6.0f;
+static const double d2 = 2.5, d3 = 3.5;
+static const double complex z2 = 2.5, z3 = 3.5, z6 = 6.0;
+static const struct {
+    int value, place;
+} p2 = {2, 7}, p3 = {3, 9};
+
+/* The target has the value before; fetch it and update it. @return whether the target did it */
+static bool try_kind(const window_t *window, const kind_t *kind, MPI_Aint at)
+{
+    const unsigned long mailed = fp_counter(MAILED);
+    char found[16];
+
+    FP(MPI_Put(kind->before, 1, kind->type, 1, window->base + at, 1, kind->type, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    if (MPI_OP_NULL == kind->op) {
+        FP(MPI_Compare_and_swap(kind->origin, kind->before, found, kind->type, 1, window->base + at,
+                                window->win));
+    } else {
+        FP(MPI_Fetch_and_op(kind->origin, found, kind->type, 1, window->base + at, kind->op, window->win));
+    }
+    FP(MPI_Win_flush(1, window->win));
+    CHECK(0 == memcmp(found, kind->before, kind->size));
+    FP(MPI_Get(found, 1, kind->type, 1, window->base + at, 1, kind->type, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    CHECK(0 == memcmp(found, kind->after, kind->size));
+    return mailed < fp_counter(MAILED);
+}
+
+static void try_kinds(const window_t *window)
+{
+    const kind_t kinds[] = {
+        {"1 byte, sum", MPI_SIGNED_CHAR, MPI_SUM, 1, &c2, &c3, &c5},
+        {"2 bytes, product", MPI_SHORT, MPI_PROD, 2, &s2, &s3, &s6},
+        {"4 bytes, replace", MPI_INT, MPI_REPLACE, 4, &i2, &i3, &i3},
+        {"4 bytes, no operation", MPI_INT, MPI_NO_OP, 4, &i2, &i3, &i2},
+        {"8 bytes, and", MPI_LONG, MPI_BAND, 8, &l12, &l10, &l8},
+        {"float, sum", MPI_FLOAT, MPI_SUM, 4, &f2, &f3, &f6},
+        {"double, maximum", MPI_DOUBLE, MPI_MAX, 8, &d2, &d3, &d3},
+        {"complex of 16 bytes, sum", MPI_C_DOUBLE_COMPLEX, MPI_SUM, 16, &z2, &z3, &z6},
+        {"pair", MPI_2INT, MPI_MAXLOC, 8, &p2, &p3, &p3},
+        {"compare and swap", MPI_LONG, MPI_OP_NULL, 8, &l12, &l8, &l8},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        for (int shift = 0; shift < 2; shift++) { /* aligned and not */
+            bool mailed;
+
+            fp_case("%s, %s, at %d", window->dynamic ? "dynamic" : "created", kinds[i].name, shift);
+            do {
+                mailed = try_kind(window, &kinds[i], 16 + shift);
+            } while (!mailed && !off); /* until the target, which waits, was fast enough */
+            CHECK(!mailed || !off);
+        }
+    }
+}
+
+/* What comes back only if it is not as it was compared with. */
+static void try_unequal(const window_t *window)
+{
+    const long unequal = 11, other = 4;
+    unsigned long mailed;
+    long found;
+
+    do {
+        mailed = fp_counter(MAILED);
+        found = 0;
+        FP(MPI_Put(&l12, 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
+        FP(MPI_Win_flush(1, window->win));
+        FP(MPI_Compare_and_swap(&other, &unequal, &found, MPI_LONG, 1, window->base, window->win));
+        FP(MPI_Accumulate(&l10, 1, MPI_LONG, 1, window->base, 1, MPI_LONG, MPI_SUM, window->win));
+        FP(MPI_Win_flush(1, window->win));
+        CHECK_INT(found, 12);
+        FP(MPI_Get(&found, 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
+        FP(MPI_Win_flush(1, window->win));
+        CHECK_INT(found, 22);
+    } while (mailed == fp_counter(MAILED) && !off);
+}
+
+static void inside(bool dynamic)
+{
+    window_t window = make(dynamic, 1);
+
+    if (0 == fp_rank) {
+        try_kinds(&window);
+        try_unequal(&window);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD)); /* where the target waits */
+    drop(&window);
+}
+
+/* ------------------------------------------------------------------------ a target that computes */
+
+static void outside(bool dynamic)
+{
+    window_t window = make(dynamic, 1);
+    const long one = 1;
+    fp_counts_t before;
+    fp_away_t away;
+
+    fp_case("%s, the target computes", dynamic ? "dynamic" : "created");
+    fp_leave(&away, 1, TAG);
+    if (0 == fp_rank) {
+        fp_counts_t since;
+
+        before = fp_counters_now();
+        for (int i = 0; i < AWAY; i++) {
+            long found = -1;
+
+            FP(MPI_Fetch_and_op(&one, &found, MPI_LONG, 1, window.base, MPI_SUM, window.win));
+            FP(MPI_Win_flush(1, window.win));
+            CHECK_INT(found, i);
+        }
+        since = fp_counters_since(&before);
+        CHECK_INT(since.value[MAILED], 0);
+        CHECK(off ? 0 == since.value[WITHDRAWN]
+                  : 0 < since.value[WITHDRAWN] && MOST_TRIES >= since.value[WITHDRAWN]);
+        fp_come_back(&away);
+    }
+    drop(&window);
+}
+
+/* ------------------------------------------------------------------------------------- everybody */
+
+/* Computes for as long as some looks of an origin take. */
+static void compute(int turns)
+{
+    for (volatile int i = 0; i < turns; i++) {
+    }
+}
+
+/* All add to two numbers of all: one in short updates, the other as a part of long ones, too, and with a
+ * type of gaps. What was there before is seen by nobody else. */
+static void everybody(int rounds)
+{
+    window_t window = make(false, 0);
+    const long ones[3] = {1, 1, 1};
+    long sum = 0, last[64] = {0};
+    unsigned random = 1 + (unsigned) fp_rank;
+    MPI_Datatype gaps;
+
+    fp_case("everybody, %d rounds", rounds);
+    FP(MPI_Type_vector(2, 1, 2, MPI_LONG, &gaps));
+    FP(MPI_Type_commit(&gaps));
+    for (int i = 0; i < rounds; i++) {
+        long found[3] = {-1, -1, -1};
+        int target;
+
+        random = random * 1103515245u + 12345u;
+        target = (int) (random >> 16) % fp_size;
+        switch (random >> 24 & 7) {
+        case 0:
+            FP(MPI_Get_accumulate(ones, 3, MPI_LONG, found, 3, MPI_LONG, target, 0, 3, MPI_LONG, MPI_SUM,
+                                  window.win));
+            break;
+        case 1:
+            FP(MPI_Get_accumulate(ones, 2, MPI_LONG, found, 2, MPI_LONG, target, 0, 1, gaps, MPI_SUM,
+                                  window.win));
+            break;
+        default:
+            FP(MPI_Fetch_and_op(ones, found, MPI_LONG, target, 0, MPI_SUM, window.win));
+            break;
+        }
+        FP(MPI_Win_flush(target, window.win));
+        CHECK(found[0] >= last[target]); /* what I have added is there */
+        last[target] = found[0] + 1;
+        if (0 == i % 50) {
+            compute((int) (random & 0x7fff));
+        }
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Fetch_and_op(NULL, &sum, MPI_LONG, fp_rank, 0, MPI_NO_OP, window.win));
+    FP(MPI_Win_flush(fp_rank, window.win));
+    FP(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+    CHECK_INT(sum, (long) rounds * fp_size);
+    FP(MPI_Type_free(&gaps));
+    drop(&window);
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = 2000;
+
+    fp_init(&argc, &argv, 2);
+    fp_counters_open(MPI_THREAD_SINGLE, names, COUNTERS);
+    off = 1 < argc && 0 == strcmp(argv[1], "off");
+    if (1 < argc && !off) {
+        rounds = atoi(argv[1]);
+    } else {
+        inside(false);
+        inside(true);
+        outside(false);
+        outside(true);
+    }
+    everybody(rounds);
+    fp_counters_close();
+    return fp_finish();
+}
