@@ -6,7 +6,7 @@
 /* All ranks change one location by all calls that are atomic: accumulate, get_accumulate, fetch_and_op and
  * compare_and_swap, alone, in the middle of an array, and as an element of a derived datatype; for types of
  * each size, aligned and not, also pairs, which no processor changes at a time. The order of accumulates of
- * one origin, too.
+ * one origin, too, and data at absolute addresses.
  *
  * usage: rma_atomic [sm | stock]        sm: only memory that MPI allocates; stock: without compare_and_swap
  */
@@ -250,6 +250,49 @@ static void try_order(bool allocated)
     drop(&place);
 }
 
+/* -------------------------------------------------------------------- MPI_BOTTOM */
+
+/* COUNT numbers at an absolute address. */
+static MPI_Datatype absolute(const int *numbers, int count)
+{
+    MPI_Datatype type;
+    MPI_Aint address;
+
+    FP(MPI_Get_address(numbers, &address));
+    FP(MPI_Type_create_hindexed(1, &count, &address, MPI_INT, &type));
+    FP(MPI_Type_commit(&type));
+    return type;
+}
+
+/* Where data is named by its datatype, its address is NULL: that is no call without data. */
+static void try_bottom(bool allocated)
+{
+    enum { COUNT = 4 };
+    place_t place = make(allocated, sizeof(int));
+    int mine[COUNT] = {1, 2, 3, 4}, found[COUNT] = {-1, -1, -1, -1}, at_end[COUNT] = {-1, -1, -1, -1};
+    MPI_Datatype from = absolute(mine, COUNT), to = absolute(found, COUNT), last = absolute(at_end, COUNT);
+    const int target = (fp_rank + 1) % fp_size;
+
+    fp_case("MPI_BOTTOM, %s", allocated ? "allocated" : "created");
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, place.win));
+    FP(MPI_Put(MPI_BOTTOM, 1, from, target, 0, COUNT, MPI_INT, place.win));
+    FP(MPI_Win_flush(target, place.win));
+    FP(MPI_Accumulate(MPI_BOTTOM, 1, from, target, 0, COUNT, MPI_INT, MPI_SUM, place.win));
+    FP(MPI_Get_accumulate(MPI_BOTTOM, 1, from, MPI_BOTTOM, 1, to, target, 0, COUNT, MPI_INT, MPI_SUM,
+                          place.win));
+    FP(MPI_Win_flush(target, place.win));
+    FP(MPI_Get(MPI_BOTTOM, 1, last, target, 0, COUNT, MPI_INT, place.win));
+    FP(MPI_Win_unlock(target, place.win));
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_INT(found[i], 2 * (i + 1));
+        CHECK_INT(at_end[i], 3 * (i + 1));
+    }
+    FP(MPI_Type_free(&from));
+    FP(MPI_Type_free(&to));
+    FP(MPI_Type_free(&last));
+    drop(&place);
+}
+
 int main(int argc, char **argv)
 {
     bool sm;
@@ -267,6 +310,7 @@ int main(int argc, char **argv)
         }
         try_pairs(allocated);
         try_order(allocated);
+        try_bottom(allocated);
     }
     return fp_finish();
 }

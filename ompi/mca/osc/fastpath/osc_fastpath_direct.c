@@ -76,7 +76,8 @@ static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_up
 static int do_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
                      const mca_osc_fastpath_memory_t *memory)
 {
-    const bool sends = NULL != operation->origin && &ompi_mpi_op_no_op.op != operation->op;
+    const bool sends = &ompi_mpi_op_no_op.op != operation->op;
+    const bool returns = mca_osc_fastpath_returns_data(operation->kind);
     mca_osc_fastpath_update_t update = {.memory = *memory,
                                         .element = operation->element,
                                         .op = operation->op,
@@ -91,7 +92,7 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
         ompi_osc_fastpath_cursor_begin(&source, operation->origin, operation->origin_count,
                                        operation->origin_type, false);
     }
-    if (NULL != operation->result) {
+    if (returns) {
         ompi_osc_fastpath_cursor_begin(&sink, operation->result, operation->result_count,
                                        operation->result_type, true);
     }
@@ -104,7 +105,7 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
             (void) ompi_osc_fastpath_cursor_pack(&source, packed, update.length);
             update.origin = packed;
         }
-        if (NULL != operation->result) {
+        if (returns) {
             update.result = NULL != sink.memory ? sink.memory + update.offset : old;
         }
         rc = update_piece(peer, &update);
@@ -115,7 +116,7 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
     if (sends) {
         ompi_osc_fastpath_cursor_end(&source);
     }
-    if (NULL != operation->result) {
+    if (returns) {
         ompi_osc_fastpath_cursor_end(&sink);
     }
     return rc;

@@ -78,6 +78,16 @@ enum {
                                          `ticket` tells it from others of its kind */
 };
 
+/**
+ * Whether data of the target comes back. The kind says so, and never an address: that of data whose type has
+ * absolute addresses is MPI_BOTTOM, which is NULL.
+ */
+static inline bool mca_osc_fastpath_returns_data(uint8_t kind)
+{
+    return MCA_OSC_FASTPATH_GET == kind || MCA_OSC_FASTPATH_GET_ACCUMULATE == kind
+           || MCA_OSC_FASTPATH_COMPARE_AND_SWAP == kind;
+}
+
 /** In mca_osc_fastpath_op_hdr_t.type: the rest is the id of a predefined datatype, else a slot. */
 #define MCA_OSC_FASTPATH_PREDEFINED 0x80000000u
 

@@ -194,7 +194,7 @@ static int prepare(sending_t *sending)
 
     sending->hdr = (mca_osc_fastpath_op_hdr_t){.kind = operation->kind, .disp = operation->disp};
     sending->has_data = MCA_OSC_FASTPATH_GET != operation->kind;
-    sending->wants_data = NULL != operation->result;
+    sending->wants_data = mca_osc_fastpath_returns_data(operation->kind);
     choose_unit(sending);
     if (NULL != operation->element) {
         sending->hdr.element = (uint16_t) operation->element->id;

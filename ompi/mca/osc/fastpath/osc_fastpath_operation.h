@@ -26,7 +26,7 @@ typedef struct {
     size_t origin_count;
     ompi_datatype_t *origin_type;
     const void *compare; /**< compare and swap */
-    void *result;        /**< where data from the target goes, or NULL */
+    void *result;        /**< where data from the target goes */
     size_t result_count;
     ompi_datatype_t *result_type;
     ompi_op_t *op;            /**< of an update */

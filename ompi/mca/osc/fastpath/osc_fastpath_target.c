@@ -252,12 +252,6 @@ static bool is_update(uint8_t kind)
            || MCA_OSC_FASTPATH_COMPARE_AND_SWAP == kind;
 }
 
-static bool wants_data(uint8_t kind)
-{
-    return MCA_OSC_FASTPATH_GET == kind || MCA_OSC_FASTPATH_GET_ACCUMULATE == kind
-           || MCA_OSC_FASTPATH_COMPARE_AND_SWAP == kind;
-}
-
 /* Bytes of data that came with an operation, or SIZE_MAX when there is no such operation. */
 static size_t data_length(const arrived_t *arrived)
 {
@@ -349,7 +343,7 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     }
     rc = find_memory(peer, arrived);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        if (wants_data(arrived->hdr.kind)) {
+        if (mca_osc_fastpath_returns_data(arrived->hdr.kind)) {
             reply_failure(peer, &arrived->hdr, 0);
         }
         return rc;
