@@ -31,6 +31,7 @@ typedef struct {
     guarded_t memory;
     uint8_t *shadow; /**< what the window has to be, where nothing is damaged */
     bool busy;       /**< within a call */
+    struct mca_osc_fastpath_peer_t *last_locked; /**< the component's, while it is in a call */
 } member_t;
 
 extern member_t members[RANKS];

@@ -371,7 +371,10 @@ static void call(int rank)
 /* A member makes its next call. */
 static void step(int rank)
 {
+    mca_osc_fastpath_peer_t *const of_another = mca_osc_fastpath_component.last_locked;
+
     members[rank].busy = true;
+    mca_osc_fastpath_component.last_locked = members[rank].last_locked;
     if (!todo[rank].begun) {
         todo[rank].begun = true;
         begin(rank);
@@ -382,6 +385,8 @@ static void step(int rank)
         todo[rank].ended = true;
         end(rank);
     }
+    members[rank].last_locked = mca_osc_fastpath_component.last_locked;
+    mca_osc_fastpath_component.last_locked = of_another;
     members[rank].busy = false;
 }
 

@@ -289,6 +289,7 @@ static void make_member(int rank, int unit)
     int model;
 
     member->busy = false;
+    member->last_locked = NULL;
     member->shadow = malloc(WINDOW);
     memset(member->shadow, rank, WINDOW);
     if (OMPI_SUCCESS

@@ -169,7 +169,7 @@ static void pml_start(void)
     pml->window_part = 2000;
     pml->free_list_inc = 8;
     pml->use_get = pml->use_put = pml->use_sendi = pml->use_immediate = true;
-    pml->looks = 1;
+    pml->spin_count = 1;
     OBJ_CONSTRUCT(&mca_pml_base_send_requests, opal_free_list_t); /* with requests of another PML */
     OBJ_CONSTRUCT(&mca_pml_base_recv_requests, opal_free_list_t);
     if (OMPI_SUCCESS != mca_pml_fastpath_enable(true)
