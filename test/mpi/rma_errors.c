@@ -180,8 +180,8 @@ static void through_handler(MPI_Win win)
     still_works(win);
 }
 
-/* A window that is freed within an epoch; its memory attached twice, detached without, and to no dynamic one.
- */
+/* A window that is freed within an epoch; its memory attached twice, detached without, of 0 bytes, and to no
+ * dynamic one. */
 static void ends(MPI_Win win)
 {
     MPI_Win dynamic;
@@ -197,6 +197,10 @@ static void ends(MPI_Win win)
     FP(MPI_Win_attach(dynamic, memory, sizeof(memory)));
     FP_ERROR(MPI_ERR_RMA_ATTACH, MPI_Win_attach(dynamic, memory + 1, sizeof(int)));
     FP(MPI_Win_detach(dynamic, memory));
+    FP_ERROR(MPI_ERR_RMA_ATTACH, MPI_Win_detach(dynamic, memory));
+    FP(MPI_Win_attach(dynamic, memory, 0));
+    FP(MPI_Win_detach(dynamic, memory));
+    FP_ERROR(MPI_ERR_RMA_ATTACH, MPI_Win_detach(dynamic, memory));
     FP(MPI_Win_free(&dynamic));
 }
 

@@ -274,6 +274,7 @@ typedef struct mca_osc_fastpath_module_t {
 
     mca_osc_fastpath_region_t *regions; /**< dynamic: attached memory in order of address */
     size_t num_regions;
+    size_t empty_regions; /**< of 0 bytes, which are not in the list */
     size_t max_regions;
 } mca_osc_fastpath_module_t;
 

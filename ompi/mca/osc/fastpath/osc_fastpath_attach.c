@@ -189,6 +189,9 @@ int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size)
         return OMPI_ERR_RMA_FLAVOR;
     }
     if (0 == size) {
+        mca_osc_fastpath_enter(module);
+        ++module->empty_regions;
+        mca_osc_fastpath_leave(module);
         return OMPI_SUCCESS;
     }
     if (NULL == base || (uintptr_t) base + size < (uintptr_t) base) {
@@ -219,6 +222,9 @@ int ompi_osc_fastpath_detach(ompi_win_t *win, const void *base)
         memmove(&module->regions[place], &module->regions[place + 1],
                 (module->num_regions - place) * sizeof(module->regions[0]));
         change_end(module);
+        rc = OMPI_SUCCESS;
+    } else if (0 < module->empty_regions) {
+        --module->empty_regions;
         rc = OMPI_SUCCESS;
     }
     mca_osc_fastpath_leave(module);
