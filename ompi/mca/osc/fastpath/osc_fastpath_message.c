@@ -21,8 +21,8 @@
 #define UNIT_MAX PIECE_MIN
 /** Bytes that one piece of a get asks for, at most */
 #define GET_MAX (64 << 10)
-/** Bytes that gets from one target may wait for; further pieces wait */
-#define GET_BYTES_MAX (4 << 20)
+/** Bytes that gets from one target may wait for; further pieces wait. More fills the caches of the target. */
+#define GET_BYTES_MAX (1 << 20)
 
 /** An operation on its way into packets. */
 typedef struct {
