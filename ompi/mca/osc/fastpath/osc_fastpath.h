@@ -293,8 +293,7 @@ static inline void mca_osc_fastpath_enter(mca_osc_fastpath_module_t *module)
 /** Try to. @return whether the caller is inside now */
 static inline bool mca_osc_fastpath_try_enter(mca_osc_fastpath_module_t *module)
 {
-    /* acquire, with the release of leave */
-    return 0 == atomic_exchange_explicit(&module->lock.taken, 1, memory_order_acquire);
+    return mca_common_fastpath_trylock(&module->lock);
 }
 
 /** Leave. */

@@ -244,8 +244,8 @@ int ompi_osc_fastpath_look(void)
     if (OPAL_LIKELY(!opal_using_threads())) {
         return look(component);
     }
-    if (0 != atomic_exchange_explicit(&component->lock.taken, 1, memory_order_acquire)) {
-        return 0; /* another thread looks, or does something else; acquire with the release of unlock */
+    if (!mca_common_fastpath_trylock(&component->lock)) {
+        return 0; /* another thread looks, or does something else */
     }
     made = look(component);
     mca_common_fastpath_unlock(&component->lock);

@@ -16,7 +16,7 @@ void mca_common_fastpath_lock_wait(mca_common_fastpath_lock_t *lock)
     for (unsigned look = 1;; ++look) {
         /* only looks, so that the line need not travel as long as the lock is taken */
         if (0 == atomic_load_explicit(&lock->taken, memory_order_relaxed)
-            && 0 == atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire)) {
+            && mca_common_fastpath_trylock(lock)) {
             return;
         }
         if (0 == look % LOOKS) {

@@ -25,11 +25,17 @@ typedef struct {
 /** Waits until the lock could be taken. For mca_common_fastpath_lock(). */
 void mca_common_fastpath_lock_wait(mca_common_fastpath_lock_t *lock);
 
+/** Take the lock if nobody has it. @return whether it could be taken */
+static inline bool mca_common_fastpath_trylock(mca_common_fastpath_lock_t *lock)
+{
+    /* acquire, with the release below: sees what the last one did who had it */
+    return 0 == atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire);
+}
+
 /** Take the lock. */
 static inline void mca_common_fastpath_lock(mca_common_fastpath_lock_t *lock)
 {
-    /* acquire, with the release below: sees what the last one did who had it */
-    if (__builtin_expect(0 != atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire), 0)) {
+    if (__builtin_expect(!mca_common_fastpath_trylock(lock), 0)) {
         mca_common_fastpath_lock_wait(lock);
     }
 }
