@@ -184,7 +184,7 @@ static inline size_t *fastpath_btl_accelerator_max_send_size(mca_btl_base_module
 }
 
 /**
- * Hand a received message, contiguous, to whoever registered for `tag`.
+ * Hand a received message, contiguous data, to whoever registered for `tag`.
  *
  * @param btl       the BTL it came in on
  * @param endpoint  the sender; series whose callbacks do not know it ignore it

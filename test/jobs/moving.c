@@ -4,7 +4,7 @@
  */
 
 /* A process is killed at a step of a move to a deeper FIFO, its own or its peer's: which one, libstep knows
- * (FP_STEP).  The parameters have each receiver assignment one FIFO, and senders ask soon.
+ * (FP_STEP).  The parameters have each receiver assign one FIFO, and senders ask soon.
  *
  * moving end    3 ranks; rank 2, which talks to rank 0, is killed, and the runtime ends the others
  * moving go_on  the others are left alone: rank 0 takes back what it had assigned, and assigns it to rank 1

@@ -50,7 +50,7 @@ static inline mca_osc_fastpath_peer_t *mca_osc_fastpath_direct_peer(const mca_os
 }
 
 /**
- * Where a put or get of contiguous goes that needs nothing but a copy.
+ * Where a put or get of contiguous data goes that needs nothing but a copy.
  *
  * @param bytes  result: of the copy, more than 0
  *

@@ -35,7 +35,7 @@ bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, size_t count,
     return 0 < super->size && blocks->block * blocks->blocks == super->size;
 }
 
-/* Copy whole blocks of one element, from or to contiguous; which of both is said by the steps. */
+/* Copy whole blocks of one element, from or to contiguous memory; which of both is said by the steps. */
 static inline __opal_attribute_always_inline__ void
 copy_blocks(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, size_t block, size_t blocks)
 {

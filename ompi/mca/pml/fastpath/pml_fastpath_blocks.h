@@ -36,7 +36,7 @@ bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, size_t count,
                                 mca_pml_fastpath_blocks_t *blocks);
 
 /**
- * Copy the first bytes of such data to contiguous.
+ * Copy the first bytes of such data to contiguous memory.
  *
  * @param length  bytes, at most what `count` elements have
  */

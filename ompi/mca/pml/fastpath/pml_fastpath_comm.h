@@ -37,7 +37,7 @@ typedef struct {
     mca_pml_fastpath_peer_t *peer; /**< holds a reference; NULL until we send to it or receive from it */
     /** where short messages to it go; NULL until we send to it, and where that is not possible */
     fastsm_fifo_sender_t *out;
-    /** how other messages of contiguous are sent at once; NULL as out is */
+    /** how other messages of contiguous data are sent at once; NULL as out is */
     mca_btl_fastsm_sendi_fn_t sendi;
     mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered; /**< the same with threads */
     /** sequence number of the last message sent to it; headers carry 16 bits of it. Protected by the lock of

@@ -165,7 +165,7 @@ static inline int recv_at_once(const recv_args_t *args, size_t *length, ompi_sta
     return rc;
 }
 
-/* Data that is equal blocks at equal distances, and short: by way of contiguous. */
+/* Data that is equal blocks at equal distances, and short: by way of contiguous memory. */
 static __opal_attribute_noinline__ int recv_blocks(recv_args_t *args, const mca_pml_fastpath_blocks_t *blocks,
                                                    void *buf, ompi_status_public_t *status)
 {

@@ -128,7 +128,7 @@ typedef enum {
     MCA_BTL_FASTSM_MOVE_MOVED   /**< it is there */
 } mca_btl_fastsm_move_state_t;
 
-/** the sender's side of a assignment; protected by the endpoint's lock */
+/** the sender's side of an assignment; protected by the endpoint's lock */
 typedef struct {
     mca_btl_fastsm_move_state_t state;
     uint32_t limit;    /**< how busy is busy; 0: it never asks */
