@@ -9,14 +9,15 @@
  * What epochs of one-sided communication cost between rank 0, the origin, and rank 1, the target, with any
  * MPI.
  *
- * Usage: epochs [-k KIND] [-b BATCHES] [-u BATCH_US] [EPOCH ...]
+ * Usage: epochs [-k KIND] [-b BATCHES] [-u BATCH_US] [-c] [EPOCH ...]
  *
  * KIND of the window: created (default), allocated or dynamic. Without EPOCH all are measured, in the order
  * of the table below. Prints lines: KIND/EPOCH BYTES MEDIAN_US LEAST_US. A kind that this MPI cannot make
  * prints nothing.
  *
  * lockx and locks are exclusive and shared locks; within brackets is what is measured while a lock is held.
- * Rank 1 waits in MPI_Recv, but for fences and post, start, complete and wait.
+ * Rank 1 waits in MPI_Recv, but for fences and post, start, complete and wait. With -c, for one node, it is
+ * outside MPI during all others.
  */
 
 #include <mpi.h>
@@ -41,6 +42,7 @@ static MPI_Win win;
 static MPI_Aint base; /* displacement of the target's memory */
 static MPI_Group peer;
 static char *data, *result;
+static volatile long *ended; /* with -c: batches that the origin has ended; in shared memory */
 
 /* ------------------------------------------------------------------------ epochs */
 
@@ -309,7 +311,11 @@ static double batch(int which, long iterations)
     for (long i = 0; i < iterations; ++i) {
         epochs[which].run();
     }
-    return bench_now_us() - start;
+    start = bench_now_us() - start;
+    if (NULL != ended) {
+        ++*ended;
+    }
+    return start;
 }
 
 static void origin(const char *kind, int which)
@@ -334,6 +340,7 @@ static void origin(const char *kind, int which)
 
 static void target(int which)
 {
+    static long batches_begun;
     long iterations;
 
     for (;;) {
@@ -343,6 +350,8 @@ static void target(int which)
         }
         for (long i = 0; ACTIVE == epochs[which].held && i < iterations; ++i) {
             epochs[which].run();
+        }
+        for (++batches_begun; NULL != ended && *ended < batches_begun;) {
         }
     }
 }
@@ -391,6 +400,21 @@ static bool make(const char *kind)
     return true;
 }
 
+/* The word by which the origin tells a target that computes that a batch has ended. */
+static void share_word(void)
+{
+    MPI_Win words; /* as long as the program */
+    MPI_Aint size;
+    long *own;
+    int unit;
+
+    MPI_Win_allocate_shared(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &own, &words);
+    MPI_Win_shared_query(words, ORIGIN, &size, &unit, &own);
+    ended = own;
+    *ended = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static bool wanted(int which, int count, char **names)
 {
     for (int i = 0; i < count; ++i) {
@@ -409,16 +433,18 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    while (-1 != (option = getopt(argc, argv, "k:b:u:"))) {
+    while (-1 != (option = getopt(argc, argv, "k:b:u:c"))) {
         if ('k' == option) {
             kind = optarg;
         } else if ('b' == option && 0 < atoi(optarg) && BENCH_MAX_BATCHES >= atoi(optarg)) {
             batches = atoi(optarg);
         } else if ('u' == option && 0.0 < atof(optarg)) {
             bench_batch_us = atof(optarg);
+        } else if ('c' == option) {
+            share_word();
         } else {
-            fprintf(stderr,
-                    "usage: epochs [-k created|allocated|dynamic] [-b BATCHES] [-u BATCH_US] [EPOCH ...]\n");
+            fprintf(stderr, "usage: epochs [-k created|allocated|dynamic] [-b BATCHES] [-u BATCH_US] [-c] "
+                            "[EPOCH ...]\n");
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
     }

@@ -10,9 +10,9 @@
  * A case is one or two epochs of all members. Then nothing may have been written but the windows and the
  * buffers of operations, whatever has been damaged: a message that makes no sense is dropped, an operation
  * outside the window is an error at its origin, and calls that wait for what does not come are told so here.
- * Without damage, in a tenth of the cases, no call returns an error, no message is reported, and windows and
- * buffers have what the operations make in the order of each origin. So it is where a packet comes again, but
- * for the report. */
+ * Mailboxes may have anything in them, too. Without damage, in a tenth of the cases, no call returns an
+ * error, no message is reported, and windows and buffers have what the operations make in the order of each
+ * origin. So it is where a packet comes again, but for the report. */
 
 #include "fuzz_osc.h"
 
@@ -206,6 +206,9 @@ static void run(void)
     world_begin();
     for (uint64_t i = 1 + fuzz_below(2); 0 < i; i--) {
         scene_epoch();
+    }
+    if (!damaged && fuzz_one_in(4)) {
+        mail_case();
     }
     world_end();
     scene_end();

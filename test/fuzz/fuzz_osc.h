@@ -78,6 +78,11 @@ uint8_t *world_translate(int to, const void *bytes, size_t length);
 /** There may be no memory for packets. */
 extern bool world_shortage;
 
+/* fuzz_osc_mail.c */
+
+/** Between epochs: have a member look at something in its mailbox, sound or not. */
+void mail_case(void);
+
 /* fuzz_osc_scene.c */
 
 void scene_start(void);

@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 
-/* Small updates of memory that the kernel copies, which a target makes that is inside MPI: all operations and
- * sizes of elements, in created and dynamic windows; none of them by a target that computes; and all ranks
- * updating all, while targets come and go, and other ways than this one reach the same elements.
+/* Small operations on memory that the kernel copies, which a target makes that is inside MPI: updates by all
+ * operations and of all sizes of elements, puts and gets of all lengths, in created and dynamic windows; none
+ * of them by a target that computes; and all ranks at all, while targets come and go, and other ways than
+ * this one reach the same elements.
  *
  * usage: rma_mailbox [ROUNDS | off]        off: osc_fastpath_mailbox_looks is 0 */
 
@@ -15,10 +16,10 @@
 
 enum { MAILED, WITHDRAWN, COUNTERS };
 
-enum { AWAY = 1000, NUMBERS = 8, TAG = 23 };
+enum { AWAY = 1000, NUMBERS = 8, OWN = 3, TAG = 23 };
 
-/* Tries of AWAY updates when nobody answers: after 1, 3, 7 ... 63 and then each 63 others. */
-enum { MOST_TRIES = 6 + (AWAY - 62 + 63) / 64 };
+/* Tries of AWAY operations when nobody answers: after 1, 3, 7 ... 127 and then each 127 others. */
+enum { MOST_TRIES = 7 + (AWAY - 126 + 127) / 128 };
 
 static const char *const names[COUNTERS] = {"osc_fastpath_mailed", "osc_fastpath_mail_withdrawn"};
 
@@ -87,11 +88,12 @@ static const struct {
 /* The target has the value before; fetch it and update it. @return whether the target did it */
 static bool try_kind(const window_t *window, const kind_t *kind, MPI_Aint at)
 {
-    const unsigned long mailed = fp_counter(MAILED);
+    unsigned long mailed;
     char found[16];
 
     FP(MPI_Put(kind->before, 1, kind->type, 1, window->base + at, 1, kind->type, window->win));
     FP(MPI_Win_flush(1, window->win));
+    mailed = fp_counter(MAILED);
     if (MPI_OP_NULL == kind->op) {
         FP(MPI_Compare_and_swap(kind->origin, kind->before, found, kind->type, 1, window->base + at,
                                 window->win));
@@ -100,10 +102,11 @@ static bool try_kind(const window_t *window, const kind_t *kind, MPI_Aint at)
     }
     FP(MPI_Win_flush(1, window->win));
     CHECK(0 == memcmp(found, kind->before, kind->size));
+    mailed = fp_counter(MAILED) - mailed;
     FP(MPI_Get(found, 1, kind->type, 1, window->base + at, 1, kind->type, window->win));
     FP(MPI_Win_flush(1, window->win));
     CHECK(0 == memcmp(found, kind->after, kind->size));
-    return mailed < fp_counter(MAILED);
+    return 0 < mailed;
 }
 
 static void try_kinds(const window_t *window)
@@ -142,18 +145,114 @@ static void try_unequal(const window_t *window)
     long found;
 
     do {
-        mailed = fp_counter(MAILED);
         found = 0;
         FP(MPI_Put(&l12, 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
         FP(MPI_Win_flush(1, window->win));
+        mailed = fp_counter(MAILED);
         FP(MPI_Compare_and_swap(&other, &unequal, &found, MPI_LONG, 1, window->base, window->win));
         FP(MPI_Accumulate(&l10, 1, MPI_LONG, 1, window->base, 1, MPI_LONG, MPI_SUM, window->win));
         FP(MPI_Win_flush(1, window->win));
         CHECK_INT(found, 12);
+        mailed = fp_counter(MAILED) - mailed;
         FP(MPI_Get(&found, 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
         FP(MPI_Win_flush(1, window->win));
         CHECK_INT(found, 22);
-    } while (mailed == fp_counter(MAILED) && !off);
+    } while (0 == mailed && !off);
+}
+
+/* Put some bytes and look, with all that is around them. @return whether the target did it */
+static bool try_put(const window_t *window, int at, int length, char turn)
+{
+    char before[NUMBERS * sizeof(long)], bytes[NUMBERS * sizeof(long)], after[NUMBERS * sizeof(long)];
+    unsigned long mailed;
+
+    memset(before, turn, sizeof(before));
+    FP(MPI_Put(before, sizeof(before), MPI_CHAR, 1, window->base, sizeof(before), MPI_CHAR, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    for (int i = 0; i < length; i++) {
+        bytes[i] = before[at + i] = (char) (turn + 1 + i);
+    }
+    mailed = fp_counter(MAILED);
+    FP(MPI_Put(bytes, length, MPI_CHAR, 1, window->base + at, length, MPI_CHAR, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    mailed = fp_counter(MAILED) - mailed;
+    FP(MPI_Get(after, sizeof(after), MPI_CHAR, 1, window->base, sizeof(after), MPI_CHAR, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    CHECK(0 == memcmp(before, after, sizeof(before)));
+    return 0 < mailed;
+}
+
+/* Get some bytes, and nothing behind them. @return whether the target did it */
+static bool try_get(const window_t *window, int at, int length, char turn)
+{
+    char there[NUMBERS * sizeof(long)], bytes[NUMBERS * sizeof(long)];
+    unsigned long mailed;
+
+    for (size_t i = 0; i < sizeof(there); i++) {
+        there[i] = (char) (turn + (char) i);
+    }
+    FP(MPI_Put(there, sizeof(there), MPI_CHAR, 1, window->base, sizeof(there), MPI_CHAR, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    memset(bytes, 99, sizeof(bytes));
+    mailed = fp_counter(MAILED);
+    FP(MPI_Get(bytes, length, MPI_CHAR, 1, window->base + at, length, MPI_CHAR, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    mailed = fp_counter(MAILED) - mailed;
+    CHECK(0 == memcmp(bytes, there + at, (size_t) length));
+    for (size_t i = (size_t) length; i < sizeof(bytes); i++) {
+        CHECK_INT(bytes[i], 99);
+    }
+    return 0 < mailed;
+}
+
+/* Up to the last byte that a mailbox takes, and one more. */
+static void try_bytes(const window_t *window)
+{
+    for (int length = 1; length <= 17; length++) {
+        for (int at = 16; at < 20; at++) {
+            const bool never = off || 16 < length;
+            char turn = 0;
+            bool mailed;
+
+            fp_case("%s, put of %d bytes, at %d", window->dynamic ? "dynamic" : "created", length, at);
+            do {
+                mailed = try_put(window, at, length, turn++);
+            } while (!mailed && !never);
+            CHECK(!mailed || !never);
+            fp_case("%s, get of %d bytes, at %d", window->dynamic ? "dynamic" : "created", length, at);
+            do {
+                mailed = try_get(window, at, length, turn++);
+            } while (!mailed && !never);
+            CHECK(!mailed || !never);
+        }
+    }
+}
+
+/* Two puts, of which one is all that is left: by themselves, with a get and with an update behind. */
+static void try_several(const window_t *window)
+{
+    long found[3] = {0, 0, 0};
+
+    fp_case("%s, several operations", window->dynamic ? "dynamic" : "created");
+    for (int i = 0; i < 100; i++) {
+        const long values[3] = {i, -i, 3 * i};
+
+        FP(MPI_Put(&values[0], 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
+        FP(MPI_Put(&values[1], 1, MPI_LONG, 1, window->base + 16, 1, MPI_LONG, window->win));
+        FP(MPI_Win_flush(1, window->win));
+        FP(MPI_Put(&values[2], 1, MPI_LONG, 1, window->base + 8, 1, MPI_LONG, window->win));
+        FP(MPI_Get(&found[0], 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
+        FP(MPI_Win_flush(1, window->win));
+        CHECK_INT(found[0], i);
+        FP(MPI_Put(&values[2], 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
+        FP(MPI_Accumulate(&values[2], 1, MPI_LONG, 1, window->base + 16, 1, MPI_LONG, MPI_SUM, window->win));
+        FP(MPI_Win_flush(1, window->win));
+        FP(MPI_Get(found, 3, MPI_LONG, 1, window->base, 3, MPI_LONG, window->win));
+        FP(MPI_Win_flush(1, window->win));
+        CHECK_INT(found[0], 3 * i);
+        CHECK_INT(found[1], 3 * i);
+        CHECK_INT(found[2], 2 * i);
+    }
 }
 
 static void inside(bool dynamic)
@@ -163,6 +262,8 @@ static void inside(bool dynamic)
     if (0 == fp_rank) {
         try_kinds(&window);
         try_unequal(&window);
+        try_bytes(&window);
+        try_several(&window);
     }
     FP(MPI_Barrier(MPI_COMM_WORLD)); /* where the target waits */
     drop(&window);
@@ -170,25 +271,44 @@ static void inside(bool dynamic)
 
 /* ------------------------------------------------------------------------ a target that computes */
 
-static void outside(bool dynamic)
+/* An update; a put and a get. */
+static void update(const window_t *window, int i)
+{
+    const long one = 1;
+    long found = -1;
+
+    FP(MPI_Fetch_and_op(&one, &found, MPI_LONG, 1, window->base, MPI_SUM, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    CHECK_INT(found, i);
+}
+
+static void put_and_get(const window_t *window, int i)
+{
+    const long value = i;
+    long found = -1;
+
+    FP(MPI_Put(&value, 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    FP(MPI_Get(&found, 1, MPI_LONG, 1, window->base, 1, MPI_LONG, window->win));
+    FP(MPI_Win_flush(1, window->win));
+    CHECK_INT(found, i);
+}
+
+static void outside(bool dynamic, bool updates)
 {
     window_t window = make(dynamic, 1);
-    const long one = 1;
     fp_counts_t before;
     fp_away_t away;
 
-    fp_case("%s, the target computes", dynamic ? "dynamic" : "created");
+    fp_case("%s, %s, the target computes", dynamic ? "dynamic" : "created",
+            updates ? "updates" : "puts and gets");
     fp_leave(&away, 1, TAG);
     if (0 == fp_rank) {
         fp_counts_t since;
 
         before = fp_counters_now();
-        for (int i = 0; i < AWAY; i++) {
-            long found = -1;
-
-            FP(MPI_Fetch_and_op(&one, &found, MPI_LONG, 1, window.base, MPI_SUM, window.win));
-            FP(MPI_Win_flush(1, window.win));
-            CHECK_INT(found, i);
+        for (int i = 0; i < (updates ? AWAY : AWAY / 2); i++) {
+            (updates ? update : put_and_get)(&window, i);
         }
         since = fp_counters_since(&before);
         CHECK_INT(since.value[MAILED], 0);
@@ -208,8 +328,21 @@ static void compute(int turns)
     }
 }
 
+/* Puts a number where nobody else does, and gets it. */
+static void put_own(const window_t *window, int target, long number)
+{
+    const MPI_Aint at = (MPI_Aint) sizeof(long) * (OWN + fp_rank);
+    long found = -1;
+
+    FP(MPI_Put(&number, 1, MPI_LONG, target, at, 1, MPI_LONG, window->win));
+    FP(MPI_Win_flush(target, window->win));
+    FP(MPI_Get(&found, 1, MPI_LONG, target, at, 1, MPI_LONG, window->win));
+    FP(MPI_Win_flush(target, window->win));
+    CHECK_INT(found, number);
+}
+
 /* All add to two numbers of all: one in short updates, the other as a part of long ones, too, and with a
- * type of gaps. What was there before is seen by nobody else. */
+ * type of gaps. What was there before is seen by nobody else. And all put a number of their own. */
 static void everybody(int rounds)
 {
     window_t window = make(false, 0);
@@ -243,6 +376,7 @@ static void everybody(int rounds)
         FP(MPI_Win_flush(target, window.win));
         CHECK(found[0] >= last[target]); /* what I have added is there */
         last[target] = found[0] + 1;
+        put_own(&window, target, i);
         if (0 == i % 50) {
             compute((int) (random & 0x7fff));
         }
@@ -268,8 +402,9 @@ int main(int argc, char **argv)
     } else {
         inside(false);
         inside(true);
-        outside(false);
-        outside(true);
+        for (int i = 0; i < 4; i++) {
+            outside(0 != i % 2, 2 > i);
+        }
     }
     everybody(rounds);
     fp_counters_close();

@@ -136,9 +136,10 @@ typedef struct mca_osc_fastpath_peer_t {
     mca_osc_fastpath_member_t *member; /**< DIRECT, COPY: its locks */
     pid_t pid;                         /**< COPY */
     struct {
-        uint8_t skip;  /**< updates before the peer's mailbox is tried again */
-        uint8_t pause; /**< what skip was when nobody had answered the last time; 0: somebody has */
-    } mail;            /**< COPY. Guarded by the peer's accumulate lock */
+        _Atomic uint8_t skip; /**< operations before the peer's mailbox is tried again; a hint, so relaxed */
+        uint8_t pause; /**< what skip was when nobody had answered the last time; 0: somebody has. Guarded
+                            by the peer's accumulate lock */
+    } mail;            /**< COPY */
     struct {
         uint32_t version; /**< of what is known; 0: nothing */
         uint32_t count;

@@ -94,7 +94,7 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 1},
     {.name = "mailbox_looks",
      .text =
-         "How often to look whether the target makes a small update of memory that the kernel would copy, "
+         "How often to look whether the target makes a small operation on memory that the kernel would copy, "
          "before it is taken back and made by the origin; 0: origins make all of them",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_5,

@@ -79,8 +79,14 @@ static int move(const mca_osc_fastpath_peer_t *peer, bool write, const mca_osc_f
     return good ? OMPI_SUCCESS : why();
 }
 
+/* Where contiguous memory begins. */
+static void *begin_of(const mca_osc_fastpath_memory_t *memory)
+{
+    return (char *) memory->address + memory->type->super.true_lb;
+}
+
 /* Move data between a user's buffer and the target's memory, in its packed form where it is not one piece. */
-static int move_buffer(const mca_osc_fastpath_peer_t *peer, bool write, void *buffer, size_t count,
+static int move_buffer(mca_osc_fastpath_peer_t *peer, bool write, void *buffer, size_t count,
                        ompi_datatype_t *type, const mca_osc_fastpath_memory_t *memory)
 {
     mca_osc_fastpath_cursor_t cursor;
@@ -99,7 +105,10 @@ static int move_buffer(const mca_osc_fastpath_peer_t *peer, bool write, void *bu
         moved = ompi_osc_fastpath_cursor_pack(&cursor, packed + done, cursor.bytes - done);
         done += moved;
     }
-    rc = move(peer, write, memory, 0, packed, cursor.bytes);
+    if (!fastpath_is_contiguous(memory->type, memory->count)
+        || !ompi_osc_fastpath_mail_bytes(peer, write, packed, begin_of(memory), cursor.bytes, NULL, &rc)) {
+        rc = move(peer, write, memory, 0, packed, cursor.bytes);
+    }
     if (!write && packed != cursor.memory && OMPI_SUCCESS == rc) {
         ompi_osc_fastpath_cursor_unpack(&cursor, packed, cursor.bytes);
     }
@@ -116,11 +125,18 @@ static int make_puts(mca_osc_fastpath_module_t *module)
     mca_osc_fastpath_batch_t *batch = module->batch;
     int rc = OMPI_SUCCESS;
 
-    if (module->batched
-        && !move_pieces(batch->peer->pid, true, batch->data, batch->there, batch->count, batch->bytes)) {
-        rc = why();
+    if (!module->batched) {
+        return OMPI_SUCCESS;
     }
     module->batched = false;
+    if (1 == batch->count
+        && ompi_osc_fastpath_mail_bytes(batch->peer, true, batch->data, batch->there[0].iov_base,
+                                        batch->bytes, module, &rc)) {
+        return rc;
+    }
+    if (!move_pieces(batch->peer->pid, true, batch->data, batch->there, batch->count, batch->bytes)) {
+        rc = why();
+    }
     return rc;
 }
 
@@ -185,7 +201,7 @@ static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
             module->batched = true;
         }
         add_put(batch, (const char *) operation->origin + operation->origin_type->super.true_lb,
-                (char *) memory->address + memory->type->super.true_lb, bytes);
+                begin_of(memory), bytes);
     }
     mca_osc_fastpath_leave(module);
     return rc;
@@ -207,8 +223,7 @@ int ompi_osc_fastpath_copy_put(mca_osc_fastpath_peer_t *peer, const mca_osc_fast
                        operation->origin_type, memory);
 }
 
-int ompi_osc_fastpath_copy_get(const mca_osc_fastpath_peer_t *peer,
-                               const mca_osc_fastpath_operation_t *operation,
+int ompi_osc_fastpath_copy_get(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
                                const mca_osc_fastpath_memory_t *memory)
 {
     int rc = mca_osc_fastpath_make_puts(peer->module);
@@ -223,9 +238,9 @@ int ompi_osc_fastpath_copy_get(const mca_osc_fastpath_peer_t *peer,
 int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
 {
     char small[SMALL], *packed;
-    int rc = mca_osc_fastpath_make_puts(peer->module);
+    int rc;
 
-    if (OMPI_SUCCESS != rc || ompi_osc_fastpath_mail(peer, update, &rc)) {
+    if (ompi_osc_fastpath_mail(peer, update, &rc)) {
         return rc;
     }
     packed = sizeof(small) < update->length ? malloc(update->length) : small;

@@ -11,6 +11,7 @@
 
 #include "osc_fastpath_atomic.h"
 #include "osc_fastpath_operation.h"
+#include "osc_fastpath_sync.h"
 #include "osc_fastpath_wait.h"
 
 /** Data that needs a packed form on its way is moved in pieces of so many bytes. */
@@ -144,6 +145,8 @@ int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_ope
         return copy(memory.address, memory.count, memory.type, operation->result, operation->result_count,
                     operation->result_type);
     default:
-        return do_update(peer, operation, &memory);
+        /* before the accumulate lock is taken, which a put may want for itself */
+        rc = mca_osc_fastpath_make_puts(peer->module);
+        return OMPI_SUCCESS == rc ? do_update(peer, operation, &memory) : rc;
     }
 }

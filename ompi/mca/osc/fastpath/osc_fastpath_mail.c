@@ -4,7 +4,7 @@
  */
 /**
  * @file
- * Small updates that a target makes for an origin that the kernel copies for.
+ * Small operations that a target makes for an origin that the kernel copies for.
  *
  * The windows whose mailboxes this process looks at are in a ring, linked by module.next_listener and guarded
  * by component.lock where there are threads. Each look begins where the last one has ended, so that many
@@ -19,6 +19,7 @@
 #include <errno.h>
 
 #include "compat/fastpath_ft_compat.h"
+#include "opal/mca/common/fastpath/common_fastpath_copy.h"
 #include "opal/mca/common/fastpath/common_fastpath_process.h"
 #include "opal/mca/common/fastpath/common_fastpath_relax.h"
 
@@ -28,8 +29,8 @@
 
 /** windows that one look is for, at most */
 #define WINDOWS 4
-/** updates that an origin makes itself before it tries the mailbox again, at most */
-#define MOST_SKIPPED 63u
+/** operations that an origin makes itself before it tries the mailbox again, at most */
+#define MOST_SKIPPED 127u
 
 /* ------------------------------------------------------------------------------------------------ origin */
 
@@ -61,34 +62,33 @@ static bool describe(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
     return true;
 }
 
-/* Does the process live whose memory an update is about? */
-static bool is_alive(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
+/* Where in the target's process it is that the mailbox is about. */
+static uintptr_t address_of(const mca_osc_fastpath_peer_t *peer)
 {
-    const uintptr_t at = (uintptr_t) update->memory.address + (uintptr_t) update->memory.type->super.true_lb;
-    char byte;
-
-    return mca_common_fastpath_process_copy(peer->pid, false, &byte, at + update->offset, 1)
-           || ESRCH != errno;
+    return (uintptr_t) peer->base + (uintptr_t) peer->member->mailbox.posted.at;
 }
 
 /* The target is some instructions from its answer, unless it does not run or has died. */
-static uint32_t await_answer(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
+static uint32_t await_answer(const mca_osc_fastpath_peer_t *peer)
 {
     const mca_osc_fastpath_mailbox_t *mailbox = &peer->member->mailbox;
     unsigned tries = 0;
     uint32_t answer;
+    char byte;
 
     while (MCA_OSC_FASTPATH_MAILBOX_TAKEN == (answer = mca_osc_fastpath_mailbox_answer(mailbox))) {
         ompi_osc_fastpath_backoff(&tries);
-        if (0 == tries % 1024 && !is_alive(peer, update)) {
+        if (0 == tries % 1024
+            && !mca_common_fastpath_process_copy(peer->pid, false, &byte, address_of(peer), 1)
+            && ESRCH == errno) {
             return mca_osc_fastpath_mailbox_answer(mailbox);
         }
     }
     return answer;
 }
 
-/* Look for an answer for a short while; who waits for an update makes those of others. */
-static uint32_t look_for_answer(mca_osc_fastpath_mailbox_t *mailbox)
+/* Look for an answer for a short while; who waits for others makes what they have posted. */
+static uint32_t look_for_answer(mca_osc_fastpath_mailbox_t *mailbox, const mca_osc_fastpath_module_t *inside)
 {
     for (unsigned looks = mca_osc_fastpath_component.looks; 0 < looks; --looks) {
         const uint32_t answer = mca_osc_fastpath_mailbox_answer(mailbox);
@@ -97,9 +97,21 @@ static uint32_t look_for_answer(mca_osc_fastpath_mailbox_t *mailbox)
             return answer;
         }
         mca_common_fastpath_relax();
-        (void) mca_osc_fastpath_look();
+        (void) mca_osc_fastpath_look(inside);
     }
     return MCA_OSC_FASTPATH_MAILBOX_POSTED;
+}
+
+/* Is the mailbox to be tried now? */
+static bool is_tried(mca_osc_fastpath_peer_t *peer)
+{
+    const uint8_t skip = atomic_load_explicit(&peer->mail.skip, memory_order_relaxed);
+
+    if (0 < skip) {
+        atomic_store_explicit(&peer->mail.skip, (uint8_t) (skip - 1), memory_order_relaxed);
+        return false;
+    }
+    return 0 < mca_osc_fastpath_component.looks;
 }
 
 /* Try the mailbox less and less often while nobody answers. */
@@ -108,38 +120,74 @@ static void no_answer(mca_osc_fastpath_peer_t *peer)
     const unsigned next = 2u * peer->mail.pause + 1;
 
     peer->mail.pause = (uint8_t) (MOST_SKIPPED < next ? MOST_SKIPPED : next);
-    peer->mail.skip = peer->mail.pause;
+    atomic_store_explicit(&peer->mail.skip, peer->mail.pause, memory_order_relaxed);
     mca_osc_fastpath_count(MCA_OSC_FASTPATH_MAIL_WITHDRAWN);
 }
 
-bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc)
+/* Hand over what is in the mailbox. @return the answer; TAKEN: the target has died; another: taken back */
+static uint32_t deliver(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_module_t *inside)
 {
     mca_osc_fastpath_mailbox_t *mailbox = &peer->member->mailbox;
     uint32_t answer;
 
-    if (0 < peer->mail.skip) {
-        --peer->mail.skip;
-        return false;
-    }
-    if (0 == mca_osc_fastpath_component.looks || !describe(peer, update, &mailbox->posted)) {
-        return false;
-    }
     mca_osc_fastpath_mailbox_post(mailbox);
-    answer = look_for_answer(mailbox);
+    answer = look_for_answer(mailbox, inside);
     if (MCA_OSC_FASTPATH_MAILBOX_POSTED == answer && mca_osc_fastpath_mailbox_withdraw(mailbox)) {
         no_answer(peer);
-        return false;
+        return MCA_OSC_FASTPATH_MAILBOX_IDLE;
     }
-    answer = await_answer(peer, update);
-    *rc = MCA_OSC_FASTPATH_MAILBOX_TAKEN == answer ? MPI_ERR_PROC_FAILED : OMPI_SUCCESS;
+    answer = await_answer(peer);
     if (MCA_OSC_FASTPATH_MAILBOX_DONE == answer) {
-        if (NULL != update->result) {
-            memcpy(update->result, mailbox->posted.data, update->length);
-        }
         peer->mail.pause = 0;
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_MAILED);
     }
-    return MCA_OSC_FASTPATH_MAILBOX_REFUSED != answer;
+    return answer;
+}
+
+/* What an answer means to the caller. @return whether the origin has nothing more to do */
+static bool is_over(uint32_t answer, int *rc)
+{
+    *rc = MCA_OSC_FASTPATH_MAILBOX_TAKEN == answer ? MPI_ERR_PROC_FAILED : OMPI_SUCCESS;
+    return MCA_OSC_FASTPATH_MAILBOX_DONE == answer || MCA_OSC_FASTPATH_MAILBOX_TAKEN == answer;
+}
+
+bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc)
+{
+    mca_osc_fastpath_posted_t *posted = &peer->member->mailbox.posted;
+    uint32_t answer;
+
+    if (!is_tried(peer) || !describe(peer, update, posted)) {
+        return false;
+    }
+    answer = deliver(peer, NULL);
+    if (MCA_OSC_FASTPATH_MAILBOX_DONE == answer && NULL != update->result) {
+        memcpy(update->result, posted->data, update->length);
+    }
+    return is_over(answer, rc);
+}
+
+bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void *here, const void *there,
+                                  size_t length, mca_osc_fastpath_module_t *inside, int *rc)
+{
+    mca_osc_fastpath_posted_t *posted = &peer->member->mailbox.posted;
+    uint32_t answer;
+
+    if (MCA_OSC_FASTPATH_MAILBOX_BYTES < length || !is_tried(peer)
+        || !mca_osc_fastpath_accumulate_trylock(peer->member, peer->module->rank)) {
+        return false;
+    }
+    posted->at = (uintptr_t) there - (uintptr_t) peer->base;
+    posted->op = put ? MCA_OSC_FASTPATH_MAILBOX_PUT : MCA_OSC_FASTPATH_MAILBOX_GET;
+    posted->length = (uint8_t) length;
+    if (put) {
+        mca_common_fastpath_copy_small(posted->data, here, length);
+    }
+    answer = deliver(peer, inside);
+    if (MCA_OSC_FASTPATH_MAILBOX_DONE == answer && !put) {
+        mca_common_fastpath_copy_small(here, posted->data, length);
+    }
+    mca_osc_fastpath_accumulate_unlock(peer->member);
+    return is_over(answer, rc);
 }
 
 /* ------------------------------------------------------------------------------------------------ target */
@@ -160,6 +208,20 @@ static void *find(const mca_osc_fastpath_module_t *module, const mca_osc_fastpat
     return end <= module->bytes ? (char *) module->base + posted->at : NULL;
 }
 
+/* A put or a get. The bytes of an integer go together where it lies at a multiple of its size. */
+static bool copy_bytes(const mca_osc_fastpath_posted_t *posted, void *at, mca_osc_fastpath_mailbox_t *mailbox)
+{
+    if (0 == posted->length || sizeof(posted->data) < posted->length) {
+        return false;
+    }
+    if (MCA_OSC_FASTPATH_MAILBOX_PUT == posted->op) {
+        mca_common_fastpath_copy_small(at, posted->data, posted->length);
+    } else {
+        mca_common_fastpath_copy_small(mailbox->posted.data, at, posted->length);
+    }
+    return true;
+}
+
 /* Is it an update that there is? */
 static bool parse(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpath_update_t *update)
 {
@@ -178,16 +240,22 @@ static bool parse(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpath_upda
     return NULL != update->op && ompi_osc_fastpath_op_defined(update->op, element);
 }
 
-/* The accumulate lock is the origin's, who waits. @return whether the update has been made; if not, nothing
- * has been touched */
-static bool make_update(const mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailbox_t *mailbox)
+/* The accumulate lock is the origin's, who waits. @return whether that has been made which is posted; if not,
+ * nothing has been touched */
+static bool make(const mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailbox_t *mailbox)
 {
     const mca_osc_fastpath_posted_t posted = mailbox->posted; /* what is checked is what is used */
     _Alignas(16) unsigned char old[MCA_OSC_FASTPATH_MAILBOX_BYTES];
     mca_osc_fastpath_update_t update = {.origin = posted.data, .compare = posted.compare, .result = old};
     void *at = find(module, &posted);
 
-    if (NULL == at || !parse(&posted, &update)) {
+    if (NULL == at) {
+        return false;
+    }
+    if (MCA_OSC_FASTPATH_MAILBOX_PUT == posted.op || MCA_OSC_FASTPATH_MAILBOX_GET == posted.op) {
+        return copy_bytes(&posted, at, mailbox);
+    }
+    if (!parse(&posted, &update)) {
         return false;
     }
     update.memory = (mca_osc_fastpath_memory_t){
@@ -199,25 +267,27 @@ static bool make_update(const mca_osc_fastpath_module_t *module, mca_osc_fastpat
     return true;
 }
 
-/* @return the updates made */
-static int serve(mca_osc_fastpath_module_t *module)
+/* @return the operations made */
+static int serve(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_module_t *inside)
 {
     mca_osc_fastpath_mailbox_t *mailbox = &module->member->mailbox;
     int made = 0;
 
-    if (!mca_osc_fastpath_try_enter(module)) { /* for what is attached to the window */
+    if (module != inside && !mca_osc_fastpath_try_enter(module)) { /* for what is attached to the window */
         return 0;
     }
     if (mca_osc_fastpath_mailbox_take(mailbox)) {
-        mca_osc_fastpath_mailbox_reply(mailbox, make_update(module, mailbox));
+        mca_osc_fastpath_mailbox_reply(mailbox, make(module, mailbox));
         made = 1;
     }
-    mca_osc_fastpath_leave(module);
+    if (module != inside) {
+        mca_osc_fastpath_leave(module);
+    }
     return made;
 }
 
 /* The next windows of the ring. Where there are threads, in component.lock. */
-static int look(mca_osc_fastpath_component_t *component)
+static int look(mca_osc_fastpath_component_t *component, const mca_osc_fastpath_module_t *inside)
 {
     mca_osc_fastpath_module_t *const first = atomic_load_explicit(&component->listener, memory_order_relaxed);
     mca_osc_fastpath_module_t *module = first;
@@ -225,7 +295,7 @@ static int look(mca_osc_fastpath_component_t *component)
 
     for (int i = 0; i < WINDOWS && NULL != module; ++i) {
         if (OPAL_UNLIKELY(mca_osc_fastpath_mailbox_rings(&module->member->mailbox))) {
-            made += serve(module);
+            made += serve(module, inside);
         }
         module = module->next_listener;
         if (module == first) {
@@ -236,18 +306,18 @@ static int look(mca_osc_fastpath_component_t *component)
     return made;
 }
 
-int ompi_osc_fastpath_look(void)
+int ompi_osc_fastpath_look(const mca_osc_fastpath_module_t *inside)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     int made;
 
     if (OPAL_LIKELY(!opal_using_threads())) {
-        return look(component);
+        return look(component, inside);
     }
     if (!mca_common_fastpath_trylock(&component->lock)) {
         return 0; /* another thread looks, or does something else */
     }
-    made = look(component);
+    made = look(component, inside);
     mca_common_fastpath_unlock(&component->lock);
     return made;
 }

@@ -4,7 +4,7 @@
  */
 /**
  * @file
- * Small updates that a target makes for an origin that the kernel copies for, see osc_fastpath_mailbox.h.
+ * Small operations that a target makes for an origin that the kernel copies for, see osc_fastpath_mailbox.h.
  */
 #ifndef MCA_OSC_FASTPATH_MAIL_H
 #define MCA_OSC_FASTPATH_MAIL_H
@@ -23,22 +23,42 @@ BEGIN_C_DECLS
  */
 bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc);
 
+/**
+ * The same for a put or a get of a few bytes, which waits for nobody to have the target's accumulate lock.
+ *
+ * @param here    the origin's memory
+ * @param there   the target's memory, in its process; it may be accessed
+ * @param length  more than 0
+ * @param inside  the window whose lock the caller has, or NULL
+ * @param rc      as above
+ *
+ * @return as above
+ */
+bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void *here, const void *there,
+                                  size_t length, mca_osc_fastpath_module_t *inside, int *rc);
+
 /** From now on progress looks at the mailbox of a window, if others may leave something there. */
 void ompi_osc_fastpath_listen(mca_osc_fastpath_module_t *module);
 
 /** Not any more. */
 void ompi_osc_fastpath_deafen(mca_osc_fastpath_module_t *module);
 
-/** Look at the mailboxes of some windows. For mca_osc_fastpath_look(). @return the updates made */
-int ompi_osc_fastpath_look(void);
+/** Look at the mailboxes of some windows. For mca_osc_fastpath_look(). @return the operations made */
+int ompi_osc_fastpath_look(const mca_osc_fastpath_module_t *inside);
 
-/** Look at the mailboxes of some windows, if there are any. @return the updates made */
-static inline int mca_osc_fastpath_look(void)
+/**
+ * Look at the mailboxes of some windows, if there are any.
+ *
+ * @param inside  the window whose lock the caller has, or NULL
+ *
+ * @return the operations made
+ */
+static inline int mca_osc_fastpath_look(const mca_osc_fastpath_module_t *inside)
 {
     /* relaxed: a hint where there are threads, who look again in component.lock */
     return NULL == atomic_load_explicit(&mca_osc_fastpath_component.listener, memory_order_relaxed)
                ? 0
-               : ompi_osc_fastpath_look();
+               : ompi_osc_fastpath_look(inside);
 }
 
 END_C_DECLS

@@ -4,11 +4,12 @@
  */
 /**
  * @file
- * The mailbox of a member's block in which others of the node leave small updates of its memory.
+ * The mailbox of a member's block in which others of the node leave small operations on its memory.
  *
- * Where the kernel copies, an update costs two of its calls. A target that is inside MPI can make it sooner
- * than that, one that computes cannot at all. So an origin leaves the update in the mailbox, looks for an
- * answer a bounded number of times, then takes the update back and makes it itself:
+ * Where the kernel copies, a put or get costs one of its calls, an update two. A target that is inside MPI
+ * can make it sooner than that, one that computes cannot at all. So an origin leaves the operation in the
+ * mailbox, looks for an answer a bounded number of times, then takes it back and makes it itself. What is
+ * said of updates here goes for puts and gets, too:
  *
  *     origin, in the target's accumulate lock        target, in its progress
  *
@@ -40,7 +41,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The longest element that is updated so, in bytes. */
+/** The longest element that is updated so, and the longest put or get, in bytes. */
 #define MCA_OSC_FASTPATH_MAILBOX_BYTES 16
 
 /** Values of mca_osc_fastpath_mailbox_t.state. */
@@ -52,19 +53,22 @@ enum {
     MCA_OSC_FASTPATH_MAILBOX_REFUSED, /**< the target leaves it to the origin, and has touched nothing */
 };
 
-/** What is updated how: one element. */
+/** What is updated how: one element; or bytes that are put or got. */
 typedef struct {
     uint64_t at;      /**< bytes from the begin of the target's window; dynamic windows: the address */
-    uint16_t element; /**< id of the predefined datatype */
-    uint8_t op;       /**< index of the operation, or MCA_OSC_FASTPATH_MAILBOX_COMPARE */
-    uint8_t length;   /**< bytes of the element */
-    /** The origin's value; the target's answer: what was there before. */
+    uint16_t element; /**< id of the predefined datatype; put, get: unused */
+    uint8_t op;       /**< index of the operation, or MCA_OSC_FASTPATH_MAILBOX_COMPARE, _PUT, _GET */
+    uint8_t length;   /**< bytes of the element, or of the put or get */
+    /** The origin's value; the target's answer: what was there before, but for a put. */
     _Alignas(16) unsigned char data[MCA_OSC_FASTPATH_MAILBOX_BYTES];
     unsigned char compare[MCA_OSC_FASTPATH_MAILBOX_BYTES]; /**< compare and swap: what to compare with */
 } mca_osc_fastpath_posted_t;
 
 /** mca_osc_fastpath_posted_t.op: compare and swap */
 #define MCA_OSC_FASTPATH_MAILBOX_COMPARE UINT8_MAX
+/** mca_osc_fastpath_posted_t.op: bytes without a datatype into the window, and out of it */
+#define MCA_OSC_FASTPATH_MAILBOX_PUT (UINT8_MAX - 1)
+#define MCA_OSC_FASTPATH_MAILBOX_GET (UINT8_MAX - 2)
 
 /** A mailbox. Zeroed memory is an idle one. */
 typedef struct {

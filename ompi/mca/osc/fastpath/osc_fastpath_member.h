@@ -234,7 +234,7 @@ typedef struct {
     /** By round of a barrier: number of the last one that the member 2^round before this one has told of.
      *  Stored by that member. */
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t arrived[MCA_OSC_FASTPATH_ROUNDS];
-    /** Where others leave updates that the kernel would copy for. Guarded by the accumulate lock. */
+    /** Where others leave operations that the kernel would copy for. Guarded by the accumulate lock. */
     mca_osc_fastpath_mailbox_t mailbox;
 } mca_osc_fastpath_member_t;
 

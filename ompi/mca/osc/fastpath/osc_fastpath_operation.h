@@ -46,8 +46,7 @@ int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *opera
  * memory, or OMPI_ERR_OUT_OF_RESOURCE */
 int ompi_osc_fastpath_copy_put(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
                                const mca_osc_fastpath_memory_t *memory);
-int ompi_osc_fastpath_copy_get(const mca_osc_fastpath_peer_t *peer,
-                               const mca_osc_fastpath_operation_t *operation,
+int ompi_osc_fastpath_copy_get(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
                                const mca_osc_fastpath_memory_t *memory);
 
 /** COPY: carry out an update, in the target's accumulate lock. @return as above */

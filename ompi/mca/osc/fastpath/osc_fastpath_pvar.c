@@ -52,10 +52,10 @@ static const struct {
     [MCA_OSC_FASTPATH_PENDING_MOST] = {"pending_requests_most", "The most that pending_requests has been",
                                        MPI_T_PVAR_CLASS_HIGHWATERMARK},
     [MCA_OSC_FASTPATH_MAILED] =
-        {"mailed", "Small updates of memory that the kernel would copy, which the target has made",
+        {"mailed", "Small operations on memory that the kernel would copy, which the target has made",
          MPI_T_PVAR_CLASS_COUNTER},
     [MCA_OSC_FASTPATH_MAIL_WITHDRAWN] =
-        {"mail_withdrawn", "Such updates that were taken back, because the target did not look at once",
+        {"mail_withdrawn", "Such operations that were taken back, because the target did not look at once",
          MPI_T_PVAR_CLASS_COUNTER},
     [MCA_OSC_FASTPATH_WAITS] = {"waits", "Calls that had to wait for other processes",
                                 MPI_T_PVAR_CLASS_COUNTER},

@@ -416,7 +416,7 @@ int ompi_osc_fastpath_progress(void)
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     mca_osc_fastpath_module_t *module;
     opal_list_item_t *item;
-    int events = mca_osc_fastpath_look();
+    int events = mca_osc_fastpath_look(NULL);
 
     if (OPAL_LIKELY(0 == component->pending)) {
         return events;

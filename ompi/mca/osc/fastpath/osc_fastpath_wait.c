@@ -15,6 +15,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_relax.h"
 #include "opal/runtime/opal_progress.h"
 
+#include "osc_fastpath_mail.h"
 #include "osc_fastpath_wait.h"
 
 /** rounds of progress between two offers of the processor to others */
@@ -92,6 +93,7 @@ int ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc
             return OMPI_SUCCESS;
         }
         mca_common_fastpath_relax();
+        (void) mca_osc_fastpath_look(NULL);
     }
     mca_osc_fastpath_enter(module);
     rc = ompi_osc_fastpath_wait_until(module, done, context);
