@@ -209,6 +209,7 @@ static void run(void)
     }
     if (!damaged && fuzz_one_in(4)) {
         mail_case();
+        help_case();
     }
     world_end();
     scene_end();

@@ -82,6 +82,8 @@ extern bool world_shortage;
 
 /** Between epochs: have a member look at something in its mailbox, sound or not. */
 void mail_case(void);
+/** The same for who asks for help. */
+void help_case(void);
 
 /* fuzz_osc_scene.c */
 

@@ -90,6 +90,35 @@ static void check_made(const mca_osc_fastpath_posted_t *posted, const uint8_t *b
     }
 }
 
+/* Damaged or not, no help can be given here, for nobody is a COPY peer: all of it has to be refused. */
+void help_case(void)
+{
+    mca_osc_fastpath_module_t *module = members[fuzz_below(RANKS)].module;
+    mca_osc_fastpath_mailbox_t *mailbox = &module->member->help;
+    mca_osc_fastpath_help_t help = {.address = (uintptr_t) guarded(&members[0].memory),
+                                    .length = 1 + (uint32_t) fuzz_below(2 * WINDOW),
+                                    .rank = (uint32_t) fuzz_below(RANKS + 2)};
+    mca_osc_fastpath_posted_t posted = {.at = fuzz_below(WINDOW),
+                                        .op = fuzz_one_in(2) ? MCA_OSC_FASTPATH_MAILBOX_HELP_PUT
+                                                             : MCA_OSC_FASTPATH_MAILBOX_HELP_GET};
+
+    memcpy(posted.data, &help, sizeof(help));
+    if (fuzz_one_in(2)) {
+        damage(&posted);
+    }
+    mailbox->posted = posted;
+    mca_osc_fastpath_component.looks = 1;
+    module->node.copy = true;
+    ompi_osc_fastpath_listen(module);
+    mca_osc_fastpath_mailbox_post(mailbox);
+    (void) mca_osc_fastpath_look(NULL);
+    ompi_osc_fastpath_deafen(module);
+    module->node.copy = false;
+    if (MCA_OSC_FASTPATH_MAILBOX_REFUSED != mca_osc_fastpath_mailbox_answer(mailbox)) {
+        fuzz_fail("help with operation %u is not refused", posted.op);
+    }
+}
+
 void mail_case(void)
 {
     const int rank = (int) fuzz_below(RANKS);

@@ -14,14 +14,15 @@
 
 #include <complex.h>
 
-enum { MAILED, WITHDRAWN, COUNTERS };
+enum { MAILED, WITHDRAWN, HELPED, COUNTERS };
 
 enum { AWAY = 1000, NUMBERS = 8, OWN = 3, TAG = 23 };
 
 /* Tries of AWAY operations when nobody answers: after 1, 3, 7 ... 127 and then each 127 others. */
 enum { MOST_TRIES = 7 + (AWAY - 126 + 127) / 128 };
 
-static const char *const names[COUNTERS] = {"osc_fastpath_mailed", "osc_fastpath_mail_withdrawn"};
+static const char *const names[COUNTERS] = {"osc_fastpath_mailed", "osc_fastpath_mail_withdrawn",
+                                            "osc_fastpath_helped"};
 
 static bool off;
 
@@ -269,6 +270,95 @@ static void inside(bool dynamic)
     drop(&window);
 }
 
+/* --------------------------------------------------- long puts and gets, in which a target takes part */
+
+enum { LONG_ONE = 3000017 };
+
+static unsigned char byte_of(int turn, size_t at)
+{
+    return (unsigned char) ((size_t) turn * 31 + at + (at >> 8) * 7 + (at >> 16) * 13);
+}
+
+static void fill(unsigned char *memory, int turn)
+{
+    for (size_t i = 0; i < LONG_ONE; i++) {
+        memory[i] = byte_of(turn, i);
+    }
+}
+
+static void check_filled(const unsigned char *memory, int turn)
+{
+    size_t right = 0;
+
+    while (right < LONG_ONE && byte_of(turn, right) == memory[right]) {
+        right++;
+    }
+    CHECK_INT(right, LONG_ONE);
+}
+
+/* By a target that waits or computes; what is beside is not touched. */
+static void try_long(MPI_Win win, MPI_Aint base, bool away)
+{
+    unsigned char *out = fp_alloc(LONG_ONE), *in = fp_alloc(LONG_ONE);
+    const unsigned long before = fp_counter(HELPED);
+    unsigned char beside[2] = {1, 1};
+
+    for (int turn = 0; turn < 10 || (!away && !off && before == fp_counter(HELPED)); turn++) {
+        fill(out, turn);
+        memset(in, 0, LONG_ONE);
+        FP(MPI_Put(out, LONG_ONE, MPI_BYTE, 1, base + 1, LONG_ONE, MPI_BYTE, win));
+        FP(MPI_Win_flush(1, win));
+        FP(MPI_Get(in, LONG_ONE, MPI_BYTE, 1, base + 1, LONG_ONE, MPI_BYTE, win));
+        FP(MPI_Win_flush(1, win));
+        check_filled(in, turn);
+    }
+    CHECK((!away && !off) == (before < fp_counter(HELPED)));
+    FP(MPI_Get(&beside[0], 1, MPI_BYTE, 1, base, 1, MPI_BYTE, win));
+    FP(MPI_Get(&beside[1], 1, MPI_BYTE, 1, base + 1 + LONG_ONE, 1, MPI_BYTE, win));
+    FP(MPI_Win_flush(1, win));
+    CHECK(0 == beside[0] && 0 == beside[1]);
+    fp_free(out);
+    fp_free(in);
+}
+
+static void long_ones(bool dynamic, bool away)
+{
+    char *memory = fp_alloc(LONG_ONE + 2);
+    MPI_Aint base = 0;
+    MPI_Win win;
+    fp_away_t left;
+
+    fp_case("%s, long puts and gets, the target %s", dynamic ? "dynamic" : "created",
+            away ? "computes" : "waits");
+    memset(memory, 0, LONG_ONE + 2);
+    if (dynamic) {
+        FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        FP(MPI_Win_attach(win, memory, LONG_ONE + 2));
+        FP(MPI_Get_address(memory, &base));
+        FP(MPI_Bcast(&base, 1, MPI_AINT, 1, MPI_COMM_WORLD));
+    } else {
+        FP(MPI_Win_create(memory, LONG_ONE + 2, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    }
+    FP(MPI_Win_lock_all(0, win));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (away) {
+        fp_leave(&left, 1, TAG);
+    }
+    if (0 == fp_rank) {
+        try_long(win, base, away);
+        if (away) {
+            fp_come_back(&left);
+        }
+    }
+    FP(MPI_Win_unlock_all(win));
+    FP(MPI_Barrier(MPI_COMM_WORLD)); /* where the target waits */
+    if (dynamic) {
+        FP(MPI_Win_detach(win, memory));
+    }
+    FP(MPI_Win_free(&win));
+    fp_free(memory);
+}
+
 /* ------------------------------------------------------------------------ a target that computes */
 
 /* An update; a put and a get. */
@@ -404,6 +494,7 @@ int main(int argc, char **argv)
         inside(true);
         for (int i = 0; i < 4; i++) {
             outside(0 != i % 2, 2 > i);
+            long_ones(0 != i % 2, 2 > i);
         }
     }
     everybody(rounds);

@@ -122,6 +122,12 @@ typedef struct {
 } mca_osc_fastpath_whole_t;
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_whole_t);
 
+/** How often an origin asks a target that may be outside MPI. */
+typedef struct {
+    _Atomic uint8_t skip; /**< operations before it is asked again; a hint, so relaxed */
+    uint8_t pause;        /**< what skip was when nobody had answered the last time; 0: somebody has */
+} mca_osc_fastpath_tries_t;
+
 /** What this process knows of another member of a window, and of itself; made when first needed. */
 typedef struct mca_osc_fastpath_peer_t {
     opal_list_item_t super; /**< module.active: there is something to flush or unlock */
@@ -135,11 +141,8 @@ typedef struct mca_osc_fastpath_peer_t {
     ptrdiff_t disp_unit;               /**< the target's; MESSAGE: if module.sizes_known */
     mca_osc_fastpath_member_t *member; /**< DIRECT, COPY: its locks */
     pid_t pid;                         /**< COPY */
-    struct {
-        _Atomic uint8_t skip; /**< operations before the peer's mailbox is tried again; a hint, so relaxed */
-        uint8_t pause; /**< what skip was when nobody had answered the last time; 0: somebody has. Guarded
-                            by the peer's accumulate lock */
-    } mail;            /**< COPY */
+    mca_osc_fastpath_tries_t mail;     /**< COPY: of its mailbox; pause is guarded by its accumulate lock */
+    mca_osc_fastpath_tries_t help;     /**< COPY: for help with long puts and gets; pause by member.helping */
     struct {
         uint32_t version; /**< of what is known; 0: nothing */
         uint32_t count;

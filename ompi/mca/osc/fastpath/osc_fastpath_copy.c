@@ -20,6 +20,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_process.h"
 
 #include "osc_fastpath_copy.h"
+#include "osc_fastpath_long.h"
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_sync.h"
@@ -85,6 +86,22 @@ static void *begin_of(const mca_osc_fastpath_memory_t *memory)
     return (char *) memory->address + memory->type->super.true_lb;
 }
 
+/* Move what is one piece at the target, which makes it or takes part in it where that is sooner. */
+static int move_piece(mca_osc_fastpath_peer_t *peer, bool write, void *there, void *here, size_t length)
+{
+    int rc;
+
+    if (ompi_osc_fastpath_mail_bytes(peer, write, here, there, length, NULL, &rc)) {
+        return rc;
+    }
+    if (MCA_OSC_FASTPATH_LONG <= length) {
+        return ompi_osc_fastpath_copy_long(peer, write, here, (uintptr_t) there, length) ? OMPI_SUCCESS
+                                                                                         : why();
+    }
+    return mca_common_fastpath_process_copy(peer->pid, write, here, (uintptr_t) there, length) ? OMPI_SUCCESS
+                                                                                               : why();
+}
+
 /* Move data between a user's buffer and the target's memory, in its packed form where it is not one piece. */
 static int move_buffer(mca_osc_fastpath_peer_t *peer, bool write, void *buffer, size_t count,
                        ompi_datatype_t *type, const mca_osc_fastpath_memory_t *memory)
@@ -105,10 +122,9 @@ static int move_buffer(mca_osc_fastpath_peer_t *peer, bool write, void *buffer, 
         moved = ompi_osc_fastpath_cursor_pack(&cursor, packed + done, cursor.bytes - done);
         done += moved;
     }
-    if (!fastpath_is_contiguous(memory->type, memory->count)
-        || !ompi_osc_fastpath_mail_bytes(peer, write, packed, begin_of(memory), cursor.bytes, NULL, &rc)) {
-        rc = move(peer, write, memory, 0, packed, cursor.bytes);
-    }
+    rc = fastpath_is_contiguous(memory->type, memory->count)
+             ? move_piece(peer, write, begin_of(memory), packed, cursor.bytes)
+             : move(peer, write, memory, 0, packed, cursor.bytes);
     if (!write && packed != cursor.memory && OMPI_SUCCESS == rc) {
         ompi_osc_fastpath_cursor_unpack(&cursor, packed, cursor.bytes);
     }

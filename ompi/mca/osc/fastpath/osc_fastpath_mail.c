@@ -29,8 +29,6 @@
 
 /** windows that one look is for, at most */
 #define WINDOWS 4
-/** operations that an origin makes itself before it tries the mailbox again, at most */
-#define MOST_SKIPPED 127u
 
 /* ------------------------------------------------------------------------------------------------ origin */
 
@@ -62,24 +60,17 @@ static bool describe(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
     return true;
 }
 
-/* Where in the target's process it is that the mailbox is about. */
-static uintptr_t address_of(const mca_osc_fastpath_peer_t *peer)
+uint32_t ompi_osc_fastpath_await_answer(const mca_osc_fastpath_peer_t *peer,
+                                        const mca_osc_fastpath_mailbox_t *mailbox)
 {
-    return (uintptr_t) peer->base + (uintptr_t) peer->member->mailbox.posted.at;
-}
-
-/* The target is some instructions from its answer, unless it does not run or has died. */
-static uint32_t await_answer(const mca_osc_fastpath_peer_t *peer)
-{
-    const mca_osc_fastpath_mailbox_t *mailbox = &peer->member->mailbox;
+    const uintptr_t at = (uintptr_t) peer->base + (uintptr_t) mailbox->posted.at;
     unsigned tries = 0;
     uint32_t answer;
     char byte;
 
     while (MCA_OSC_FASTPATH_MAILBOX_TAKEN == (answer = mca_osc_fastpath_mailbox_answer(mailbox))) {
         ompi_osc_fastpath_backoff(&tries);
-        if (0 == tries % 1024
-            && !mca_common_fastpath_process_copy(peer->pid, false, &byte, address_of(peer), 1)
+        if (0 == tries % 1024 && !mca_common_fastpath_process_copy(peer->pid, false, &byte, at, 1)
             && ESRCH == errno) {
             return mca_osc_fastpath_mailbox_answer(mailbox);
         }
@@ -102,28 +93,6 @@ static uint32_t look_for_answer(mca_osc_fastpath_mailbox_t *mailbox, const mca_o
     return MCA_OSC_FASTPATH_MAILBOX_POSTED;
 }
 
-/* Is the mailbox to be tried now? */
-static bool is_tried(mca_osc_fastpath_peer_t *peer)
-{
-    const uint8_t skip = atomic_load_explicit(&peer->mail.skip, memory_order_relaxed);
-
-    if (0 < skip) {
-        atomic_store_explicit(&peer->mail.skip, (uint8_t) (skip - 1), memory_order_relaxed);
-        return false;
-    }
-    return 0 < mca_osc_fastpath_component.looks;
-}
-
-/* Try the mailbox less and less often while nobody answers. */
-static void no_answer(mca_osc_fastpath_peer_t *peer)
-{
-    const unsigned next = 2u * peer->mail.pause + 1;
-
-    peer->mail.pause = (uint8_t) (MOST_SKIPPED < next ? MOST_SKIPPED : next);
-    atomic_store_explicit(&peer->mail.skip, peer->mail.pause, memory_order_relaxed);
-    mca_osc_fastpath_count(MCA_OSC_FASTPATH_MAIL_WITHDRAWN);
-}
-
 /* Hand over what is in the mailbox. @return the answer; TAKEN: the target has died; another: taken back */
 static uint32_t deliver(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_module_t *inside)
 {
@@ -133,10 +102,11 @@ static uint32_t deliver(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_mo
     mca_osc_fastpath_mailbox_post(mailbox);
     answer = look_for_answer(mailbox, inside);
     if (MCA_OSC_FASTPATH_MAILBOX_POSTED == answer && mca_osc_fastpath_mailbox_withdraw(mailbox)) {
-        no_answer(peer);
+        mca_osc_fastpath_no_answer(&peer->mail);
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_MAIL_WITHDRAWN);
         return MCA_OSC_FASTPATH_MAILBOX_IDLE;
     }
-    answer = await_answer(peer);
+    answer = ompi_osc_fastpath_await_answer(peer, mailbox);
     if (MCA_OSC_FASTPATH_MAILBOX_DONE == answer) {
         peer->mail.pause = 0;
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_MAILED);
@@ -156,7 +126,7 @@ bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpat
     mca_osc_fastpath_posted_t *posted = &peer->member->mailbox.posted;
     uint32_t answer;
 
-    if (!is_tried(peer) || !describe(peer, update, posted)) {
+    if (!mca_osc_fastpath_is_tried(&peer->mail) || !describe(peer, update, posted)) {
         return false;
     }
     answer = deliver(peer, NULL);
@@ -172,7 +142,7 @@ bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void 
     mca_osc_fastpath_posted_t *posted = &peer->member->mailbox.posted;
     uint32_t answer;
 
-    if (MCA_OSC_FASTPATH_MAILBOX_BYTES < length || !is_tried(peer)
+    if (MCA_OSC_FASTPATH_MAILBOX_BYTES < length || !mca_osc_fastpath_is_tried(&peer->mail)
         || !mca_osc_fastpath_accumulate_trylock(peer->member, peer->module->rank)) {
         return false;
     }
@@ -193,11 +163,12 @@ bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void 
 /* ------------------------------------------------------------------------------------------------ target */
 
 /* Where the element is, in this process. Another process has written this. @return NULL: not in the window */
-static void *find(const mca_osc_fastpath_module_t *module, const mca_osc_fastpath_posted_t *posted)
+static void *find(const mca_osc_fastpath_module_t *module, const mca_osc_fastpath_posted_t *posted,
+                  uint32_t length)
 {
     uint64_t end;
 
-    if (__builtin_add_overflow(posted->at, posted->length, &end)) {
+    if (__builtin_add_overflow(posted->at, length, &end)) {
         return NULL;
     }
     if (MPI_WIN_FLAVOR_DYNAMIC == module->flavor) {
@@ -247,7 +218,7 @@ static bool make(const mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailb
     const mca_osc_fastpath_posted_t posted = mailbox->posted; /* what is checked is what is used */
     _Alignas(16) unsigned char old[MCA_OSC_FASTPATH_MAILBOX_BYTES];
     mca_osc_fastpath_update_t update = {.origin = posted.data, .compare = posted.compare, .result = old};
-    void *at = find(module, &posted);
+    void *at = find(module, &posted, posted.length);
 
     if (NULL == at) {
         return false;
@@ -267,6 +238,26 @@ static bool make(const mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailb
     return true;
 }
 
+/* Copy a piece of a long put or get. The address is one of the origin's own. @return whether it is done */
+static bool give_help(mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailbox_t *mailbox)
+{
+    const mca_osc_fastpath_posted_t posted = mailbox->posted;
+    const bool put = MCA_OSC_FASTPATH_MAILBOX_HELP_PUT == posted.op;
+    const mca_osc_fastpath_peer_t *peer;
+    mca_osc_fastpath_help_t help;
+    void *at;
+
+    memcpy(&help, posted.data, sizeof(help));
+    at = find(module, &posted, help.length);
+    if (NULL == at || (!put && MCA_OSC_FASTPATH_MAILBOX_HELP_GET != posted.op)
+        || help.rank >= (uint32_t) module->size) {
+        return false;
+    }
+    peer = mca_osc_fastpath_peer(module, (int) help.rank);
+    return NULL != peer && MCA_OSC_FASTPATH_COPY == peer->access
+           && mca_common_fastpath_process_copy(peer->pid, !put, at, help.address, help.length);
+}
+
 /* @return the operations made */
 static int serve(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_module_t *inside)
 {
@@ -279,6 +270,10 @@ static int serve(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_modul
     if (mca_osc_fastpath_mailbox_take(mailbox)) {
         mca_osc_fastpath_mailbox_reply(mailbox, make(module, mailbox));
         made = 1;
+    }
+    if (mca_osc_fastpath_mailbox_take(&module->member->help)) {
+        mca_osc_fastpath_mailbox_reply(&module->member->help, give_help(module, &module->member->help));
+        ++made;
     }
     if (module != inside) {
         mca_osc_fastpath_leave(module);
@@ -294,7 +289,8 @@ static int look(mca_osc_fastpath_component_t *component, const mca_osc_fastpath_
     int made = 0;
 
     for (int i = 0; i < WINDOWS && NULL != module; ++i) {
-        if (OPAL_UNLIKELY(mca_osc_fastpath_mailbox_rings(&module->member->mailbox))) {
+        if (OPAL_UNLIKELY(mca_osc_fastpath_mailbox_rings(&module->member->mailbox)
+                          || mca_osc_fastpath_mailbox_rings(&module->member->help))) {
             made += serve(module, inside);
         }
         module = module->next_listener;

@@ -14,6 +14,30 @@
 
 BEGIN_C_DECLS
 
+/** Operations that an origin makes itself before it asks a target again, at most */
+#define MCA_OSC_FASTPATH_MOST_SKIPPED 127u
+
+/** Is the target to be asked now? */
+static inline bool mca_osc_fastpath_is_tried(mca_osc_fastpath_tries_t *tries)
+{
+    const uint8_t skip = atomic_load_explicit(&tries->skip, memory_order_relaxed);
+
+    if (0 < skip) {
+        atomic_store_explicit(&tries->skip, (uint8_t) (skip - 1), memory_order_relaxed);
+        return false;
+    }
+    return 0 < mca_osc_fastpath_component.looks;
+}
+
+/** It has not answered: ask less and less often. */
+static inline void mca_osc_fastpath_no_answer(mca_osc_fastpath_tries_t *tries)
+{
+    const unsigned next = 2u * tries->pause + 1;
+
+    tries->pause = (uint8_t) (MCA_OSC_FASTPATH_MOST_SKIPPED < next ? MCA_OSC_FASTPATH_MOST_SKIPPED : next);
+    atomic_store_explicit(&tries->skip, tries->pause, memory_order_relaxed);
+}
+
 /**
  * Let the target make an update, in its accumulate lock, if it looks at its mailbox now.
  *
@@ -36,6 +60,16 @@ bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpat
  */
 bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void *here, const void *there,
                                   size_t length, mca_osc_fastpath_module_t *inside, int *rc);
+
+/**
+ * Origin: wait for the answer to what the target has taken, which is some instructions or a copy from there,
+ * unless it does not run or has died.
+ *
+ * @return MCA_OSC_FASTPATH_MAILBOX_DONE, MCA_OSC_FASTPATH_MAILBOX_REFUSED; MCA_OSC_FASTPATH_MAILBOX_TAKEN: it
+ * has died
+ */
+uint32_t ompi_osc_fastpath_await_answer(const mca_osc_fastpath_peer_t *peer,
+                                        const mca_osc_fastpath_mailbox_t *mailbox);
 
 /** From now on progress looks at the mailbox of a window, if others may leave something there. */
 void ompi_osc_fastpath_listen(mca_osc_fastpath_module_t *module);

@@ -9,7 +9,9 @@
  * Where the kernel copies, a put or get costs one of its calls, an update two. A target that is inside MPI
  * can make it sooner than that, one that computes cannot at all. So an origin leaves the operation in the
  * mailbox, looks for an answer a bounded number of times, then takes it back and makes it itself. What is
- * said of updates here goes for puts and gets, too:
+ * said of updates here goes for puts and gets, too. A second mailbox is for pieces of long puts and gets;
+ * there member.helping is what the accumulate lock is here, and the origin copies other pieces between its
+ * looks:
  *
  *     origin, in the target's accumulate lock        target, in its progress
  *
@@ -69,6 +71,19 @@ typedef struct {
 /** mca_osc_fastpath_posted_t.op: bytes without a datatype into the window, and out of it */
 #define MCA_OSC_FASTPATH_MAILBOX_PUT (UINT8_MAX - 1)
 #define MCA_OSC_FASTPATH_MAILBOX_GET (UINT8_MAX - 2)
+/** mca_osc_fastpath_posted_t.op: bytes from the origin's memory into the window, and out of it; data is a
+ * mca_osc_fastpath_help_t */
+#define MCA_OSC_FASTPATH_MAILBOX_HELP_PUT (UINT8_MAX - 3)
+#define MCA_OSC_FASTPATH_MAILBOX_HELP_GET (UINT8_MAX - 4)
+
+/** A piece of a long put or get that the target is asked to copy. */
+typedef struct {
+    uint64_t address; /**< in the origin's process */
+    uint32_t length;
+    uint32_t rank; /**< of the origin */
+} mca_osc_fastpath_help_t;
+
+_Static_assert(MCA_OSC_FASTPATH_MAILBOX_BYTES >= sizeof(mca_osc_fastpath_help_t), "in posted.data");
 
 /** A mailbox. Zeroed memory is an idle one. */
 typedef struct {

@@ -225,6 +225,8 @@ typedef struct {
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t accumulate;
     /** MPI_Win_complete of members of the node so far, for this target; added by origins. */
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t completes;
+    /** 0 or 1 + the rank of who asks for help. Only tried: who does not get it does without. */
+    _Atomic uint32_t helping;
     /** Dynamic windows: the attached memory, see osc_fastpath_attach.c. Changed by this member alone. */
     struct {
         _Atomic uint32_t version; /**< grows by 2 with each change; odd while there is one */
@@ -236,24 +238,38 @@ typedef struct {
     _Alignas(MCA_OSC_FASTPATH_LINE) _Atomic uint32_t arrived[MCA_OSC_FASTPATH_ROUNDS];
     /** Where others leave operations that the kernel would copy for. Guarded by the accumulate lock. */
     mca_osc_fastpath_mailbox_t mailbox;
+    /** Where others ask for help with long puts and gets. Guarded by `helping`. */
+    mca_osc_fastpath_mailbox_t help;
 } mca_osc_fastpath_member_t;
 
-_Static_assert(6 * MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_member_t), "a line for each use");
+_Static_assert(7 * MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_member_t), "a line for each use");
+
+/** Take a lock that one can have. @param rank  of the caller. @return whether it could be taken */
+static inline bool mca_osc_fastpath_trylock_word(_Atomic uint32_t *word, int rank)
+{
+    uint32_t free = 0;
+
+    /* acquire, with the release of unlock: sees what the last one did who had it */
+    return atomic_compare_exchange_strong_explicit(word, &free, (uint32_t) rank + 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+/** Give it back. */
+static inline void mca_osc_fastpath_unlock_word(_Atomic uint32_t *word)
+{
+    atomic_store_explicit(word, 0, memory_order_release);
+}
 
 /** Take a member's accumulate lock. @param rank  of the caller. @return whether it could be taken */
 static inline bool mca_osc_fastpath_accumulate_trylock(mca_osc_fastpath_member_t *member, int rank)
 {
-    uint32_t free = 0;
-
-    /* acquire, with the release of unlock: sees the last update */
-    return atomic_compare_exchange_strong_explicit(&member->accumulate, &free, (uint32_t) rank + 1,
-                                                   memory_order_acquire, memory_order_relaxed);
+    return mca_osc_fastpath_trylock_word(&member->accumulate, rank);
 }
 
 /** Give it back. */
 static inline void mca_osc_fastpath_accumulate_unlock(mca_osc_fastpath_member_t *member)
 {
-    atomic_store_explicit(&member->accumulate, 0, memory_order_release);
+    mca_osc_fastpath_unlock_word(&member->accumulate);
 }
 
 #endif /* MCA_OSC_FASTPATH_MEMBER_H */

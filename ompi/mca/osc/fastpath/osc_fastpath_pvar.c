@@ -57,6 +57,8 @@ static const struct {
     [MCA_OSC_FASTPATH_MAIL_WITHDRAWN] =
         {"mail_withdrawn", "Such operations that were taken back, because the target did not look at once",
          MPI_T_PVAR_CLASS_COUNTER},
+    [MCA_OSC_FASTPATH_HELPED] = {"helped", "Pieces of long puts and gets that the target has copied",
+                                 MPI_T_PVAR_CLASS_COUNTER},
     [MCA_OSC_FASTPATH_WAITS] = {"waits", "Calls that had to wait for other processes",
                                 MPI_T_PVAR_CLASS_COUNTER},
     [MCA_OSC_FASTPATH_WAIT_TIME] = {"wait_time", "Nanoseconds that these calls waited",
