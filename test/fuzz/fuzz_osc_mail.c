@@ -56,6 +56,13 @@ static void damage(mca_osc_fastpath_posted_t *posted)
     }
 }
 
+/* Is it an update of an int that has not an int's length? */
+static bool is_cut(const mca_osc_fastpath_posted_t *posted)
+{
+    return MCA_OSC_FASTPATH_MAILBOX_PUT != posted->op && MCA_OSC_FASTPATH_MAILBOX_GET != posted->op
+           && ompi_mpi_int.dt.id == posted->element && sizeof(int) != posted->length;
+}
+
 /* Have the member look. @return its answer */
 static uint32_t answer(mca_osc_fastpath_module_t *module, uint32_t state)
 {
@@ -147,6 +154,8 @@ void mail_case(void)
                    ? state != reply
                    : MCA_OSC_FASTPATH_MAILBOX_DONE != reply && MCA_OSC_FASTPATH_MAILBOX_REFUSED != reply) {
         fuzz_fail("a mailbox in state %u is answered by %u", state, reply);
+    } else if (MCA_OSC_FASTPATH_MAILBOX_DONE == reply && is_cut(&posted)) {
+        fuzz_fail("an update, %u, of %u bytes of an element of others is made", posted.op, posted.length);
     } else if (MCA_OSC_FASTPATH_MAILBOX_DONE != reply && 0 != memcmp(before, window, WINDOW)) {
         fuzz_fail("an operation that is refused, %u, has changed the window", posted.op);
     }
