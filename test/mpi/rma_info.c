@@ -4,12 +4,17 @@
  */
 
 /* Info keys of windows, which MPI_Win_get_info returns as they are in force: given values, values that nobody
- * gave, values that mean nothing, and those that MPI_Win_set_info may change.
+ * gave, values that mean nothing, and those that MPI_Win_set_info may change. And where memory begins that
+ * MPI allocates, with and without mpi_minimum_memory_alignment.
  *
  * usage: rma_info [stock [sm]]        leaves out what stock components do not return, or windows that osc/sm
  * has not */
 
 #include "support/fp_test.h"
+
+#include <unistd.h>
+
+enum { LENGTH = 5000 };
 
 static bool stock;
 
@@ -164,6 +169,69 @@ static void try_set(void)
     FP(MPI_Win_free(&win));
 }
 
+/* @return the own memory of a window whose memory MPI allocates with this alignment, unless it is 0 */
+static uintptr_t allocate(bool shared, bool apart, size_t alignment, MPI_Win *win)
+{
+    char text[32], *memory = NULL;
+    MPI_Info info;
+
+    FP(MPI_Info_create(&info));
+    if (0 < alignment) {
+        snprintf(text, sizeof(text), "%zu", alignment);
+        FP(MPI_Info_set(info, "mpi_minimum_memory_alignment", text));
+    }
+    FP(MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false"));
+    if (shared) {
+        FP(MPI_Win_allocate_shared(LENGTH, 1, info, MPI_COMM_WORLD, &memory, win));
+    } else {
+        FP(MPI_Win_allocate(LENGTH, 1, info, MPI_COMM_WORLD, &memory, win));
+    }
+    FP(MPI_Info_free(&info));
+    memset(memory, fp_rank, LENGTH);
+    return (uintptr_t) memory;
+}
+
+/* Memory that MPI allocates begins with a line, or with what mpi_minimum_memory_alignment asks for; and where
+ * it may, not with a page, as the buffers do that it is copied to. */
+static void try_alignment(bool shared, bool apart, size_t alignment)
+{
+    const bool own_pages = apart || 0 == fp_rank;
+    const size_t page = (size_t) sysconf(_SC_PAGESIZE), at_least = 64 < alignment ? alignment : 64;
+    MPI_Win win;
+    const uintptr_t memory = allocate(shared, apart, alignment, &win);
+
+    fp_case("%s memory, %s, alignment %zu", shared ? "shared" : "allocated", apart ? "apart" : "side by side",
+            alignment);
+    if (own_pages) {
+        CHECK_INT(memory % at_least, 0);
+        CHECK(1 == fp_size || 1024 < alignment || 0 != memory % page);
+    }
+    if (shared) {
+        MPI_Aint length;
+        char *first;
+        int unit;
+
+        FP(MPI_Win_shared_query(win, 0, &length, &unit, &first));
+        if (apart) {
+            CHECK(0 == fp_rank || ((uintptr_t) first + LENGTH - 1) / page < memory / page);
+        } else {
+            CHECK_INT(memory - (uintptr_t) first, (uintptr_t) fp_rank * LENGTH);
+        }
+    }
+    FP(MPI_Win_free(&win));
+}
+
+static void try_alignments(void)
+{
+    static const size_t alignments[] = {0, 8, 128, 256, 1024, 2048, 4096, 8192, 2 << 20};
+
+    for (size_t i = 0; i < sizeof(alignments) / sizeof(alignments[0]); i++) {
+        try_alignment(false, true, alignments[i]);
+        try_alignment(true, true, alignments[i]);
+        try_alignment(true, false, alignments[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 1);
@@ -176,6 +244,9 @@ int main(int argc, char **argv)
     if (3 > argc) {
         try_no_locks();
         try_set();
+    }
+    if (!stock) {
+        try_alignments();
     }
     return fp_finish();
 }

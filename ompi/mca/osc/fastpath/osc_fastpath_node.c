@@ -66,23 +66,28 @@ static bool in_file(const mca_osc_fastpath_module_t *module)
 }
 
 /* Windows of MPI_Win_allocate_shared lie side by side to the byte, unless the user permits gaps. Everybody
- * else's begin with a page, so that each may be near the processor of its owner. */
+ * else's have pages of their own, so that each may be near the processor of its owner, and begin some lines
+ * into the first one. */
 static bool place_data(making_t *making)
 {
     const bool data = in_file(making->module);
     const bool packed = MPI_WIN_FLAVOR_SHARED == making->module->flavor && !making->module->noncontig;
+    const size_t page = (size_t) opal_getpagesize();
     mca_osc_fastpath_node_layout_t *layout = &making->layout;
     bool good = true;
 
     for (int i = 0; i < making->size && data && good; ++i) {
         mca_osc_fastpath_place_t *place = &making->places[i];
-        size_t align = packed && 0 < i ? 1 : (size_t) opal_getpagesize(), part = 0;
+        size_t part = 0;
 
-        if (!(packed && 0 < i) && place->align > align) {
-            align = (size_t) place->align;
+        if (!packed || 0 == i) {
+            const size_t align = (size_t) place->align;
+
+            layout->align = align > layout->align ? align : layout->align;
+            good = mca_osc_fastpath_next_part(&layout->length, align > page ? align : page,
+                                              mca_osc_fastpath_data_shift(align), &part);
         }
-        layout->align = align > layout->align ? align : layout->align;
-        good = mca_osc_fastpath_next_part(&layout->length, align, (size_t) place->bytes, &part);
+        good = good && mca_osc_fastpath_next_part(&layout->length, 1, (size_t) place->bytes, &part);
         place->offset = part;
     }
     return good;
