@@ -9,9 +9,9 @@
  * Where the kernel copies, a put or get costs one of its calls, an update two. A target that is inside MPI
  * can make it sooner than that, one that computes cannot at all. So an origin leaves the operation in the
  * mailbox, looks for an answer a bounded number of times, then takes it back and makes it itself. What is
- * said of updates here goes for puts and gets, too. A second mailbox is for pieces of long puts and gets;
- * there member.helping is what the accumulate lock is here, and the origin copies other pieces between its
- * looks:
+ * said of updates here goes for puts and gets, too. A second mailbox is for pieces of long puts and gets.
+ * There member.helping is what the accumulate lock is here, the origin copies other pieces between its looks,
+ * and a target that refuses may have copied a part, which the origin then copies again:
  *
  *     origin, in the target's accumulate lock        target, in its progress
  *
@@ -34,7 +34,7 @@
  * - Threads of the target that load POSTED too late, when the update has been taken back and another one
  *   posted, take that one by M2, which is as good: they have read no contents before M2.
  *
- * test/model/mailbox.pml models it. This header needs nothing but atomics, so that tests can build it alone.
+ * test/model/mailbox.pml models it, helping.pml the second mailbox. This header needs nothing but atomics, so that tests can build it alone.
  */
 #ifndef MCA_OSC_FASTPATH_MAILBOX_H
 #define MCA_OSC_FASTPATH_MAILBOX_H
@@ -52,7 +52,7 @@ enum {
     MCA_OSC_FASTPATH_MAILBOX_POSTED,  /**< the origin waits for the target */
     MCA_OSC_FASTPATH_MAILBOX_TAKEN,   /**< the target is at it */
     MCA_OSC_FASTPATH_MAILBOX_DONE,    /**< the target has made the update */
-    MCA_OSC_FASTPATH_MAILBOX_REFUSED, /**< the target leaves it to the origin, and has touched nothing */
+    MCA_OSC_FASTPATH_MAILBOX_REFUSED, /**< the target leaves it to the origin, and has updated nothing */
 };
 
 /** What is updated how: one element; or bytes that are put or got. */
