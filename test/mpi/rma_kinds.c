@@ -182,7 +182,9 @@ static void check_shared(MPI_Win win, unsigned char *memory, MPI_Aint size, bool
     int unit;
 
     FP(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
-    memset(memory, fp_rank + 1, (size_t) size);
+    if (0 < size) {
+        memset(memory, fp_rank + 1, (size_t) size);
+    }
     FP(MPI_Win_sync(win));
     FP(MPI_Barrier(MPI_COMM_WORLD));
     FP(MPI_Win_sync(win));
