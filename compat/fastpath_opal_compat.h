@@ -184,34 +184,49 @@ static inline size_t *fastpath_btl_accelerator_max_send_size(mca_btl_base_module
 }
 
 /**
- * Hand a received message, contiguous data, to whoever registered for `tag`.
+ * Hand a received message to whoever registered for `tag`.
  *
  * @param btl       the BTL it came in on
  * @param endpoint  the sender; series whose callbacks do not know it ignore it
  * @param tag       active message tag from the sender's header
- * @param data      the message; valid during the call only
- * @param length    bytes
+ * @param segments  the message; valid during the call only
+ * @param count     of them
  */
-static inline void fastpath_btl_deliver(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                                        mca_btl_base_tag_t tag, void *data, size_t length)
+static inline void fastpath_btl_deliver_segments(mca_btl_base_module_t *btl,
+                                                 struct mca_btl_base_endpoint_t *endpoint,
+                                                 mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                                                 size_t count)
 {
     mca_btl_active_message_callback_t *reg = mca_btl_base_active_message_trigger + tag;
-    mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = length};
 
 #if 5 <= OPAL_MAJOR_VERSION
     const mca_btl_base_receive_descriptor_t des = {.endpoint = endpoint,
-                                                   .des_segments = &segment,
-                                                   .des_segment_count = 1,
+                                                   .des_segments = segments,
+                                                   .des_segment_count = count,
                                                    .tag = tag,
                                                    .cbdata = reg->cbdata};
 
     reg->cbfunc(btl, &des);
 #else
-    mca_btl_base_descriptor_t des = {.des_segments = &segment, .des_segment_count = 1};
+    mca_btl_base_descriptor_t des = {.des_segments = segments, .des_segment_count = count};
 
     (void) endpoint;
     reg->cbfunc(btl, tag, &des, reg->cbdata);
 #endif
+}
+
+/**
+ * The same for a message in one piece.
+ *
+ * @param data    the message; valid during the call only
+ * @param length  bytes
+ */
+static inline void fastpath_btl_deliver(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                        mca_btl_base_tag_t tag, void *data, size_t length)
+{
+    mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = length};
+
+    fastpath_btl_deliver_segments(btl, endpoint, tag, &segment, 1);
 }
 
 /**

@@ -13,15 +13,14 @@
 #include "fastpath_ompi_compat.h"
 #include "pml_fastpath_blocks.h"
 
-bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, size_t count,
-                                mca_pml_fastpath_blocks_t *blocks)
+bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
 {
     const opal_datatype_t *super = &datatype->super;
     const dt_type_desc_t *desc = 0 < super->opt_desc.used ? &super->opt_desc : &super->desc;
     const ddt_elem_desc_t *elem;
 
     if (1 != desc->used || 0 == (OPAL_DATATYPE_FLAG_DATA & desc->desc[0].elem.common.flags)
-        || MCA_PML_FASTPATH_BLOCKS_MAX < super->size * count || fastpath_have_accelerator()) {
+        || fastpath_have_accelerator()) {
         return false;
     }
     elem = &desc->desc[0].elem;
@@ -57,41 +56,64 @@ static inline void copy(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t
     }
 }
 
-/* Walk over the data, as far as it goes. */
+/* Copy a part of a block; `within` is where it begins there. */
+static inline void copy_part(char *block, char *packed, size_t within, size_t length, bool pack)
+{
+    memcpy(pack ? packed : block + within, pack ? block + within : packed, length);
+}
+
+/* Walk over the data, from an offset on, as far as it goes. */
 static inline __opal_attribute_always_inline__ void walk(const mca_pml_fastpath_blocks_t *blocks, char *data,
-                                                         char *packed, size_t length, bool pack)
+                                                         char *packed, size_t offset, size_t length,
+                                                         bool pack)
 {
     const ptrdiff_t step = (ptrdiff_t) blocks->block;
+    const size_t skipped = OPAL_UNLIKELY(0 < offset) ? offset / blocks->block : 0;
+    size_t within = OPAL_UNLIKELY(0 < offset) ? offset % blocks->block : 0;
+    size_t first = OPAL_UNLIKELY(0 < offset) ? skipped % blocks->blocks : 0;
 
-    for (data += blocks->first; 0 < length; data += blocks->extent) {
-        const size_t whole =
-            length / blocks->block < blocks->blocks ? length / blocks->block : blocks->blocks;
-        char *behind = data + (ptrdiff_t) whole * blocks->stride;
-        size_t rest;
+    data += blocks->first;
+    if (OPAL_UNLIKELY(0 < offset)) {
+        data += (ptrdiff_t) (skipped / blocks->blocks) * blocks->extent;
+    }
+    for (; 0 < length; data += blocks->extent, first = 0) {
+        char *block = data + (ptrdiff_t) first * blocks->stride;
+        size_t whole = blocks->blocks - first;
 
+        if (OPAL_UNLIKELY(0 < within)) { /* it begins within a block */
+            const size_t rest = blocks->block - within < length ? blocks->block - within : length;
+
+            copy_part(block, packed, within, rest, pack);
+            packed += rest;
+            length -= rest;
+            within = 0;
+            block += blocks->stride;
+            --whole;
+        }
+        if (length / blocks->block < whole) {
+            whole = length / blocks->block;
+            copy_part(block + (ptrdiff_t) whole * blocks->stride, packed + whole * blocks->block, 0,
+                      length - whole * blocks->block, pack); /* it ends within one */
+            length = whole * blocks->block;
+        }
         if (pack) {
-            copy(packed, step, data, blocks->stride, blocks->block, whole);
+            copy(packed, step, block, blocks->stride, blocks->block, whole);
         } else {
-            copy(data, blocks->stride, packed, step, blocks->block, whole);
+            copy(block, blocks->stride, packed, step, blocks->block, whole);
         }
         packed += whole * blocks->block;
         length -= whole * blocks->block;
-        rest = whole < blocks->blocks ? length : 0; /* it ends within a block */
-        if (0 < rest) {
-            memcpy(pack ? packed : behind, pack ? behind : packed, rest);
-            return;
-        }
     }
 }
 
 void mca_pml_fastpath_blocks_pack(const mca_pml_fastpath_blocks_t *blocks, void *to, const void *buf,
-                                  size_t length)
+                                  size_t offset, size_t length)
 {
-    walk(blocks, (char *) (uintptr_t) buf, (char *) to, length, true);
+    walk(blocks, (char *) (uintptr_t) buf, (char *) to, offset, length, true);
 }
 
 void mca_pml_fastpath_blocks_unpack(const mca_pml_fastpath_blocks_t *blocks, void *buf, const void *from,
-                                    size_t length)
+                                    size_t offset, size_t length)
 {
-    walk(blocks, (char *) buf, (char *) (uintptr_t) from, length, false);
+    walk(blocks, (char *) buf, (char *) (uintptr_t) from, offset, length, false);
 }

@@ -4,7 +4,7 @@
  */
 /**
  * @file
- * Short data that is equal blocks at equal distances, as of MPI_Type_vector: packed and unpacked by a loop
+ * Data that is equal blocks at equal distances, as of MPI_Type_vector: packed and unpacked by a loop
  * over them. A convertor can do the same, and any other data, too, but takes 25 instructions for each block
  * and some hundred to be set up.
  */
@@ -15,8 +15,8 @@
 
 BEGIN_C_DECLS
 
-/** Bytes of data up to which messages are handled so. */
-#define MCA_PML_FASTPATH_BLOCKS_MAX 4096
+/** Bytes of data up to which it is made contiguous on the stack, on its way to or from slots. */
+#define MCA_PML_FASTPATH_BLOCKS_SHORT 1024
 
 /** Where the data of one element of a datatype lies. */
 typedef struct {
@@ -28,24 +28,25 @@ typedef struct {
 } mca_pml_fastpath_blocks_t;
 
 /**
- * Whether the data of `count` elements is short and of that kind, and in this process's memory.
+ * Whether the data of a datatype's elements is of that kind, and in this process's memory.
  *
  * @param blocks  receives what it looks like, if so
  */
-bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, size_t count,
-                                mca_pml_fastpath_blocks_t *blocks);
+bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks);
 
 /**
- * Copy the first bytes of such data to contiguous memory.
+ * Copy a part of such data to contiguous memory.
  *
- * @param length  bytes, at most what `count` elements have
+ * @param buf     the address of the first element
+ * @param offset  of the part, bytes of data
+ * @param length  of it
  */
 void mca_pml_fastpath_blocks_pack(const mca_pml_fastpath_blocks_t *blocks, void *to, const void *buf,
-                                  size_t length);
+                                  size_t offset, size_t length);
 
 /** The other way round. */
 void mca_pml_fastpath_blocks_unpack(const mca_pml_fastpath_blocks_t *blocks, void *buf, const void *from,
-                                    size_t length);
+                                    size_t offset, size_t length);
 
 END_C_DECLS
 

@@ -150,17 +150,62 @@ static inline int sendi_numbered(mca_pml_fastpath_member_t *member, const void *
     return rc;
 }
 
-/* Data that is made contiguous here. */
-static __opal_attribute_noinline__ int sendi_blocks(mca_pml_fastpath_member_t *member,
-                                                    const mca_pml_fastpath_blocks_t *blocks, const void *buf,
-                                                    size_t size, int tag, uint32_t *sequence,
-                                                    const ompi_communicator_t *comm, bool threads)
-{
-    char packed[MCA_PML_FASTPATH_BLOCKS_MAX];
+/* Data that is equal blocks at equal distances, in the user's memory. */
+typedef struct {
+    const mca_pml_fastpath_blocks_t *blocks;
+    const void *buf;
+} blocks_place_t;
 
-    mca_pml_fastpath_blocks_pack(blocks, packed, buf, size);
+static void move_blocks(void *context, void *piece, size_t offset, size_t length)
+{
+    const blocks_place_t *place = context;
+
+    mca_pml_fastpath_blocks_pack(place->blocks, piece, place->buf, offset, length);
+}
+
+/* Such data that is longer than what slots hold: it goes straight to where the receiver reads it. */
+static __opal_attribute_noinline__ int
+sendi_long_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_blocks_t *blocks, const void *buf,
+                  size_t size, int tag, uint32_t *sequence, const ompi_communicator_t *comm, bool threads)
+{
+    blocks_place_t place = {.blocks = blocks, .buf = buf};
+    const mca_btl_fastsm_data_t data = {.move = move_blocks, .context = &place};
+    mca_btl_fastsm_stamp_t stamp = {.last = &member->sent,
+                                    .offset = offsetof(mca_pml_fastpath_match_hdr_t, hdr_seq)};
+    int rc = member->peer->ext->sendi_data(
+        member->peer->btl_endpoint,
+        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, threads ? 0 : (uint16_t) *sequence,
+                                     member->ctx),
+        mca_pml_fastpath_match_word1(comm->c_my_rank, tag), &data, size,
+        MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, threads ? &stamp : NULL);
+
+    if (threads) {
+        *sequence = stamp.number;
+    }
+    return rc;
+}
+
+/* Such data that is short: it is made contiguous here. */
+static __opal_attribute_noinline__ int sendi_short_blocks(mca_pml_fastpath_member_t *member,
+                                                          const mca_pml_fastpath_blocks_t *blocks,
+                                                          const void *buf, size_t size, int tag,
+                                                          uint32_t *sequence, const ompi_communicator_t *comm,
+                                                          bool threads)
+{
+    char packed[MCA_PML_FASTPATH_BLOCKS_SHORT];
+
+    mca_pml_fastpath_blocks_pack(blocks, packed, buf, 0, size);
     return threads ? sendi_numbered(member, packed, size, tag, sequence, comm)
                    : sendi_contiguous(member, packed, size, tag, *sequence, comm);
+}
+
+static int sendi_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_blocks_t *blocks,
+                        const void *buf, size_t size, int tag, uint32_t *sequence,
+                        const ompi_communicator_t *comm, bool threads)
+{
+    return MCA_PML_FASTPATH_BLOCKS_SHORT >= size
+               ? sendi_short_blocks(member, blocks, buf, size, tag, sequence, comm, threads)
+               : sendi_long_blocks(member, blocks, buf, size, tag, sequence, comm, threads);
 }
 
 /* Hand a message that has its number to the BTL, whole, in a job without threads. */
@@ -176,7 +221,7 @@ static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_
             return sendi_contiguous(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
                                     comm);
         }
-        if (mca_pml_fastpath_blocks_of(datatype, count, &blocks)) {
+        if (mca_pml_fastpath_blocks_of(datatype, &blocks)) {
             return sendi_blocks(member, &blocks, buf, size, tag, &sequence, comm, false);
         }
     }
@@ -217,9 +262,16 @@ static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf
         return sendi_numbered(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
                               comm);
     }
-    return mca_pml_fastpath_blocks_of(datatype, count, &blocks)
+    return mca_pml_fastpath_blocks_of(datatype, &blocks)
                ? sendi_blocks(member, &blocks, buf, size, tag, sequence, comm, true)
                : OMPI_ERR_NOT_AVAILABLE;
+}
+
+/* The longest message that may leave whole. */
+static inline size_t immediate_limit(const mca_pml_fastpath_member_t *member, const mca_bml_base_btl_t *first)
+{
+    return NULL != member->sendi ? member->peer->ext->sendi_limit - sizeof(mca_pml_fastpath_match_hdr_t)
+                                 : mca_pml_fastpath_eager_limit(first);
 }
 
 /* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_IMMEDIATE:
@@ -258,7 +310,7 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
         mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_eager;
         const mca_bml_base_btl_t *first = mca_bml_base_btl_array_get_index(btls, 0);
 
-        if (size > mca_pml_fastpath_eager_limit(first)) {
+        if (size > immediate_limit(member, first)) {
             counter = MCA_PML_FASTPATH_SENDS_LONG;
         } else if (NULL == first->btl->btl_sendi) { /* its turn is the request's */
             counter = MCA_PML_FASTPATH_SENDS_NO_SENDI;

@@ -16,6 +16,8 @@
  */
 #include "ompi_config.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
+
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
@@ -29,9 +31,9 @@
 /* What a receive asks for. */
 typedef struct {
     ompi_communicator_t *comm;
-    void *buffer;                /* where the data goes */
-    opal_convertor_t *convertor; /* takes its place; or NULL */
-    size_t room;                 /* bytes */
+    void *buffer;                      /* where the data goes */
+    const mca_btl_fastsm_data_t *data; /* takes its place; or NULL */
+    size_t room;                       /* bytes */
     int src;
     int tag;
 } recv_args_t;
@@ -46,8 +48,8 @@ static inline int take(const recv_args_t *args, mca_pml_fastpath_member_t *membe
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
     if (OPAL_LIKELY(mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
-        rc = mca_pml_fastpath_take(pml_comm, member, src, tag, spins, args->buffer, args->convertor,
-                                   args->room, hdr, length);
+        rc = mca_pml_fastpath_take(pml_comm, member, src, tag, spins, args->buffer, args->data, args->room,
+                                   hdr, length);
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     return rc;
@@ -165,20 +167,64 @@ static inline int recv_at_once(const recv_args_t *args, size_t *length, ompi_sta
     return rc;
 }
 
-/* Data that is equal blocks at equal distances, and short: by way of contiguous memory. */
-static __opal_attribute_noinline__ int recv_blocks(recv_args_t *args, const mca_pml_fastpath_blocks_t *blocks,
-                                                   void *buf, ompi_status_public_t *status)
+/* Data that is equal blocks at equal distances, in the user's memory. */
+typedef struct {
+    const mca_pml_fastpath_blocks_t *blocks;
+    void *buf;
+} blocks_place_t;
+
+static void move_blocks(void *context, void *piece, size_t offset, size_t length)
 {
-    char packed[MCA_PML_FASTPATH_BLOCKS_MAX];
+    const blocks_place_t *place = context;
+
+    mca_pml_fastpath_blocks_unpack(place->blocks, place->buf, piece, offset, length);
+}
+
+/* Such data that is long: from where it has come to where it belongs. */
+static __opal_attribute_noinline__ int recv_long_blocks(recv_args_t *args,
+                                                        const mca_pml_fastpath_blocks_t *blocks, void *buf,
+                                                        ompi_status_public_t *status)
+{
+    blocks_place_t place = {.blocks = blocks, .buf = buf};
+    const mca_btl_fastsm_data_t data = {.move = move_blocks, .context = &place};
+    size_t length;
+
+    args->data = &data;
+    return recv_at_once(args, &length, status);
+}
+
+/* Such data that is short: by way of contiguous memory, so that it is taken from its slot without a call. */
+static __opal_attribute_noinline__ int recv_short_blocks(recv_args_t *args,
+                                                         const mca_pml_fastpath_blocks_t *blocks, void *buf,
+                                                         ompi_status_public_t *status)
+{
+    char packed[MCA_PML_FASTPATH_BLOCKS_SHORT];
     size_t length;
     int rc;
 
     args->buffer = packed;
     rc = recv_at_once(args, &length, status);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_blocks_unpack(blocks, buf, packed, length);
+        mca_pml_fastpath_blocks_unpack(blocks, buf, packed, 0, length);
     }
     return rc;
+}
+
+static int recv_blocks(recv_args_t *args, const mca_pml_fastpath_blocks_t *blocks, void *buf,
+                       ompi_status_public_t *status)
+{
+    return MCA_PML_FASTPATH_BLOCKS_SHORT >= args->room ? recv_short_blocks(args, blocks, buf, status)
+                                                       : recv_long_blocks(args, blocks, buf, status);
+}
+
+static void move_convertor(void *context, void *piece, size_t offset, size_t length)
+{
+    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) piece, .iov_len = length};
+    opal_convertor_t *convertor = context;
+    uint32_t iov_count = 1;
+
+    mca_common_fastpath_convertor_seek(convertor, offset);
+    (void) opal_convertor_unpack(convertor, &iov, &iov_count, &length);
 }
 
 /* Any other data that is not contiguous. */
@@ -186,6 +232,10 @@ static __opal_attribute_noinline__ int recv_convertor(recv_args_t *args, void *b
                                                       ompi_datatype_t *datatype, ompi_status_public_t *status)
 {
     opal_convertor_t convertor;
+    const mca_btl_fastsm_data_t data = {.move = move_convertor,
+                                        .context = &convertor,
+                                        .whole =
+                                            !mca_common_fastpath_convertor_takes_parts(&datatype->super)};
     size_t length;
     int rc;
 
@@ -193,7 +243,7 @@ static __opal_attribute_noinline__ int recv_convertor(recv_args_t *args, void *b
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &datatype->super, count, buf, 0,
                                              &convertor);
-    args->convertor = &convertor;
+    args->data = &data;
     rc = recv_at_once(args, &length, status);
     opal_convertor_cleanup(&convertor);
     OBJ_DESTRUCT(&convertor);
@@ -353,7 +403,7 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
                                                  ompi_status_public_t *status)
 {
     recv_args_t args = {
-        .comm = comm, .convertor = NULL, .room = datatype->super.size * count, .src = src, .tag = tag};
+        .comm = comm, .data = NULL, .room = datatype->super.size * count, .src = src, .tag = tag};
     mca_pml_fastpath_blocks_t blocks;
     size_t length;
     int rc = OMPI_ERR_NOT_SUPPORTED;
@@ -362,7 +412,7 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
         if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_contiguous(datatype, count))) {
             args.buffer = (char *) buf + datatype->super.true_lb;
             rc = recv_at_once(&args, &length, status);
-        } else if (mca_pml_fastpath.use_immediate && mca_pml_fastpath_blocks_of(datatype, count, &blocks)) {
+        } else if (mca_pml_fastpath.use_immediate && mca_pml_fastpath_blocks_of(datatype, &blocks)) {
             rc = recv_blocks(&args, &blocks, buf, status);
         } else {
             rc = recv_convertor(&args, buf, count, datatype, status);

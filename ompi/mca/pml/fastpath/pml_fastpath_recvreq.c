@@ -200,7 +200,7 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
 {
     struct iovec iov[MCA_BTL_DES_MAX_SEGMENTS];
     uint32_t iov_count = 0;
-    size_t taken = 0;
+    size_t taken = 0, unpacked = 0;
 
     for (size_t i = 0; i < num_segments && taken < limit; ++i) {
         char *from = (char *) segments[i].seg_addr.pval + skip;
@@ -215,6 +215,11 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
         if (OPAL_LIKELY(NULL != req->req_base)) {
             memcpy((char *) req->req_base + offset + taken, from, size);
         } else {
+            if (MCA_BTL_DES_MAX_SEGMENTS == iov_count) {
+                unpack_iov(req, iov, iov_count, offset + unpacked, taken - unpacked);
+                unpacked = taken;
+                iov_count = 0;
+            }
             iov[iov_count].iov_base = (IOVBASE_TYPE *) from;
             iov[iov_count].iov_len = size;
             ++iov_count;
@@ -222,7 +227,7 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
         taken += size;
     }
     if (0 < iov_count) {
-        unpack_iov(req, iov, iov_count, offset, taken);
+        unpack_iov(req, iov, iov_count, offset + unpacked, taken - unpacked);
     }
     return taken;
 }
@@ -316,8 +321,12 @@ void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
 {
     recv_request_bind(req, arrival);
     if (OPAL_LIKELY(MCA_PML_FASTPATH_HDR_MATCH == arrival->type)) {
+        if (OPAL_UNLIKELY(1 < arrival->num_segments)) {
+            whole_begin(req);
+        }
         (void) mca_pml_fastpath_recv_request_unpack(req, arrival->segments, arrival->num_segments,
                                                     arrival->skip, 0, req->req_accepted);
+        whole_end(req, true);
         mca_pml_fastpath_recv_request_complete(req);
         return;
     }

@@ -94,10 +94,10 @@ static inline void mca_pml_fastpath_pattern_init(mca_btl_fastsm_pattern_t *patte
  */
 static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *peer,
                                               const mca_btl_fastsm_pattern_t *pattern, unsigned spins,
-                                              void *buffer, opal_convertor_t *convertor, size_t room,
+                                              void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
                                               uint64_t header[2])
 {
-    if (OPAL_LIKELY(NULL != peer->in && NULL == convertor && !opal_using_threads())) {
+    if (OPAL_LIKELY(NULL != peer->in && NULL == data && !opal_using_threads())) {
         const ptrdiff_t taken = fastsm_fifo_receive_slot(peer->in, pattern, spins, buffer, room, header);
 
         if (OPAL_LIKELY(0 <= taken)) {
@@ -108,7 +108,7 @@ static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *pee
         }
         spins = 1; /* it is something for recvi, or for progress */
     }
-    return peer->ext->recvi(peer->btl_endpoint, pattern, spins, buffer, convertor, room, header);
+    return peer->ext->recvi(peer->btl_endpoint, pattern, spins, buffer, data, room, header);
 }
 
 /**
@@ -118,7 +118,7 @@ static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *pee
  */
 static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
                                         mca_pml_fastpath_member_t *member, int src, int tag, unsigned spins,
-                                        void *buffer, opal_convertor_t *convertor, size_t room,
+                                        void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
                                         mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
     mca_btl_fastsm_pattern_t pattern;
@@ -127,7 +127,7 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
 
     _Static_assert(sizeof(*hdr) == sizeof(words), "recvi compares a whole header");
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
-    taken = mca_pml_fastpath_look(member->peer, &pattern, spins, buffer, convertor, room, words);
+    taken = mca_pml_fastpath_look(member->peer, &pattern, spins, buffer, data, room, words);
     if (OPAL_UNLIKELY(0 > taken)) {
         *length = 0;
         return (int) taken;

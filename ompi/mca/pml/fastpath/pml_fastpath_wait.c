@@ -166,7 +166,8 @@ static inline unsigned rounds(void)
  * Returns NULL when matching has to see to the message, and nothing has changed.
  */
 static inline __opal_attribute_always_inline__ mca_pml_fastpath_recv_request_t *
-claim(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, const uint64_t header[2])
+find_receive(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+             const uint64_t header[2])
 {
     mca_pml_fastpath_recv_request_t *req;
     mca_pml_fastpath_match_post_t *post;
@@ -183,11 +184,27 @@ claim(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int 
         return NULL;
     }
     req = mca_pml_fastpath_recv_request_of(post);
-    if (OPAL_UNLIKELY(!req->req_contiguous)) {
-        return NULL;
-    }
-    mca_pml_fastpath_match_cancel(&pml_comm->matcher, post);
+    return OPAL_LIKELY(req->req_contiguous) ? req : NULL;
+}
+
+/* The message is the receive's that has been found for it. */
+static inline __opal_attribute_always_inline__ void take_receive(mca_pml_fastpath_comm_t *pml_comm,
+                                                                 mca_pml_fastpath_member_t *member,
+                                                                 mca_pml_fastpath_recv_request_t *req)
+{
+    mca_pml_fastpath_match_cancel(&pml_comm->matcher, &req->req_post);
     ++member->expected;
+}
+
+/* Both. Returns NULL when matching has to see to the message, and nothing has changed. */
+static inline __opal_attribute_always_inline__ mca_pml_fastpath_recv_request_t *
+claim(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, const uint64_t header[2])
+{
+    mca_pml_fastpath_recv_request_t *req = find_receive(pml_comm, member, src, header);
+
+    if (OPAL_LIKELY(NULL != req)) {
+        take_receive(pml_comm, member, req);
+    }
     return req;
 }
 
@@ -202,27 +219,32 @@ delivered(mca_pml_fastpath_member_t *member, mca_pml_fastpath_recv_request_t *re
                                         mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
 }
 
-/* deliver_slot() for a message that is not in one slot: in several, or in a buffer of its sender's. */
+/* deliver_slot() for a message that is not in one slot: in several, or in buffers of its sender's. */
 static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml_comm,
                                                     mca_pml_fastpath_member_t *member, int src)
 {
     mca_pml_fastpath_recv_request_t *req;
     mca_btl_fastsm_view_t view;
     uint64_t header[2];
-    size_t length;
+    size_t length, accepted;
 
     if (OPAL_SUCCESS != member->peer->ext->view(member->peer->btl_endpoint, &view)
         || MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH != view.tag) {
         return FASTSM_SOMETHING_ELSE;
     }
-    fastsm_read_once(header, view.data, sizeof(header));
-    req = claim(pml_comm, member, src, header);
+    fastsm_read_once(header, view.header, sizeof(header));
+    req = find_receive(pml_comm, member, src, header);
     if (OPAL_UNLIKELY(NULL == req)) {
         return FASTSM_SOMETHING_ELSE;
     }
     length = view.length - sizeof(header);
-    mca_btl_fastsm_view_copy(&view, req->req_buffer,
-                             mca_pml_fastpath_recv_request_status(req, header[1], length));
+    accepted = mca_pml_fastpath_recv_request_status(req, header[1], length);
+    if (OPAL_LIKELY(!view.chunks)) {
+        mca_btl_fastsm_view_copy(&view, req->req_buffer, accepted);
+    } else if (!member->peer->ext->copy_chunks(&view, req->req_buffer, accepted)) {
+        return FASTSM_SOMETHING_ELSE; /* it stays posted until all have come */
+    }
+    take_receive(pml_comm, member, req);
     fastsm_fifo_release(member->peer->in, view.halves);
     delivered(member, req, length);
     return 0;

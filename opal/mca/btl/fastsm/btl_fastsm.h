@@ -87,12 +87,16 @@ typedef struct mca_btl_fastsm_frag_t {
 OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
 
 /**
- * Free frags of one class, last in first out so that warm buffers are used
- * again; buffers that were never used stay untouched until then.
+ * Free frags of one class.  Those with private memory are used last in first out, because it is warm then.
+ * Those in the pools take turns, because what another process has read last is not (btl_fastsm_chunk.c).
+ * Buffers that were never used stay untouched until then.
  */
 typedef struct mca_btl_fastsm_frag_list_t {
     opal_mutex_t lock;
-    mca_btl_fastsm_frag_t *free;    /**< stack, linked through super.opal_list_next */
+    mca_btl_fastsm_frag_t *free;    /**< the next ones, linked through super.opal_list_next */
+    mca_btl_fastsm_frag_t *last;    /**< the end of that, if there are any */
+    uint32_t n_free;                /**< how many */
+    uint32_t turns;                 /**< so many are made before one has its second turn */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
     uint32_t used;  /**< frags made so far */
@@ -100,6 +104,21 @@ typedef struct mca_btl_fastsm_frag_list_t {
     size_t size;    /**< bytes of a buffer */
     mca_btl_fastsm_frag_class_t frag_class;
 } mca_btl_fastsm_frag_list_t;
+
+/** most buffers that one message takes */
+#define MCA_BTL_FASTSM_CHUNKS_MAX 64u
+
+/**
+ * The lines of the buffers that the next message will probably take, if the last one was in buffers: they are
+ * fetched while the process waits.  Only without threads.
+ */
+typedef struct {
+    fastsm_fifo_idle_t idle;           /**< `work` is the lines that are left */
+    mca_btl_base_endpoint_t *endpoint; /**< to whom the last one was sent */
+    mca_btl_fastsm_frag_t *frag;       /**< the next buffer; NULL: there is none */
+    uint32_t line;                     /**< in it */
+    bool begun;                        /**< frag and line are set */
+} mca_btl_fastsm_ahead_t;
 
 /** whether we may read this peer's memory */
 typedef enum {
@@ -162,6 +181,7 @@ struct mca_btl_base_endpoint_t {
     size_t inline_bytes;           /**< longest inline message; it never becomes less */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
+    uint32_t answered;             /**< where `in` was when the last message left in eager buffers */
     opal_list_t pending;           /**< frags that found no room, oldest first */
     opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */
     mca_btl_fastsm_active_t active;
@@ -324,6 +344,8 @@ typedef struct {
     mca_btl_fastsm_layout_t layout;
     mca_btl_fastsm_frag_list_t frags[MCA_BTL_FASTSM_FRAG_CLASSES];
     size_t inline_bytes; /**< longest inline message to anybody */
+    uint32_t chunks_max; /**< buffers that one message of ours takes at the most */
+    mca_btl_fastsm_ahead_t ahead;
 
     bool named;     /**< by the btl list */
     bool confirmed; /**< by a caller of the extension */
@@ -615,6 +637,55 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
                                                       opal_convertor_t *convertor, uint8_t order,
                                                       size_t reserve, size_t *size, uint32_t flags);
 
+/**
+ * Takes so many frags of the eager pool for messages to a peer, linked through super.opal_list_next, or none.
+ *
+ * @return  the first, or NULL
+ */
+mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count);
+/** Gives them back, unused. */
+void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count);
+
+/* ---- btl_fastsm_chunk.c ---- */
+
+/**
+ * Sends a message in one or several eager buffers, at once and completely, or not at all.
+ *
+ * @param header   MCA_BTL_FASTSM_PATTERN_BYTES of it; stamped
+ * @param payload  contiguous; or NULL
+ * @param data     takes its place then
+ * @param size     bytes, more than 0
+ * @param stamp    or NULL
+ * @return         OPAL_SUCCESS or OPAL_ERR_OUT_OF_RESOURCE
+ */
+int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,
+                                const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,
+                                mca_btl_fastsm_stamp_t *stamp);
+/** The extension's sendi_data (btl_fastsm_ext.h). */
+int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                              const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,
+                              mca_btl_fastsm_stamp_t *stamp);
+/** Fetches lines of the next buffers until a message has come: mca_btl_fastsm_ahead_t. */
+void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *word, uint32_t value);
+
+/** Chunks of a message of so many bytes from a peer, 2 or more; 0: none can be that long, or short. */
+uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, size_t length);
+/** Whether all chunks of the message at the consumer's position have come. */
+bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks);
+/**
+ * Waits for a further chunk of the message at the consumer's position.
+ *
+ * @param index  1 for the second one
+ * @param bytes  that it has to have
+ * @return       its data, or NULL: it does not come soon, or makes no sense
+ */
+const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes);
+/** The same for contiguous memory, or data, where that is not NULL. */
+bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
+                                const mca_btl_fastsm_data_t *data, size_t length);
+/** The extension's copy_chunks (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_copy_chunks(const mca_btl_fastsm_view_t *view, void *to, size_t length);
+
 /* ---- btl_fastsm_send.c, _sendi.c, _get.c, _progress.c ---- */
 
 int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -687,7 +758,7 @@ void mca_btl_fastsm_remember(mca_btl_base_endpoint_t *endpoint);
 
 /** The extension's recvi (btl_fastsm_ext.h). */
 ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                               unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                               unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
                                uint64_t header[2]);
 /** The extension's receiver (btl_fastsm_ext.h). */
 fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint);
@@ -778,20 +849,37 @@ static inline uint32_t mca_btl_fastsm_rung(uint32_t group)
     return rung;
 }
 
+/** Refers to the message of a frag that is longer than what is inline. */
+static inline void mca_btl_fastsm_refer(const mca_btl_fastsm_frag_t *frag,
+                                        mca_btl_fastsm_pool_ref_t *reference)
+{
+    const char *data = (const char *) frag->segment.seg_addr.pval;
+
+    reference->place = mca_btl_fastsm_place(frag->offset + (uint64_t) (data - (const char *) frag->buffer),
+                                            frag->segment.seg_len);
+    memcpy(reference->header, data, sizeof(reference->header));
+}
+
 /**
  * What a slot refers to in its sender's pool.  The reference is copied before it is checked, so that a peer
  * cannot change it in between.
  *
- * @param data       of the slot
- * @param reference  the copy
- * @return           where it is in our address space, or NULL when it is not in the pool
+ * @param data    of the slot
+ * @param place   the copy
+ * @param here    bytes that lie there in one piece at the most; a message in chunks has its first one there
+ * @return        where it is in our address space, or NULL when it is not in the pool
  */
 static inline char *mca_btl_fastsm_referenced(const mca_btl_base_endpoint_t *endpoint, const void *data,
-                                              mca_btl_fastsm_pool_ref_t *reference)
+                                              uint64_t *place, size_t here)
 {
-    fastsm_read_once(reference, data, sizeof(*reference));
-    return mca_btl_fastsm_layout_in_pool(&endpoint->layout, reference->offset, reference->length)
-               ? endpoint->base + reference->offset
+    uint64_t offset;
+    size_t length;
+
+    fastsm_read_once(place, data, sizeof(*place));
+    offset = mca_btl_fastsm_place_offset(*place);
+    length = mca_btl_fastsm_place_length(*place);
+    return mca_btl_fastsm_layout_in_pool(&endpoint->layout, offset, length < here ? length : here)
+               ? endpoint->base + offset
                : NULL;
 }
 
@@ -847,14 +935,28 @@ static inline uint32_t mca_btl_fastsm_load_n_recent(void)
     return atomic_load_explicit(&mca_btl_fastsm_component.n_recent, memory_order_acquire);
 }
 
+/** Puts a frag on its free list, whose lock is held: first or last. */
+static inline void mca_btl_fastsm_frag_list_put(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_t *frag)
+{
+    if (MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class || NULL == list->free) {
+        frag->base.super.super.opal_list_next = (opal_list_item_t *) list->free;
+        list->last = NULL == list->free ? frag : list->last;
+        list->free = frag;
+    } else {
+        frag->base.super.super.opal_list_next = NULL;
+        list->last->base.super.super.opal_list_next = (opal_list_item_t *) frag;
+        list->last = frag;
+    }
+    ++list->n_free;
+}
+
 /** Puts a frag back on its free list. */
 static inline void mca_btl_fastsm_frag_return(mca_btl_fastsm_frag_t *frag)
 {
     mca_btl_fastsm_frag_list_t *list = frag->my_list;
 
     OPAL_THREAD_LOCK(&list->lock);
-    frag->base.super.super.opal_list_next = (opal_list_item_t *) list->free;
-    list->free = frag;
+    mca_btl_fastsm_frag_list_put(list, frag);
     OPAL_THREAD_UNLOCK(&list->lock);
 }
 

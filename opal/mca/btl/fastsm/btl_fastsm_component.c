@@ -21,7 +21,7 @@
 #include "btl_fastsm.h"
 
 /** a frag has to hold any header of a PML; ob1 and fastpath need less */
-#define FASTSM_EAGER_LIMIT     4096u
+#define FASTSM_EAGER_LIMIT     4112u
 #define FASTSM_MAX_SEND        32768u
 #define FASTSM_GET_LIMIT       (UINT64_C(1) << 62)
 #define FASTSM_EAGER_LIMIT_MIN 256u

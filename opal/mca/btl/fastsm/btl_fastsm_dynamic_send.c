@@ -108,12 +108,9 @@ bool mca_btl_fastsm_dynamic_post_own(mca_btl_fastsm_dynamic_t *dynamic, const vo
 static bool post_reference(mca_btl_fastsm_dynamic_t *dynamic, mca_btl_fastsm_frag_t *frag,
                            mca_btl_base_tag_t tag)
 {
-    const char *data = (const char *) frag->segment.seg_addr.pval;
-    const mca_btl_fastsm_pool_ref_t reference = {
-        .offset = frag->offset + (uint64_t) (data - (const char *) frag->buffer),
-        .length = (uint32_t) frag->segment.seg_len,
-    };
+    mca_btl_fastsm_pool_ref_t reference;
 
+    mca_btl_fastsm_refer(frag, &reference);
     if (!post(dynamic, &reference, sizeof(reference), tag, MCA_BTL_FASTSM_SLOT_POOL, &frag->position)) {
         return false;
     }

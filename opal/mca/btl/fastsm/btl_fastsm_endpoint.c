@@ -120,6 +120,7 @@ void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t numb
     endpoint->in.read_pos = atomic_load_explicit(endpoint->in.shared_read_pos, memory_order_relaxed);
     endpoint->in_number = number;
     endpoint->in.expected = (_Atomic uint8_t *) component->bell_expected + number;
+    endpoint->in.idle = &mca_btl_fastsm_component.ahead.idle;
 }
 
 void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint)

@@ -34,7 +34,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 11u
+#define MCA_BTL_FASTSM_EXT_VERSION 12u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -43,7 +43,7 @@ BEGIN_C_DECLS
  * @param endpoint      one of fastsm's
  * @param word0, word1  the header, as its 8-byte halves lie in memory
  * @param payload       contiguous, or NULL when payload_size is 0
- * @param payload_size  bytes; with the header at most btl_eager_limit
+ * @param payload_size  bytes; with the header at most sendi_limit of the extension
  * @param tag           active message tag
  * @return              OPAL_SUCCESS, or OPAL_ERR_OUT_OF_RESOURCE when there is no room
  */
@@ -106,17 +106,46 @@ typedef int (*mca_btl_fastsm_sendi_numbered_fn_t)(struct mca_btl_base_endpoint_t
                                                   uint64_t word1, const void *payload, size_t payload_size,
                                                   mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp);
 
-/** A message that has come, where it is: in its slots, or in a buffer of its sender's. */
+/** A message's data that is not contiguous in its process's memory. */
 typedef struct {
-    const mca_btl_fastsm_slot_t *head; /**< its first slot */
-    const char *data; /**< the message, in one piece; or its beginning, where it takes several slots */
-    size_t length;    /**< bytes, at least MCA_BTL_FASTSM_PATTERN_BYTES */
-    uint32_t halves;  /**< that it takes */
-    uint8_t tag;      /**< its active message tag */
+    /**
+     * Moves a part of it: from a sender's memory to `piece`, or from `piece` to a receiver's memory. Parts
+     * come in order; a receiver may be told to begin again.
+     *
+     * @param offset  in the message's data, bytes
+     * @param length  bytes, more than 0
+     */
+    void (*move)(void *context, void *piece, size_t offset, size_t length);
+    void *context; /**< the caller's */
+    bool whole;    /**< it can be moved in one piece only */
+} mca_btl_fastsm_data_t;
+
+/**
+ * mca_btl_fastsm_sendi_numbered_fn_t for such data, which goes straight to where the peer reads it.
+ *
+ * @param size   bytes of data; with the header more than what is inline
+ * @param stamp  or NULL: the message has its number
+ */
+typedef int (*mca_btl_fastsm_sendi_data_fn_t)(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0,
+                                              uint64_t word1, const mca_btl_fastsm_data_t *data, size_t size,
+                                              mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp);
+
+/** A message that has come, where it is: in its slots, or in buffers of its sender's. */
+typedef struct {
+    struct mca_btl_base_endpoint_t *endpoint; /**< its sender */
+    const mca_btl_fastsm_slot_t *head;        /**< its first slot */
+    /** its first MCA_BTL_FASTSM_PATTERN_BYTES; in the slot, whose line is here already */
+    const char *header;
+    /** the message in one piece; or its beginning, where it takes several slots or chunks */
+    const char *data;
+    size_t length;   /**< bytes, at least MCA_BTL_FASTSM_PATTERN_BYTES */
+    uint32_t halves; /**< that it takes */
+    uint8_t tag;     /**< its active message tag */
+    bool chunks;     /**< it is in several buffers, of which the last may still be on their way */
 } mca_btl_fastsm_view_t;
 
 /**
- * Copies the beginning of a message.
+ * Copies the beginning of a message that is not in chunks: the extension's copy_chunks() is for those.
  *
  * @param to      receives what follows the first MCA_BTL_FASTSM_PATTERN_BYTES
  * @param length  bytes, at most those that follow
@@ -150,8 +179,11 @@ typedef struct {
      */
     void (*confirm)(mca_btl_base_module_t *btl);
 
+    /** longest message of sendi and sendi_numbered, in bytes with the header; from btl_add_procs on */
+    size_t sendi_limit;
     mca_btl_fastsm_sendi_fn_t sendi;
     mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered;
+    mca_btl_fastsm_sendi_data_fn_t sendi_data;
 
     /** btl_send of a message that is numbered.  Never refused. */
     int (*send_numbered)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *descriptor,
@@ -184,8 +216,8 @@ typedef struct {
      * @param pattern    what the message has to begin with
      * @param looks      how often to look before giving up, at least 1
      * @param buffer     where the message goes from byte MCA_BTL_FASTSM_PATTERN_BYTES on; may be NULL when
-     *                   room is 0, or with a convertor
-     * @param convertor  prepared to receive, takes the place of buffer; or NULL
+     *                   room is 0, or with data
+     * @param data       takes the place of buffer; or NULL
      * @param room       bytes that fit there
      * @param header     receives the first MCA_BTL_FASTSM_PATTERN_BYTES of the message
      * @return           bytes behind them, 0 or more; OPAL_ERR_NOT_FOUND when nothing has come;
@@ -193,7 +225,7 @@ typedef struct {
      *                   thread is at it.  Then header may have been written to
      */
     ptrdiff_t (*recvi)(struct mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                       unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                       unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
                        uint64_t header[2]);
 
     /**
@@ -218,6 +250,14 @@ typedef struct {
      *                  fastsm's own, or makes no sense, or somebody is taking it
      */
     int (*view)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view);
+
+    /**
+     * mca_btl_fastsm_view_copy() for a message in chunks, which it waits for.
+     *
+     * @return  false when they do not come soon, because their sender has lost its processor, or make no
+     * sense. Then the message has to be left where it is
+     */
+    bool (*copy_chunks)(const mca_btl_fastsm_view_t *view, void *to, size_t length);
 
     /**
      * Finds a sender whose next message has come, without touching it.

@@ -106,6 +106,16 @@ static int refuse_sendi_numbered(mca_btl_base_endpoint_t *endpoint, uint64_t wor
     return mca_btl_fastsm_sendi_numbered(endpoint, word0, word1, payload, payload_size, tag, stamp);
 }
 
+static int refuse_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                             const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,
+                             mca_btl_fastsm_stamp_t *stamp)
+{
+    if (mca_btl_fastsm_fault()) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    return mca_btl_fastsm_sendi_data(endpoint, word0, word1, data, size, tag, stamp);
+}
+
 /* Nobody goes past us. */
 static fastsm_fifo_sender_t *refuse_sender(mca_btl_base_endpoint_t *endpoint)
 {
@@ -121,13 +131,13 @@ static fastsm_fifo_receiver_t *refuse_receiver(mca_btl_base_endpoint_t *endpoint
 
 /* As if something else had come. */
 static ptrdiff_t refuse_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                              unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                              unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
                               uint64_t header[2])
 {
     if (mca_btl_fastsm_fault()) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    return mca_btl_fastsm_recvi(endpoint, pattern, looks, buffer, convertor, room, header);
+    return mca_btl_fastsm_recvi(endpoint, pattern, looks, buffer, data, room, header);
 }
 
 void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module)
@@ -141,6 +151,7 @@ void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module)
     module->super.btl_sendi = refuse_sendi;
     module->ext.sendi = refuse_sendi_contiguous;
     module->ext.sendi_numbered = refuse_sendi_numbered;
+    module->ext.sendi_data = refuse_sendi_data;
     module->ext.send_numbered = refuse_send_numbered;
     module->ext.sender = refuse_sender;
     module->ext.recvi = refuse_recvi;

@@ -51,6 +51,13 @@ typedef struct {
     mca_common_fastpath_lock_t lock;   /**< for callers with several threads; nothing here takes it */
 } fastsm_fifo_sender_t;
 
+/** What a process does while it waits; see fastsm_fifo_await(). */
+typedef struct fastsm_fifo_idle_t {
+    uint32_t work; /**< how much of it there is; 0: nothing */
+    /** does some of it, until all is done or `*word` is `value` */
+    void (*run)(struct fastsm_fifo_idle_t *idle, const _Atomic uint32_t *word, uint32_t value);
+} fastsm_fifo_idle_t;
+
 /** the consumer's end; private to the receiving process */
 typedef struct {
     mca_btl_fastsm_slot_t *slots;      /**< in our own segment */
@@ -60,10 +67,8 @@ typedef struct {
     _Atomic uint8_t *expected;         /**< low bits of read_pos, to be compared with the bell */
     _Atomic uint8_t unheard;           /**< takes their place where nobody compares: a ring has no bells */
     _Atomic int consuming;             /**< one thread at a time takes messages; also against recursion */
+    fastsm_fifo_idle_t *idle;          /**< what to do while nothing comes; NULL: nothing */
 } fastsm_fifo_receiver_t;
-
-/** bytes at the beginning of a message that are compared where messages are received by pattern */
-#define MCA_BTL_FASTSM_PATTERN_BYTES 16u
 
 /** What the beginning of a message has to be: the bits under mask are those of expected. */
 typedef struct {
@@ -493,6 +498,12 @@ fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *looks)
     mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, pos);
     mca_btl_fastsm_slot_t *next = fastsm_fifo_slot(fifo->slots, fifo->depth, next_pos);
 
+    if (pos + 1 == fastsm_load_head_sequence(slot)) {
+        return slot;
+    }
+    if (NULL != fifo->idle && 0 != fifo->idle->work) {
+        fifo->idle->run(fifo->idle, &slot->sequence, pos + 1);
+    }
     for (; 0 < *looks; --*looks) {
         if (pos + 1 == fastsm_load_head_sequence(slot)) {
             return slot;
@@ -642,6 +653,17 @@ static inline bool fastsm_fifo_send_slots(fastsm_fifo_sender_t *fifo, uint64_t w
     return true;
 }
 
+/** Begins to fetch the line at an address, to write it. */
+static inline void fastsm_prefetch_write(const void *address)
+{
+#if defined(__x86_64__)
+    /* what the builtin needs an option of the compiler's for */
+    __asm__ __volatile__("prefetchw %0" : : "m"(*(const char *) address));
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
+
 /** halves from the one that is filled to the one whose slot is fetched meanwhile */
 #define FASTSM_FIFO_FETCH_AHEAD 8u
 
@@ -652,16 +674,8 @@ static inline bool fastsm_fifo_send_slots(fastsm_fifo_sender_t *fifo, uint64_t w
  */
 static inline void fastsm_fifo_fetch_ahead(const fastsm_fifo_sender_t *fifo)
 {
-    mca_btl_fastsm_slot_t *slot =
-        fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos + FASTSM_FIFO_FETCH_AHEAD);
-
-#if defined(__x86_64__)
-    __asm__ __volatile__("prefetchw %0"
-                         :
-                         : "m"(*slot)); /* what the builtin needs an option of the compiler's for */
-#else
-    __builtin_prefetch(slot, 1);
-#endif
+    fastsm_prefetch_write(
+        fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos + FASTSM_FIFO_FETCH_AHEAD));
 }
 
 /**

@@ -20,10 +20,8 @@
 
 /** private frags are allocated that many at a time */
 #define FASTSM_SMALL_CHUNK 32u
-/** Buffers in flight to one peer before we look whether the first are free again.  Using few
- *  buffers again and again beats not looking: with 4 instead of 1 a ping-pong of 4000 bytes takes
- *  half as long again, because the buffers and the user's data no longer fit the first cache. */
-#define FASTSM_WORKING_SET 1u
+/** buffers that take turns at least, if there are so many */
+#define FASTSM_TURNS 8u
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
@@ -32,6 +30,9 @@ static void list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_clas
 {
     OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
     list->free = NULL;
+    list->last = NULL;
+    list->n_free = 0;
+    list->turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? FASTSM_TURNS : 0;
     list->chunks = NULL;
     list->n_chunks = 0;
     list->used = 0;
@@ -60,12 +61,13 @@ int mca_btl_fastsm_frags_init(void)
     const mca_btl_fastsm_layout_params_t *params = &component->layout.params;
     mca_btl_fastsm_frag_list_t *lists = component->frags;
 
+    component->ahead = (mca_btl_fastsm_ahead_t){.idle = {.run = mca_btl_fastsm_ahead_run}};
     component->inline_bytes = mca_btl_fastsm_inline_bytes(MCA_BTL_FASTSM_DEPTH_MAX);
 
     list_init(&lists[MCA_BTL_FASTSM_FRAG_SMALL], MCA_BTL_FASTSM_FRAG_SMALL, component->inline_bytes,
               UINT32_MAX);
-    list_init(&lists[MCA_BTL_FASTSM_FRAG_EAGER], MCA_BTL_FASTSM_FRAG_EAGER, params->eager_size,
-              params->eager_count);
+    list_init(&lists[MCA_BTL_FASTSM_FRAG_EAGER], MCA_BTL_FASTSM_FRAG_EAGER,
+              mca_btl_fastsm_layout_eager_limit(params), params->eager_count);
     list_init(&lists[MCA_BTL_FASTSM_FRAG_MAX], MCA_BTL_FASTSM_FRAG_MAX, params->max_size, params->max_count);
     return OPAL_SUCCESS;
 }
@@ -130,8 +132,7 @@ static mca_btl_fastsm_frag_t *make_small(mca_btl_fastsm_frag_list_t *list)
 
         init_frag(list, frag, frag + 1);
         if (0 < i) {
-            frag->base.super.super.opal_list_next = (opal_list_item_t *) list->free;
-            list->free = frag;
+            mca_btl_fastsm_frag_list_put(list, frag);
         }
     }
     return (mca_btl_fastsm_frag_t *) chunk;
@@ -142,7 +143,7 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_fastsm_frag_t *frag;
-    uint64_t offset;
+    uint64_t offset, lead;
 
     if (list->used >= list->count) {
         return NULL;
@@ -154,7 +155,9 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
     offset = MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
                  ? mca_btl_fastsm_layout_eager(&component->layout, list->used)
                  : mca_btl_fastsm_layout_max(&component->layout, list->used);
-    if (OPAL_ERR_OUT_OF_RESOURCE == mca_common_fastpath_reserve(component->base + offset, list->size)) {
+    lead = MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class ? MCA_BTL_FASTSM_EAGER_LEAD : 0;
+    if (OPAL_ERR_OUT_OF_RESOURCE
+        == mca_common_fastpath_reserve(component->base + offset, lead + list->size)) {
         if (0 == list->used) {
             OPAL_THREAD_UNLOCK(&list->lock); /* which the job's end may want */
             mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
@@ -167,23 +170,33 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
         return NULL;
     }
     ++list->used;
-    init_frag(list, frag, component->base + offset);
-    frag->offset = offset;
+    init_frag(list, frag, component->base + offset + lead);
+    frag->offset = offset + lead;
     return frag;
 }
 
-/* Takes a frag from a free list, or makes one; NULL when there is none. */
+/* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held. */
+static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list)
+{
+    mca_btl_fastsm_frag_t *frag = NULL;
+
+    if (NULL == list->free || OPAL_UNLIKELY(list->used < list->turns)) {
+        frag = frag_make(list);
+    }
+    if (OPAL_LIKELY(NULL == frag && NULL != list->free)) {
+        frag = list->free;
+        list->free = (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
+        --list->n_free;
+    }
+    return frag;
+}
+
 static inline mca_btl_fastsm_frag_t *frag_get(mca_btl_fastsm_frag_list_t *list)
 {
     mca_btl_fastsm_frag_t *frag;
 
     OPAL_THREAD_LOCK(&list->lock);
-    frag = list->free;
-    if (OPAL_LIKELY(NULL != frag)) {
-        list->free = (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
-    } else {
-        frag = frag_make(list);
-    }
+    frag = frag_take(list);
     OPAL_THREAD_UNLOCK(&list->lock);
     return frag;
 }
@@ -206,22 +219,89 @@ static void reclaim_all(void)
     mca_btl_fastsm_dynamic_reclaim();
 }
 
+/* Collects what a peer is through with, where less than so many are free. */
+static inline void reclaim_some(const mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_endpoint_t *endpoint,
+                                uint32_t count)
+{
+    if (NULL != endpoint && 0 < endpoint->n_in_flight && list->n_free < count) {
+        mca_btl_fastsm_lock(endpoint);
+        mca_btl_fastsm_reclaim(endpoint);
+        mca_btl_fastsm_unlock(endpoint);
+    }
+}
+
 static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,
                                             mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_frag_t *frag;
 
-    if (NULL != endpoint && FASTSM_WORKING_SET <= endpoint->n_in_flight) {
-        mca_btl_fastsm_lock(endpoint);
-        mca_btl_fastsm_reclaim(endpoint);
-        mca_btl_fastsm_unlock(endpoint);
-    }
+    reclaim_some(list, endpoint, 1);
     frag = frag_get(list);
     if (OPAL_UNLIKELY(NULL == frag)) {
         reclaim_all();
         frag = frag_get(list);
     }
     return frag;
+}
+
+/* So many of a list, linked, or none. */
+static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
+                                         mca_btl_fastsm_endpoint_t *endpoint, uint32_t count)
+{
+    mca_btl_fastsm_frag_t *first = NULL, *last = NULL;
+    uint32_t taken = 0;
+
+    OPAL_THREAD_LOCK(&list->lock);
+    if (OPAL_UNLIKELY(list->turns < 2 * count)) {
+        list->turns = 2 * count < list->count ? 2 * count : list->count;
+    }
+    while (taken < count) {
+        mca_btl_fastsm_frag_t *frag = frag_take(list);
+
+        if (OPAL_UNLIKELY(NULL == frag)) {
+            break;
+        }
+        frag->base.des_flags = MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+        frag->base.super.super.opal_list_next = NULL;
+        frag->endpoint = endpoint;
+        if (NULL == first) {
+            first = frag;
+        } else {
+            last->base.super.super.opal_list_next = (opal_list_item_t *) frag;
+        }
+        last = frag;
+        ++taken;
+    }
+    OPAL_THREAD_UNLOCK(&list->lock);
+    if (OPAL_UNLIKELY(taken < count)) {
+        mca_btl_fastsm_frags_put_back(first, taken);
+        first = NULL;
+    }
+    return first;
+}
+
+mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count)
+{
+    mca_btl_fastsm_frag_list_t *list = &mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER];
+    mca_btl_fastsm_frag_t *first;
+
+    reclaim_some(list, endpoint, count);
+    first = take_chain(list, endpoint, count);
+    if (OPAL_UNLIKELY(NULL == first)) {
+        reclaim_all();
+        first = take_chain(list, endpoint, count);
+    }
+    return first;
+}
+
+void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
+{
+    while (0 < count--) {
+        mca_btl_fastsm_frag_t *frag = first;
+
+        first = (mca_btl_fastsm_frag_t *) first->base.super.super.opal_list_next;
+        mca_btl_fastsm_frag_return(frag);
+    }
 }
 
 mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

@@ -26,8 +26,8 @@ static bool params_ok(const mca_btl_fastsm_layout_params_t *params)
            && is_power_of_two(params->position_stride)
            && sizeof(mca_btl_fastsm_read_pos_t) <= params->position_stride
            && params->position_stride <= MCA_BTL_FASTSM_LINE && 0 == params->eager_size % MCA_BTL_FASTSM_LINE
-           && 0 == params->max_size % MCA_BTL_FASTSM_LINE && is_power_of_two(params->ring_depth)
-           && MCA_BTL_FASTSM_RING_DEPTH_MIN <= params->ring_depth
+           && MCA_BTL_FASTSM_LINE < params->eager_size && 0 == params->max_size % MCA_BTL_FASTSM_LINE
+           && is_power_of_two(params->ring_depth) && MCA_BTL_FASTSM_RING_DEPTH_MIN <= params->ring_depth
            && params->ring_depth <= MCA_BTL_FASTSM_RING_DEPTH_MAX
            && params->dynamic_peers <= MCA_BTL_FASTSM_DYNAMIC_PEERS_MAX
            && params->deep_fifos <= MCA_BTL_FASTSM_DEEP_FIFOS_MAX
@@ -91,7 +91,7 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
     offset += max_bytes;
 
     result.total = round_up(offset, MCA_BTL_FASTSM_PAGE);
-    if (result.total > INT64_MAX) {
+    if (result.total > MCA_BTL_FASTSM_SEGMENT_MAX) {
         return -1;
     }
 
@@ -144,10 +144,10 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
                                       : sizeof(mca_btl_fastsm_read_pos_t);
     }
     if (0 == params->eager_count) {
-        params->eager_count = by_size(n, 64, 32, 16, 16);
+        params->eager_count = by_size(n, 128, 32, 16, 16);
     }
     if (0 == params->eager_size) {
-        params->eager_size = by_size(n, 4096, 4096, 2048, 1024);
+        params->eager_size = MCA_BTL_FASTSM_LINE + by_size(n, 4096, 4096, 2048, 1024);
     }
     if (0 == params->max_count) {
         params->max_count = by_size(n, 16, 8, 4, 4);

@@ -62,7 +62,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 6u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 7u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, which
@@ -98,6 +98,14 @@
 #define MCA_BTL_FASTSM_HALF_PAYLOAD (MCA_BTL_FASTSM_HALF_DATA - 16u)
 /** user-visible bytes in a slot of the ring */
 #define MCA_BTL_FASTSM_RING_DATA 48u
+
+/** bytes of a header that is compared where messages are received by pattern */
+#define MCA_BTL_FASTSM_PATTERN_BYTES 16u
+/** Bytes of an eager buffer before its message: behind a header of MCA_BTL_FASTSM_PATTERN_BYTES the data
+ * begins with a line. */
+#define MCA_BTL_FASTSM_EAGER_LEAD (MCA_BTL_FASTSM_LINE - MCA_BTL_FASTSM_PATTERN_BYTES)
+/** longest segment in bytes: what a reference can tell */
+#define MCA_BTL_FASTSM_SEGMENT_MAX (UINT64_C(1) << 40)
 
 /** what determines a segment's layout */
 typedef struct {
@@ -183,6 +191,8 @@ _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.data) == 16, "slot header 
 
 /** the data is in the sender's pool, the slot holds a reference */
 #define MCA_BTL_FASTSM_SLOT_POOL 0x01u
+/** with MCA_BTL_FASTSM_SLOT_POOL: the message goes on in the chunks that the next halves refer to */
+#define MCA_BTL_FASTSM_SLOT_CHUNKS 0x20u
 /** no message: skip `length` halves */
 #define MCA_BTL_FASTSM_SLOT_PAD 0x02u
 /** in the ring: the message goes on in the sender's next slot */
@@ -195,14 +205,50 @@ _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.data) == 16, "slot header 
 #define MCA_BTL_FASTSM_SLOT_OWN                                                                              \
     (MCA_BTL_FASTSM_SLOT_PAD | MCA_BTL_FASTSM_SLOT_WANT | MCA_BTL_FASTSM_SLOT_CONTINUE)
 
-/** data of a slot with MCA_BTL_FASTSM_SLOT_POOL: where the message is */
+/**
+ * Data of a slot with MCA_BTL_FASTSM_SLOT_POOL: where the message is, and what it begins with, so that a
+ * receiver can tell whom it is for before the buffer's lines come.
+ *
+ * With MCA_BTL_FASTSM_SLOT_CHUNKS the length is that of the whole message. Its header and the first
+ * mca_btl_fastsm_layout_chunk() bytes behind that are here, as many are in each further chunk but the last,
+ * one behind the other in the next halves, each with a MCA_BTL_FASTSM_SLOT_POOL reference of its own.
+ */
 typedef struct {
-    uint64_t offset; /**< from the start of the sender's segment */
-    uint32_t length; /**< bytes */
-    uint32_t reserved;
+    uint64_t place; /**< mca_btl_fastsm_place() */
+    uint8_t
+        header[MCA_BTL_FASTSM_PATTERN_BYTES]; /**< the message's first bytes; of a further chunk nothing */
 } mca_btl_fastsm_pool_ref_t;
 
-_Static_assert(sizeof(mca_btl_fastsm_pool_ref_t) == 16, "pool reference changed size");
+_Static_assert(sizeof(mca_btl_fastsm_pool_ref_t) == MCA_BTL_FASTSM_HALF_DATA,
+               "a reference fills half a slot");
+
+/** bits of mca_btl_fastsm_pool_ref_t.place that are the length */
+#define MCA_BTL_FASTSM_PLACE_LENGTH_BITS 28
+/** what a message in a pool begins at a multiple of, in bytes from the start of the segment */
+#define MCA_BTL_FASTSM_PLACE_UNIT 16u
+
+/**
+ * Where something is in a sender's segment, in one word.
+ *
+ * @param offset  from the start of the segment, a multiple of MCA_BTL_FASTSM_PLACE_UNIT
+ * @param length  bytes, less than 2 ^ MCA_BTL_FASTSM_PLACE_LENGTH_BITS
+ */
+static inline uint64_t mca_btl_fastsm_place(uint64_t offset, size_t length)
+{
+    return offset / MCA_BTL_FASTSM_PLACE_UNIT << MCA_BTL_FASTSM_PLACE_LENGTH_BITS | length;
+}
+
+/** offset of a mca_btl_fastsm_place() */
+static inline uint64_t mca_btl_fastsm_place_offset(uint64_t place)
+{
+    return (place >> MCA_BTL_FASTSM_PLACE_LENGTH_BITS) * MCA_BTL_FASTSM_PLACE_UNIT;
+}
+
+/** length of a mca_btl_fastsm_place() */
+static inline uint32_t mca_btl_fastsm_place_length(uint64_t place)
+{
+    return (uint32_t) (place & ((UINT64_C(1) << MCA_BTL_FASTSM_PLACE_LENGTH_BITS) - 1));
+}
 
 /** data of a slot with MCA_BTL_FASTSM_SLOT_WANT */
 typedef struct {
@@ -310,6 +356,25 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
  * what the rule says.
  */
 void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params);
+
+/** bytes of an eager buffer for messages of up to `limit` bytes */
+static inline uint32_t mca_btl_fastsm_layout_eager_size(size_t limit)
+{
+    return (uint32_t) ((limit + MCA_BTL_FASTSM_EAGER_LEAD + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE
+                       * MCA_BTL_FASTSM_LINE);
+}
+
+/** longest message of an eager buffer, in bytes */
+static inline uint32_t mca_btl_fastsm_layout_eager_limit(const mca_btl_fastsm_layout_params_t *params)
+{
+    return params->eager_size - MCA_BTL_FASTSM_EAGER_LEAD;
+}
+
+/** bytes of a message in an eager buffer behind a header of MCA_BTL_FASTSM_PATTERN_BYTES */
+static inline uint32_t mca_btl_fastsm_layout_chunk(const mca_btl_fastsm_layout_params_t *params)
+{
+    return params->eager_size - MCA_BTL_FASTSM_LINE;
+}
 
 /** what a segment is made of, in bytes; together they are its length */
 typedef struct {

@@ -60,15 +60,52 @@ static __opal_attribute_noinline__ uint32_t deliver_slots(mca_btl_fastsm_endpoin
 static __opal_attribute_noinline__ bool deliver_reference(mca_btl_fastsm_endpoint_t *endpoint,
                                                           mca_btl_base_tag_t tag, const void *data)
 {
-    mca_btl_fastsm_pool_ref_t reference;
-    char *message = mca_btl_fastsm_referenced(endpoint, data, &reference);
+    uint64_t place;
+    char *message = mca_btl_fastsm_referenced(endpoint, data, &place, SIZE_MAX);
 
     if (OPAL_UNLIKELY(NULL == message)) {
-        mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) reference.offset);
+        mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) mca_btl_fastsm_place_offset(place));
         return false;
     }
-    deliver(endpoint, tag, message, reference.length);
+    deliver(endpoint, tag, message, mca_btl_fastsm_place_length(place));
     return true;
+}
+
+/* A message in chunks, when all have come; the header is in front of the first one. */
+static __opal_attribute_noinline__ uint32_t deliver_chunks(mca_btl_fastsm_endpoint_t *endpoint,
+                                                           const mca_btl_fastsm_slot_t *slot,
+                                                           mca_btl_base_tag_t tag)
+{
+    const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
+    mca_btl_base_segment_t segments[MCA_BTL_FASTSM_CHUNKS_MAX];
+    uint64_t place;
+    char *message = mca_btl_fastsm_referenced(endpoint, slot->u.head.data, &place,
+                                              mca_btl_fastsm_layout_eager_limit(&endpoint->layout.params));
+    const size_t length = mca_btl_fastsm_place_length(place);
+    const uint32_t chunks = mca_btl_fastsm_view_chunks(endpoint, length);
+
+    if (OPAL_UNLIKELY(NULL == message || 0 == chunks)) {
+        mca_btl_fastsm_corrupt(endpoint, "length", (unsigned long) length);
+        return NOTHING_MORE;
+    }
+    if (!mca_btl_fastsm_chunks_are_here(endpoint, chunks)) {
+        return NOTHING_MORE;
+    }
+    segments[0].seg_addr.pval = message;
+    segments[0].seg_len = MCA_BTL_FASTSM_PATTERN_BYTES + chunk;
+    for (uint32_t i = 1; i < chunks; ++i) {
+        const size_t rest = length - MCA_BTL_FASTSM_PATTERN_BYTES - i * chunk;
+
+        segments[i].seg_len = rest < chunk ? rest : chunk;
+        segments[i].seg_addr.pval =
+            (void *) (uintptr_t) mca_btl_fastsm_chunk(endpoint, i, segments[i].seg_len);
+        if (OPAL_UNLIKELY(NULL == segments[i].seg_addr.pval)) {
+            mca_btl_fastsm_corrupt(endpoint, "chunk", i);
+            return NOTHING_MORE;
+        }
+    }
+    fastpath_btl_deliver_segments(&mca_btl_fastsm_module.super, endpoint, tag, segments, chunks);
+    return chunks;
 }
 
 static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpoint_t *endpoint,
@@ -76,6 +113,9 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
 {
     if (MCA_BTL_FASTSM_SLOT_POOL == head.flags) {
         return deliver_reference(endpoint, head.tag, slot->u.head.data) ? 1 : NOTHING_MORE;
+    }
+    if ((MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS) == head.flags) {
+        return deliver_chunks(endpoint, slot, head.tag);
     }
     if (MCA_BTL_FASTSM_SLOT_PAD == head.flags) {
         const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, head.flags, head.length);

@@ -20,19 +20,23 @@
 static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpoint, fastsm_head_t head,
                                                   mca_btl_fastsm_view_t *view)
 {
-    mca_btl_fastsm_pool_ref_t reference;
+    uint64_t place;
 
     if (0 == head.flags) {
         view->halves = mca_btl_fastsm_extent(&endpoint->in, 0, view->length);
         return 0 != view->halves;
     }
-    if (MCA_BTL_FASTSM_SLOT_POOL != head.flags) {
+    view->chunks = (MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS) == head.flags;
+    if (MCA_BTL_FASTSM_SLOT_POOL != head.flags && !view->chunks) {
         return false;
     }
-    view->data = mca_btl_fastsm_referenced(endpoint, view->data, &reference);
-    view->length = reference.length;
-    view->halves = 1;
-    return NULL != view->data;
+    view->header = view->data + offsetof(mca_btl_fastsm_pool_ref_t, header);
+    view->data = mca_btl_fastsm_referenced(
+        endpoint, view->data, &place,
+        view->chunks ? mca_btl_fastsm_layout_eager_limit(&endpoint->layout.params) : SIZE_MAX);
+    view->length = mca_btl_fastsm_place_length(place);
+    view->halves = view->chunks ? mca_btl_fastsm_view_chunks(endpoint, view->length) : 1;
+    return NULL != view->data && 0 != view->halves;
 }
 
 /* Pads are the BTL's own affair, so they go at once. */
@@ -65,8 +69,10 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t 
         }
         head = fastsm_slot_head(slot);
     }
+    view->endpoint = endpoint;
     view->head = slot;
-    view->data = (const char *) slot->u.head.data;
+    view->header = view->data = (const char *) slot->u.head.data;
+    view->chunks = false;
     view->length = head.length;
     view->tag = head.tag;
     view->halves = fastsm_fifo_short_halves(&endpoint->in, view->length);
@@ -76,25 +82,40 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t 
     return OPAL_LIKELY(HEADER <= view->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
 }
 
-static __opal_attribute_noinline__ void unpack(opal_convertor_t *convertor, const mca_btl_fastsm_view_t *view)
+/* false: it cannot be had now, or not in parts. */
+static __opal_attribute_noinline__ bool move_data(const mca_btl_fastsm_data_t *data,
+                                                  const mca_btl_fastsm_view_t *view)
 {
-    _Alignas(16) char data[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
-    size_t length = view->length - HEADER;
-    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (uintptr_t) (view->data + HEADER), .iov_len = length};
-    uint32_t iov_count = 1;
+    _Alignas(16) char piece[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
+    const size_t length = view->length - HEADER;
 
+    if (view->chunks) {
+        return !data->whole && mca_btl_fastsm_move_chunks(view, NULL, data, length);
+    }
     if (2 < view->halves) {
-        fastsm_fifo_extract(data, view->head, HEADER, length);
-        iov.iov_base = (IOVBASE_TYPE *) data;
+        fastsm_fifo_extract(piece, view->head, HEADER, length);
     }
     if (0 < length) {
-        (void) opal_convertor_unpack(convertor, &iov, &iov_count, &length);
+        data->move(data->context, 2 < view->halves ? piece : (void *) (uintptr_t) (view->data + HEADER), 0,
+                   length);
+    }
+    return true;
+}
+
+/* What is to be done while nothing comes. */
+static inline void idle(const mca_btl_base_endpoint_t *endpoint)
+{
+    const fastsm_fifo_receiver_t *in = &endpoint->in;
+
+    if (NULL != in->idle && 0 != in->idle->work && !opal_using_threads()) {
+        in->idle->run(in->idle, &fastsm_fifo_slot(in->slots, in->depth, in->read_pos)->sequence,
+                      in->read_pos + 1);
     }
 }
 
 /* The caller is the consumer. */
 static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                                unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                                unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
                                 uint64_t header[2])
 {
     mca_btl_fastsm_view_t view;
@@ -105,18 +126,25 @@ static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl
         if (OPAL_ERR_NOT_FOUND != rc || 0 == --looks) {
             break;
         }
+        idle(endpoint);
         mca_common_fastpath_relax();
     }
     if (OPAL_SUCCESS != rc) {
         return rc;
     }
-    fastsm_read_once(header, view.data, HEADER);
+    fastsm_read_once(header, view.header, HEADER);
     if (OPAL_UNLIKELY(view.tag != pattern->tag || !fastsm_pattern_fits(pattern, header)
                       || view.length - HEADER > room)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    if (OPAL_UNLIKELY(NULL != convertor)) {
-        unpack(convertor, &view);
+    if (OPAL_UNLIKELY(NULL != data)) {
+        if (!move_data(data, &view)) {
+            return OPAL_ERR_NOT_AVAILABLE;
+        }
+    } else if (view.chunks) {
+        if (!mca_btl_fastsm_copy_chunks(&view, buffer, view.length - HEADER)) {
+            return OPAL_ERR_NOT_AVAILABLE;
+        }
     } else {
         mca_btl_fastsm_view_copy(&view, buffer, view.length - HEADER);
     }
@@ -125,7 +153,7 @@ static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl
 }
 
 ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                               unsigned looks, void *buffer, opal_convertor_t *convertor, size_t room,
+                               unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
                                uint64_t header[2])
 {
     ptrdiff_t rc;
@@ -133,7 +161,7 @@ ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_
     if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    rc = receive(endpoint, pattern, looks, buffer, convertor, room, header);
+    rc = receive(endpoint, pattern, looks, buffer, data, room, header);
     mca_btl_fastsm_end_consuming(&endpoint->in);
     return rc;
 }
@@ -160,7 +188,7 @@ static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void
         return NULL;
     }
     if (OPAL_SUCCESS == find(endpoint, &view)) {
-        fastsm_read_once(header, view.data, HEADER);
+        fastsm_read_once(header, view.header, HEADER);
         found = endpoint;
     }
     mca_btl_fastsm_end_consuming(&endpoint->in);

@@ -28,6 +28,9 @@
 
 #include "btl_fastsm.h"
 
+/** one message takes no more than this part of the eager pool */
+#define CHUNKS_SHARE 2u
+
 static uint32_t whole_lines(size_t bytes)
 {
     return (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE);
@@ -44,7 +47,8 @@ static void own_params(mca_btl_fastsm_layout_params_t *params)
     params->bell_stride = component->bell_stride;
     params->position_stride = component->position_stride;
     params->eager_count = component->eager_buffers;
-    params->eager_size = component->eager_limit_given ? whole_lines(btl->btl_eager_limit) : 0;
+    params->eager_size =
+        component->eager_limit_given ? mca_btl_fastsm_layout_eager_size(btl->btl_eager_limit) : 0;
     params->max_count = component->max_buffers;
     params->max_size = component->max_send_given ? whole_lines(btl->btl_max_send_size) : 0;
     params->ring_depth = component->ring_depth;
@@ -66,11 +70,19 @@ static bool least_params(const mca_btl_fastsm_layout_params_t *params, mca_btl_f
 /* The limits that the layers above read from the module, where the number of local processes decided. */
 static void set_limits(const mca_btl_fastsm_layout_params_t *params)
 {
-    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_base_module_t *btl = &mca_btl_fastsm_module.super;
 
+    component->chunks_max = params->eager_count / CHUNKS_SHARE;
+    if (component->chunks_max > MCA_BTL_FASTSM_CHUNKS_MAX) {
+        component->chunks_max = MCA_BTL_FASTSM_CHUNKS_MAX;
+    } else if (0 == component->chunks_max) {
+        component->chunks_max = 1;
+    }
+    mca_btl_fastsm_module.ext.sendi_limit =
+        MCA_BTL_FASTSM_PATTERN_BYTES + (size_t) component->chunks_max * mca_btl_fastsm_layout_chunk(params);
     if (!component->eager_limit_given) {
-        btl->btl_eager_limit = params->eager_size;
+        btl->btl_eager_limit = mca_btl_fastsm_layout_eager_limit(params);
     }
     if (!component->max_send_given) {
         btl->btl_max_send_size = params->max_size;

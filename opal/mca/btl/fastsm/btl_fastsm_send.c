@@ -84,15 +84,12 @@ static bool post_reference(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_f
                            mca_btl_base_tag_t tag)
 {
     mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, 1);
-    const char *data = (const char *) frag->segment.seg_addr.pval;
-    mca_btl_fastsm_pool_ref_t reference = {
-        .offset = frag->offset + (uint64_t) (data - (const char *) frag->buffer),
-        .length = (uint32_t) frag->segment.seg_len,
-    };
+    mca_btl_fastsm_pool_ref_t reference;
 
     if (NULL == head) {
         return false;
     }
+    mca_btl_fastsm_refer(frag, &reference);
     fastsm_fifo_describe(head, sizeof(reference), tag, MCA_BTL_FASTSM_SLOT_POOL);
     memcpy(head->u.head.data, &reference, sizeof(reference));
 

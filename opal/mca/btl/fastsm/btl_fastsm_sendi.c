@@ -165,6 +165,10 @@ static inline int sendi_any(mca_btl_base_endpoint_t *endpoint, opal_convertor_t 
 {
     bool sent;
 
+    if (header_size + payload_size > endpoint->out.sendi_bytes
+        && OPAL_LIKELY(sizeof(uint64_t[2]) == header_size && NULL != payload && 0 != endpoint->out.depth)) {
+        return mca_btl_fastsm_sendi_chunks(endpoint, header, payload, NULL, payload_size, tag, stamp);
+    }
     if (OPAL_UNLIKELY(header_size + payload_size > endpoint->out.sendi_bytes
                       || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload))) {
         return sendi_other(endpoint, convertor, payload, header, header_size, payload_size, tag, stamp);

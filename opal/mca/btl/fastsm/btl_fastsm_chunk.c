@@ -1,0 +1,372 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Messages in eager buffers, one or several: a chunk is what one of them holds.
+ *
+ * The sender takes all buffers and all halves of slots that the message needs, or none.  Then it fills one
+ * buffer after the other, and refers to each as soon as it is full, so that the receiver copies the first
+ * chunk while the second is being written.  The references lie one behind the other: nothing else is sent to
+ * this peer in between.  With several threads all buffers are filled before the first reference is written,
+ * because the lock that keeps others from the FIFO is not held while a user's memory is touched.
+ *
+ * Buffers are used in turn, longest free first.  So those that come next are known while the process waits,
+ * and it gets their lines from the last reader then (mca_btl_fastsm_ahead_t): a store to a line that another
+ * processor has read last takes ten times as long as one to a line that is here.
+ */
+
+#include "opal_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "btl_fastsm.h"
+
+/** how often to look for a chunk whose first one is there: its sender is copying it */
+#define CHUNK_LOOKS 1000u
+/** buffers that a message may take in any case */
+#define CHUNKS_ANYWAY 4u
+/** lines that are fetched between two looks for a message */
+#define LINES_AT_A_TIME 8u
+
+static inline mca_btl_fastsm_frag_list_t *eager_list(void)
+{
+    return &mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER];
+}
+
+static inline mca_btl_fastsm_frag_t *next_frag(const mca_btl_fastsm_frag_t *frag)
+{
+    return (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
+}
+
+static inline size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ------------------------------------------------------------------------------------------------ lines */
+
+/* Gets the lines of a chunk that is about to be written, all at a time. */
+static inline void fetch_lines(const char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += MCA_BTL_FASTSM_LINE) {
+        fastsm_prefetch_write(from + at);
+    }
+}
+
+/* A chunk's buffer from the line on that its data begins with. */
+static inline char *chunk_data(const mca_btl_fastsm_frag_t *frag)
+{
+    return (char *) frag->buffer + MCA_BTL_FASTSM_PATTERN_BYTES;
+}
+
+/* The buffers that the next message of this length will take, if it is to the same peer, are free by now. */
+static void ahead_begin(mca_btl_fastsm_ahead_t *ahead)
+{
+    if (0 != ahead->endpoint->n_in_flight) {
+        mca_btl_fastsm_reclaim(ahead->endpoint);
+    }
+    ahead->frag = eager_list()->free;
+    ahead->line = 0;
+}
+
+void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *word, uint32_t value)
+{
+    mca_btl_fastsm_ahead_t *ahead = (mca_btl_fastsm_ahead_t *) idle; /* its first member */
+    const uint32_t lines =
+        mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params) / MCA_BTL_FASTSM_LINE;
+
+    if (!ahead->begun) {
+        ahead_begin(ahead);
+        ahead->begun = true;
+    }
+    while (0 < ahead->idle.work && value != atomic_load_explicit(word, memory_order_relaxed)) {
+        for (uint32_t i = 0; i < LINES_AT_A_TIME && 0 < ahead->idle.work; ++i) {
+            if (NULL == ahead->frag) {
+                ahead->idle.work = 0;
+                return;
+            }
+            fastsm_prefetch_write(chunk_data(ahead->frag) + (size_t) ahead->line * MCA_BTL_FASTSM_LINE);
+            --ahead->idle.work;
+            if (lines == ++ahead->line) {
+                ahead->line = 0;
+                ahead->frag = next_frag(ahead->frag);
+            }
+        }
+    }
+}
+
+/* A message of so many bytes has been sent to a peer. */
+static inline void ahead_set(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes)
+{
+    mca_btl_fastsm_ahead_t *ahead = &mca_btl_fastsm_component.ahead;
+
+    ahead->endpoint = endpoint;
+    ahead->begun = false;
+    ahead->idle.work = (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE);
+}
+
+/* --------------------------------------------------------------------------------------------- sending */
+
+static inline uint32_t chunks_of(size_t bytes, size_t chunk)
+{
+    return (uint32_t) ((bytes + chunk - 1) / chunk);
+}
+
+/* Refers to one chunk.  There is room.  The endpoint's lock is held. */
+static inline void post_chunk(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                              const mca_btl_fastsm_pool_ref_t *reference, mca_btl_base_tag_t tag,
+                              uint8_t flags)
+{
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, 1);
+
+    fastsm_fifo_describe(head, sizeof(*reference), tag, flags);
+    memcpy(head->u.head.data, reference, sizeof(*reference));
+    frag->position = endpoint->out.write_pos;
+    fastsm_fifo_commit(&endpoint->out, head, 1);
+    mca_btl_fastsm_keep(endpoint, frag);
+}
+
+/* The first chunk's reference tells the length of all, and its buffer has the header, too, for receivers that
+ * want the message in one piece. */
+static inline void post_first(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                              const void *header, size_t size, size_t chunk, mca_btl_base_tag_t tag)
+{
+    mca_btl_fastsm_pool_ref_t reference = {
+        .place = mca_btl_fastsm_place(frag->offset, MCA_BTL_FASTSM_PATTERN_BYTES + size)};
+
+    memcpy(reference.header, header, sizeof(reference.header));
+    memcpy(frag->buffer, header, sizeof(reference.header));
+    post_chunk(endpoint, frag, &reference, tag,
+               MCA_BTL_FASTSM_SLOT_POOL | (size > chunk ? MCA_BTL_FASTSM_SLOT_CHUNKS : 0));
+}
+
+static inline void post_further(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag, size_t size,
+                                mca_btl_base_tag_t tag)
+{
+    const mca_btl_fastsm_pool_ref_t reference = {
+        .place = mca_btl_fastsm_place(frag->offset + MCA_BTL_FASTSM_PATTERN_BYTES, size)};
+
+    post_chunk(endpoint, frag, &reference, tag, MCA_BTL_FASTSM_SLOT_POOL);
+}
+
+/* What is sent: contiguous, or data. */
+typedef struct {
+    const char *payload;
+    const mca_btl_fastsm_data_t *data;
+    size_t size; /* bytes */
+    size_t chunk;
+} source_t;
+
+static inline void fill(const mca_btl_fastsm_frag_t *frag, const source_t *source, size_t done, size_t bytes)
+{
+    char *to = chunk_data(frag);
+
+    fetch_lines(to, bytes);
+    if (OPAL_LIKELY(NULL == source->data)) {
+        memcpy(to, source->payload + done, bytes);
+    } else {
+        source->data->move(source->data->context, to, done, bytes);
+    }
+}
+
+static inline bool has_room(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
+{
+    return 0 == endpoint->out.n_pending
+           && (fastsm_fifo_room(&endpoint->out, chunks)
+               || (NULL == endpoint->dynamic && mca_btl_fastsm_fifo_open(endpoint)
+                   && fastsm_fifo_room(&endpoint->out, chunks)));
+}
+
+/* Refers to one chunk after the other; fills them before, if they are not filled yet. */
+static inline void send_each(mca_btl_fastsm_endpoint_t *endpoint, const void *header, const source_t *source,
+                             mca_btl_base_tag_t tag, mca_btl_fastsm_frag_t *frag, bool filled)
+{
+    size_t done = 0;
+
+    do {
+        mca_btl_fastsm_frag_t *next = next_frag(frag); /* before it is on another list */
+        const size_t bytes = smaller(source->size - done, source->chunk);
+
+        if (!filled) {
+            fill(frag, source, done, bytes);
+        }
+        if (0 == done) {
+            post_first(endpoint, frag, header, source->size, source->chunk, tag);
+        } else {
+            post_further(endpoint, frag, bytes, tag);
+        }
+        done += bytes;
+        frag = next;
+    } while (done < source->size);
+}
+
+/* With threads the endpoint is locked when all are filled. */
+static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const source_t *source,
+                        mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp, mca_btl_fastsm_frag_t *frag)
+{
+    const mca_btl_fastsm_frag_t *one = frag;
+    bool sent;
+
+    for (size_t done = 0; done < source->size; done += source->chunk, one = next_frag(one)) {
+        fill(one, source, done, smaller(source->size - done, source->chunk));
+    }
+    mca_common_fastpath_lock(&endpoint->out.lock);
+    sent = has_room(endpoint, chunks_of(source->size, source->chunk));
+    if (OPAL_LIKELY(sent)) {
+        mca_btl_fastsm_stamp(stamp, header);
+        send_each(endpoint, header, source, tag, frag, true);
+    }
+    mca_common_fastpath_unlock(&endpoint->out.lock);
+    return sent;
+}
+
+/* Whether the peer had better read a long message itself, and so copy it once: because it has no core and
+ * will come to it when it is no longer in any cache; or because it is the slower one in a stream of messages:
+ * it has not read the last one yet and has not answered it either.  Where messages go to and fro, or both
+ * ways at once, one of them may be unread. */
+static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
+{
+    uint32_t most;
+
+    if (chunks <= CHUNKS_ANYWAY) {
+        return false;
+    }
+    if (opal_progress_yield_when_idle || 0 == endpoint->n_in_flight) {
+        return opal_progress_yield_when_idle;
+    }
+    mca_btl_fastsm_lock(endpoint);
+    mca_btl_fastsm_reclaim(endpoint);
+    most = endpoint->answered == endpoint->in.read_pos ? 0 : chunks;
+    mca_btl_fastsm_unlock(endpoint);
+    return most < endpoint->n_in_flight;
+}
+
+int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,
+                                const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,
+                                mca_btl_fastsm_stamp_t *stamp)
+{
+    const source_t source = {.payload = (const char *) payload,
+                             .data = data,
+                             .size = size,
+                             .chunk = mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params)};
+    const uint32_t chunks = chunks_of(size, source.chunk);
+    const bool threads = opal_using_threads();
+    mca_btl_fastsm_frag_t *frag;
+
+    if (OPAL_UNLIKELY(chunks > mca_btl_fastsm_component.chunks_max
+                      || (!threads && !has_room(endpoint, chunks)) || had_better_read(endpoint, chunks))) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    frag = mca_btl_fastsm_frags_take(endpoint, chunks);
+    if (OPAL_UNLIKELY(NULL == frag)) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    endpoint->answered = endpoint->in.read_pos; /* a hint: another thread may consume */
+    if (OPAL_LIKELY(!threads)) {
+        mca_btl_fastsm_stamp(stamp, header);
+        send_each(endpoint, header, &source, tag, frag, false);
+        ahead_set(endpoint, size);
+    } else if (!send_filled(endpoint, header, &source, tag, stamp, frag)) {
+        mca_btl_fastsm_frags_put_back(frag, chunks);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    return OPAL_SUCCESS;
+}
+
+int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                              const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,
+                              mca_btl_fastsm_stamp_t *stamp)
+{
+    uint64_t header[] = {word0, word1};
+
+    return mca_btl_fastsm_sendi_chunks(endpoint, header, NULL, data, size, tag, stamp);
+}
+
+/* ------------------------------------------------------------------------------------------- receiving */
+
+uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, size_t length)
+{
+    const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
+    const size_t size = length - MCA_BTL_FASTSM_PATTERN_BYTES; /* of less than that: very much */
+
+    return chunk < size && size <= chunk * MCA_BTL_FASTSM_CHUNKS_MAX ? chunks_of(size, chunk) : 0;
+}
+
+/* The reference of a message's further chunk `index`, if it has come. */
+static const mca_btl_fastsm_slot_t *chunk_slot(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index)
+{
+    const fastsm_fifo_receiver_t *in = &endpoint->in;
+    const uint32_t pos = in->read_pos + index;
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(in->slots, in->depth, pos);
+
+    return fastsm_load_head_sequence(slot) == pos + 1 ? slot : NULL;
+}
+
+bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
+{
+    return NULL != chunk_slot(endpoint, chunks - 1);
+}
+
+const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes)
+{
+    const mca_btl_fastsm_slot_t *slot = chunk_slot(endpoint, index);
+    const char *data;
+    uint64_t place;
+
+    for (uint32_t looks = CHUNK_LOOKS; NULL == slot; slot = chunk_slot(endpoint, index)) {
+        if (0 == --looks) {
+            return NULL;
+        }
+        mca_common_fastpath_relax();
+    }
+    data = mca_btl_fastsm_referenced(endpoint, slot->u.head.data, &place, SIZE_MAX);
+    return MCA_BTL_FASTSM_SLOT_POOL == fastsm_slot_head(slot).flags
+                   && bytes == mca_btl_fastsm_place_length(place)
+               ? data
+               : NULL;
+}
+
+/* A receiver's memory: contiguous, or data. */
+static inline void move_in(void *to, const mca_btl_fastsm_data_t *data, const char *from, size_t offset,
+                           size_t bytes)
+{
+    if (OPAL_LIKELY(NULL == data)) {
+        memcpy((char *) to + offset, from, bytes);
+    } else {
+        data->move(data->context, (void *) (uintptr_t) from, offset, bytes);
+    }
+}
+
+bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
+                                const mca_btl_fastsm_data_t *data, size_t length)
+{
+    const mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
+    const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
+    const size_t size = view->length - MCA_BTL_FASTSM_PATTERN_BYTES;
+    size_t done = smaller(length, chunk);
+
+    if (0 < done) {
+        move_in(to, data, view->data + MCA_BTL_FASTSM_PATTERN_BYTES, 0, done);
+    }
+    for (uint32_t i = 1; done < length; ++i) {
+        const char *from = mca_btl_fastsm_chunk(endpoint, i, smaller(size - i * chunk, chunk));
+        const size_t bytes = smaller(length - done, chunk);
+
+        if (OPAL_UNLIKELY(NULL == from)) {
+            return false;
+        }
+        move_in(to, data, from, done, bytes);
+        done += bytes;
+    }
+    return true;
+}
+
+bool mca_btl_fastsm_copy_chunks(const mca_btl_fastsm_view_t *view, void *to, size_t length)
+{
+    return mca_btl_fastsm_move_chunks(view, to, NULL, length);
+}
