@@ -129,6 +129,17 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 50,
      .min = 0,
      .max = 1000000000},
+    {.name = "help_limit",
+     .text =
+         "Bytes from which on both sides copy a message at a time, where the receiver may read the sender's "
+         "memory and the sender write the receiver's, and the sender waits in a blocking call. 0 means that "
+         "the receiver copies alone",
+     .type = MCA_COMMON_FASTPATH_SIZE,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_pml_fastpath.help_limit,
+     .value = 128 << 10,
+     .min = 0,
+     .max = INT64_MAX / 2},
     {.name = "unexpected_limit",
      .text =
          "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; beyond "

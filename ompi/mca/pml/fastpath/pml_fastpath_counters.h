@@ -44,6 +44,7 @@ typedef enum {
 
     MCA_PML_FASTPATH_UNEXPECTED,
     MCA_PML_FASTPATH_COMMS_SEARCHED,
+    MCA_PML_FASTPATH_HELPED,
 
     MCA_PML_FASTPATH_COUNTERS
 } mca_pml_fastpath_counter_t;

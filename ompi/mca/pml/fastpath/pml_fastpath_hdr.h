@@ -25,7 +25,7 @@
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 6u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 7u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
@@ -49,7 +49,9 @@ enum {
     MCA_PML_FASTPATH_HDR_HELLO =
         15, /**< who is at the other end of a TCP connection that you have accepted */
     MCA_PML_FASTPATH_HDR_PASSED =
-        16, /**< receiver to sender: all up to this message have come in their turn */
+        16,                         /**< receiver to sender: all up to this message have come in their turn */
+    MCA_PML_FASTPATH_HDR_HELP = 17, /**< receiver to sender: I read the rest; write this part of it */
+    MCA_PML_FASTPATH_HDR_HELPED = 18, /**< sender to receiver: that part has been written, or cannot be */
     MCA_PML_FASTPATH_HDR_MAX
 };
 
@@ -59,7 +61,7 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_CONTIG = 0x01,
     /** ACK, PUT: says how much of the message is wanted; hdr_wanted is valid */
     MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
-    /** PUT_DONE: the write failed; the range arrives in FRAGs instead */
+    /** PUT_DONE: the write failed; the range arrives in FRAGs instead. HELPED: the write failed */
     MCA_PML_FASTPATH_HDR_FLAG_FAILED = 0x04,
     /** RNDV: the sender has used up its credit and would like some back */
     MCA_PML_FASTPATH_HDR_FLAG_SHORT = 0x08,
@@ -67,6 +69,8 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_DONE = 0x10,
     /** MATCH, RNDV, RGET: the sender wants to hear (PASSED) when the message's turn has come */
     MCA_PML_FASTPATH_HDR_FLAG_TELL = 0x20,
+    /** RGET: the sender waits in a blocking call until the message has been read, and so can help */
+    MCA_PML_FASTPATH_HDR_FLAG_WAITS = 0x40,
 };
 
 /**
@@ -197,6 +201,18 @@ typedef struct {
     uint64_t hdr_wanted;      /**< FLAG_FIRST: as in an ACK */
 } mca_pml_fastpath_put_hdr_t;
 
+/** HELP. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[6];
+    uint64_t hdr_src_req; /**< sender's request */
+    uint64_t hdr_dst_req; /**< receiver's request, given back in HELPED */
+    uint64_t hdr_address; /**< where to write in the receiver's memory */
+    uint64_t hdr_offset;  /**< of the part within the message, bytes */
+    uint64_t hdr_length;  /**< bytes */
+} mca_pml_fastpath_help_hdr_t;
+
 /**
  * CANCEL. hdr_match names the message, its type is CANCEL. The process that says so is named because the
  * receiver need not have the communicator (yet, or any more).
@@ -262,12 +278,12 @@ typedef struct {
     uint32_t hdr_their_ctx; /**< and at the receiver */
 } mca_pml_fastpath_known_hdr_t;
 
-/** PUT_DONE, GET_DONE and CANCELLED. */
+/** PUT_DONE, GET_DONE, CANCELLED and HELPED. */
 typedef struct {
     uint8_t hdr_type;
     uint8_t hdr_flags;
     uint8_t hdr_padding[6];
-    uint64_t hdr_id; /**< PUT_DONE: hdr_rdma of the PUT; GET_DONE, CANCELLED: the sender's request */
+    uint64_t hdr_id; /**< PUT_DONE: hdr_rdma of the PUT; HELPED: the receiver's request; else the sender's */
 } mca_pml_fastpath_done_hdr_t;
 
 /** Any header without what follows it. */
@@ -280,6 +296,7 @@ typedef union {
     mca_pml_fastpath_frag_hdr_t hdr_frag;
     mca_pml_fastpath_put_hdr_t hdr_put;
     mca_pml_fastpath_done_hdr_t hdr_done;
+    mca_pml_fastpath_help_hdr_t hdr_help;
     mca_pml_fastpath_cancel_hdr_t hdr_cancel;
     mca_pml_fastpath_credit_hdr_t hdr_credit;
     mca_pml_fastpath_leave_hdr_t hdr_leave;

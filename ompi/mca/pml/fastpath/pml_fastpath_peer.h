@@ -25,6 +25,7 @@ typedef struct {
     /* constant from the moment that endpoint is there */
     const mca_btl_fastsm_ext_t *ext; /**< of the BTL for all its messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
+    bool help_refused;                            /**< it cannot write into our memory */
     fastsm_fifo_receiver_t
         *in; /**< if ext: where its messages arrive, if receives may take them from there; else NULL */
 

@@ -283,6 +283,8 @@ static const struct {
     [MCA_PML_FASTPATH_COMMS_SEARCHED] = {"comms_searched",
                                          "Messages whose communicator was not the first in its list of those "
                                          "with the same lower bits of the id"},
+    [MCA_PML_FASTPATH_HELPED] = {"messages_helped",
+                                 "Messages received of which the sender has copied a part"},
 };
 
 void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)

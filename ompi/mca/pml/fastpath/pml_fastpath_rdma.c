@@ -7,6 +7,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_help.h"
 #include "pml_fastpath_rdma.h"
 
 /* Bytes that a link is given at least when a message is divided among several. */
@@ -123,7 +124,8 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     hdr = descriptor->des_segments->seg_addr.pval;
-    mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET, 0);
+    mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET,
+                                      req->req_blocking ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0);
     hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_rndv.hdr_src_req = req->req_handle;
     hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;
@@ -142,17 +144,9 @@ static void get_finish(mca_pml_fastpath_rdma_t *rdma)
 {
     mca_pml_fastpath_recv_request_t *req = rdma->request;
     size_t good = rdma->failed_at;
-    size_t left = rdma->end - good;
 
-    if (OPAL_LIKELY(0 == left)) {
-        mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_GET_DONE,
-                                            .hdr_id = req->req_src_req};
-
-        mca_pml_fastpath_control_send(req->req_peer, NULL, &done, sizeof(done));
-    } else {
-        mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, good, left, left);
-    }
     rdma_return(rdma);
+    mca_pml_fastpath_help_read(req, good);
     mca_pml_fastpath_recv_request_progressed(req, good + 1);
 }
 
@@ -290,7 +284,7 @@ void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req,
         mca_pml_fastpath_recv_request_progressed(req, 1);
         return;
     }
-    rdma = rdma_alloc(req, bml_btl, 0, accepted);
+    rdma = rdma_alloc(req, bml_btl, 0, mca_pml_fastpath_help_begin(req, arrival));
     rdma->busy = true;
     rdma->remote_address = arrival->address;
     memcpy(rdma->remote_handle, (const char *) arrival->segments->seg_addr.pval + arrival->skip, handle_size);

@@ -10,6 +10,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_help.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_number.h"
@@ -395,6 +396,8 @@ CONTROL(MCA_PML_FASTPATH_HDR_LEAVE, mca_pml_fastpath_leave_hdr_t, link_left)
 CONTROL(MCA_PML_FASTPATH_HDR_KNOWN, mca_pml_fastpath_known_hdr_t, known_arrived)
 CONTROL(MCA_PML_FASTPATH_HDR_HELLO, mca_pml_fastpath_hello_hdr_t, link_hello)
 CONTROL(MCA_PML_FASTPATH_HDR_PASSED, mca_pml_fastpath_passed_hdr_t, number_passed)
+CONTROL(MCA_PML_FASTPATH_HDR_HELP, mca_pml_fastpath_help_hdr_t, help_requested)
+CONTROL(MCA_PML_FASTPATH_HDR_HELPED, mca_pml_fastpath_done_hdr_t, help_done)
 
 FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
 FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
@@ -412,6 +415,8 @@ FASTPATH_BTL_RECV_CALLBACK(callback_extcid, mca_pml_fastpath_extcid_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_hello, recv_link_hello)
 FASTPATH_BTL_RECV_CALLBACK(callback_passed, recv_number_passed)
+FASTPATH_BTL_RECV_CALLBACK(callback_help, recv_help_requested)
+FASTPATH_BTL_RECV_CALLBACK(callback_helped, recv_help_done)
 
 int mca_pml_fastpath_recvfrag_register(void)
 {
@@ -432,6 +437,8 @@ int mca_pml_fastpath_recvfrag_register(void)
         [MCA_PML_FASTPATH_HDR_KNOWN] = callback_known,
         [MCA_PML_FASTPATH_HDR_HELLO] = callback_hello,
         [MCA_PML_FASTPATH_HDR_PASSED] = callback_passed,
+        [MCA_PML_FASTPATH_HDR_HELP] = callback_help,
+        [MCA_PML_FASTPATH_HDR_HELPED] = callback_helped,
     };
 
     for (int type = MCA_PML_FASTPATH_HDR_MATCH; type < MCA_PML_FASTPATH_HDR_MAX; ++type) {

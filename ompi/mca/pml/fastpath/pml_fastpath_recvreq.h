@@ -50,6 +50,13 @@ typedef struct {
     uint8_t req_put_flags; /**< of the next PUT: FLAG_FIRST if there has been no ACK */
     unsigned req_puts;     /**< PUTs in flight */
     bool req_put_busy;     /**< somebody is sending PUTs */
+
+    /* a message that is read, pml_fastpath_help.h */
+    bool req_helping;              /**< the sender has been asked to write a part; protected by req_lock */
+    opal_atomic_int32_t req_parts; /**< that are not done */
+    size_t req_own;                /**< behind the last byte that is read; the others are written */
+    size_t req_unread;             /**< first byte that could not be copied, and */
+    size_t req_unread_end;         /**< behind the last one; the same if there are none */
 } mca_pml_fastpath_recv_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_recv_request_t);
 

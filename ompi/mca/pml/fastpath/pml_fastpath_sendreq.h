@@ -49,6 +49,7 @@ typedef struct {
     bool req_cancelling;   /**< CANCEL has gone out since the start; a bare request holds its communicator */
     bool req_unanswered;   /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
     bool req_offered;      /**< unanswered: to be read by the receiver */
+    bool req_blocking;     /**< its user waits for nothing else meanwhile */
     bool req_cancel_sent;  /**< CANCELLED is due; protected by req_lock */
     bool req_numbered;     /**< req_sequence is that of the message under way; protected by req_lock */
     bool req_cancel_waits; /**< CANCEL goes as soon as there is a number; protected by req_lock */
@@ -127,6 +128,7 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
     req->req_precompleted = false;
     req->req_holds = 1;
     req->req_paid = false;
+    req->req_blocking = false;
     MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
 }
 

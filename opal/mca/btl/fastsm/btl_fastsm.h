@@ -198,6 +198,7 @@ struct mca_btl_base_endpoint_t {
     uint64_t nonce_address; /**< of its nonce in its private memory */
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
     volatile mca_btl_fastsm_get_state_t get_state; /**< changed with component.lock held */
+    volatile mca_btl_fastsm_get_state_t write_state; /**< the same of writing, never SMSC */
     fastpath_smsc_endpoint_t *smsc;                /**< of the peer, once there has been one; else NULL */
     opal_proc_t *proc;
 
@@ -750,6 +751,9 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
                        uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
                        mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
                        mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata);
+
+/** The extension's write (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size);
 
 int mca_btl_fastsm_component_progress(void);
 /** Puts a peer first in `recent`: the senders of the last messages are most likely to be those of the next.

@@ -278,6 +278,16 @@ typedef struct {
     int (*poll)(struct mca_btl_base_endpoint_t *endpoint, unsigned looks);
 
     /**
+     * Writes into a peer's memory, at once.
+     *
+     * @param endpoint  one of fastsm's
+     * @param remote    address in that process
+     * @return          whether all of it has been written; if not, the kernel forbids it, or the process is
+     * gone
+     */
+    bool (*write)(struct mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size);
+
+    /**
      * The process behind an endpoint has failed, and the job goes on.  What it
      * sent before is still delivered.  What waits for it counts as sent: its
      * callbacks come from progress.

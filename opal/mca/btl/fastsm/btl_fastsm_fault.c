@@ -140,6 +140,11 @@ static ptrdiff_t refuse_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_f
     return mca_btl_fastsm_recvi(endpoint, pattern, looks, buffer, data, room, header);
 }
 
+static bool refuse_write(mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size)
+{
+    return !mca_btl_fastsm_fault() && mca_btl_fastsm_write(endpoint, local, remote, size);
+}
+
 void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module)
 {
     if (0 == mca_btl_fastsm_component.fault_percent) {
@@ -156,4 +161,5 @@ void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module)
     module->ext.sender = refuse_sender;
     module->ext.recvi = refuse_recvi;
     module->ext.receiver = refuse_receiver;
+    module->ext.write = refuse_write;
 }

@@ -150,6 +150,7 @@ void mca_btl_fastsm_get_end(mca_btl_fastsm_endpoint_t *endpoint)
         endpoint->smsc = NULL;
     }
     endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
+    endpoint->write_state = MCA_BTL_FASTSM_GET_UNKNOWN;
 }
 
 /**
@@ -185,4 +186,31 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
     }
     cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, OPAL_SUCCESS);
     return OPAL_SUCCESS;
+}
+
+/* Whether the process with the peer's number is this very peer. Who may read its memory may not write there
+ * for that reason alone; the first write tells. */
+static __opal_attribute_noinline__ bool probe_write(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
+    const bool works = mca_btl_fastsm_component.single_copy
+                       && read_all(endpoint->pid, nonce, endpoint->nonce_address, sizeof(nonce))
+                       && 0 == memcmp(nonce, endpoint->nonce, sizeof(nonce));
+
+    endpoint->write_state = works ? MCA_BTL_FASTSM_GET_WORKS : MCA_BTL_FASTSM_GET_REFUSED;
+    return works;
+}
+
+bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size)
+{
+    if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state
+        && (MCA_BTL_FASTSM_GET_REFUSED == endpoint->write_state || !probe_write(endpoint))) {
+        return false;
+    }
+    if (OPAL_LIKELY(mca_common_fastpath_process_copy(endpoint->pid, true, (void *) (uintptr_t) local, remote,
+                                                     size))) {
+        return true;
+    }
+    endpoint->write_state = MCA_BTL_FASTSM_GET_REFUSED;
+    return false;
 }

@@ -60,6 +60,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .receiver = mca_btl_fastsm_receiver,
             .view = mca_btl_fastsm_view,
             .copy_chunks = mca_btl_fastsm_copy_chunks,
+            .write = mca_btl_fastsm_write,
             .scan = mca_btl_fastsm_scan,
             .poll = mca_btl_fastsm_poll,
             .refused = fastsm_refused,

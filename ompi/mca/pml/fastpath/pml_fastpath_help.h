@@ -1,0 +1,43 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Large messages that both sides copy: while a sender waits in a blocking call, the receiver reads one part
+ * of the message and asks the sender to write the other one (docs/data-path.md, "Both sides copy").
+ */
+#ifndef MCA_PML_FASTPATH_HELP_H
+#define MCA_PML_FASTPATH_HELP_H
+
+#include "pml_fastpath_recvreq.h"
+
+BEGIN_C_DECLS
+
+/**
+ * Receiver: begin to receive a message that has been offered to be read.
+ *
+ * @return bytes that the receiver has to read itself, the first ones; the sender has been asked for the
+ * others
+ */
+size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
+                                   const mca_pml_fastpath_arrival_t *arrival);
+
+/**
+ * Receiver: one part of such a message is done. After the last one the sender is told, or asked to stream
+ * what could not be copied.
+ *
+ * @param unread  first byte of the receiver's own part that could not be read; its end if there is none
+ */
+void mca_pml_fastpath_help_read(mca_pml_fastpath_recv_request_t *req, size_t unread);
+
+/** Sender: HELP has come by a BTL. */
+void mca_pml_fastpath_help_requested(const mca_btl_base_module_t *btl,
+                                     const mca_pml_fastpath_help_hdr_t *hdr);
+
+/** Receiver: HELPED has come by a BTL. */
+void mca_pml_fastpath_help_done(const mca_btl_base_module_t *btl, const mca_pml_fastpath_done_hdr_t *hdr);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_HELP_H */
