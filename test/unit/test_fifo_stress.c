@@ -105,13 +105,15 @@ static bool send_reference(fixture_t *f, sender_t *s, const uint8_t *data, size_
     const int buffer = free_buffer(f, s);
     mca_btl_fastsm_slot_t *head;
     mca_btl_fastsm_pool_ref_t reference;
+    uint64_t offset;
 
     if (-1 == buffer || NULL == (head = fastsm_fifo_reserve(&f->out, 1))) {
         return false;
     }
-    reference = (mca_btl_fastsm_pool_ref_t){
-        .offset = mca_btl_fastsm_layout_eager(&f->layout, (uint32_t) buffer), .length = (uint32_t) length};
-    memcpy(f->segment + reference.offset, data, length);
+    offset = mca_btl_fastsm_layout_eager(&f->layout, (uint32_t) buffer);
+    reference.place = mca_btl_fastsm_place(offset, length);
+    memcpy(reference.header, data, sizeof(reference.header));
+    memcpy(f->segment + offset, data, length);
     head->u.head.length = sizeof(reference);
     head->u.head.tag = 1;
     head->u.head.flags = MCA_BTL_FASTSM_SLOT_POOL;
@@ -157,6 +159,7 @@ static long receive_all(fixture_t *f, bool by_bell)
         const size_t wanted = next_length(&random);
         mca_btl_fastsm_slot_t *head;
         mca_btl_fastsm_pool_ref_t reference;
+        uint64_t offset;
         uint32_t halves = 1;
 
         while ((by_bell && fastsm_load_bell(f->out.bell) == (uint8_t) f->in.read_pos)
@@ -168,9 +171,11 @@ static long receive_all(fixture_t *f, bool by_bell)
         }
         if (MCA_BTL_FASTSM_SLOT_POOL == head->u.head.flags) {
             memcpy(&reference, head->u.head.data, sizeof(reference));
-            if (wanted != reference.length
-                || !mca_btl_fastsm_layout_in_pool(&f->layout, reference.offset, reference.length)
-                || !same((uint8_t *) f->segment + reference.offset, wanted, i)) {
+            offset = mca_btl_fastsm_place_offset(reference.place);
+            if (wanted != mca_btl_fastsm_place_length(reference.place)
+                || !mca_btl_fastsm_layout_in_pool(&f->layout, offset, wanted)
+                || !same((uint8_t *) f->segment + offset, wanted, i)
+                || 0 != memcmp(reference.header, f->segment + offset, sizeof(reference.header))) {
                 return -1;
             }
         } else {

@@ -33,7 +33,7 @@ static const mca_btl_fastsm_layout_params_t usual = {
     .bell_stride = 1,
     .position_stride = 64,
     .eager_count = 64,
-    .eager_size = 4096,
+    .eager_size = 4160,
     .max_count = 16,
     .max_size = 32768,
     .ring_depth = 32,
@@ -81,7 +81,7 @@ static void test_model(void **state)
                 params.fifo_depth = depths[d];
                 params.bell_stride = strides[s];
                 params.position_stride = 8u << (c + d) % 4;
-                params.eager_size = 64 * (1 + c);
+                params.eager_size = 64 * (2 + c);
                 params.max_count = (uint32_t) c;
                 params.ring_depth = 2u << c;
                 params.dynamic_peers = late[(c + d + s) % (sizeof(late) / sizeof(late[0]))];
@@ -112,8 +112,8 @@ static void test_defaults_to_the_byte(void **state)
     assert_int_equal(20480, layout.fifos);
     assert_int_equal(20480 + 4 * 8192, layout.deep);
     assert_int_equal(20480 + 4 * 8192 + 65536 + 1024, layout.eager_pool);
-    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4096 + 4096 + 1024, layout.max_pool);
-    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4096 + 4096 + 16 * 32768 + 4096, layout.total);
+    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4160 + 4096 + 1024, layout.max_pool);
+    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4160 + 4096 + 16 * 32768 + 4096, layout.total);
 }
 
 static void test_file_has_the_model_length(void **state)
@@ -260,6 +260,8 @@ static void test_bad_parameters(void **state)
     REFUSED(position_stride, 24);
     REFUSED(position_stride, 128);
     REFUSED(eager_size, 100);
+    REFUSED(eager_size, 0);
+    REFUSED(eager_size, 64);
     REFUSED(max_size, 1);
     REFUSED(ring_depth, 0);
     REFUSED(ring_depth, 1);
@@ -276,6 +278,74 @@ static void test_bad_parameters(void **state)
     huge.max_count = UINT32_MAX;
     huge.max_size = UINT32_MAX & ~UINT32_C(63);
     refused(huge);
+    huge.max_count = UINT32_C(1) << 20;
+    huge.max_size = UINT32_C(1) << 20; /* just more than a place can tell */
+    refused(huge);
+}
+
+/* The longest segment that there may be is one whose last byte a place can tell. */
+static void test_longest_segment(void **state)
+{
+    mca_btl_fastsm_layout_params_t params = usual;
+    mca_btl_fastsm_layout_t layout;
+
+    (void) state;
+    params.max_count = (UINT32_C(1) << 20) - 2;
+    params.max_size = UINT32_C(1) << 20;
+    assert_int_equal(0, mca_btl_fastsm_layout(&params, &layout));
+    assert_true(layout.total <= MCA_BTL_FASTSM_SEGMENT_MAX);
+    assert_int_equal(
+        layout.total - MCA_BTL_FASTSM_PLACE_UNIT,
+        mca_btl_fastsm_place_offset(mca_btl_fastsm_place(layout.total - MCA_BTL_FASTSM_PLACE_UNIT, 1)));
+}
+
+/* What is put into a place comes out again, at all its limits. */
+static void test_places(void **state)
+{
+    static const uint64_t offsets[] = {0,
+                                       16,
+                                       32,
+                                       1008,
+                                       4096 + 48,
+                                       UINT32_MAX & ~UINT64_C(15),
+                                       UINT64_C(1) << 32,
+                                       MCA_BTL_FASTSM_SEGMENT_MAX / 2 + 16,
+                                       MCA_BTL_FASTSM_SEGMENT_MAX - 16};
+    static const uint32_t lengths[] = {
+        0, 1, 15, 16, 4112, 131088, (UINT32_C(1) << MCA_BTL_FASTSM_PLACE_LENGTH_BITS) - 1};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); ++i) {
+        for (size_t j = 0; j < sizeof(lengths) / sizeof(lengths[0]); ++j) {
+            const uint64_t place = mca_btl_fastsm_place(offsets[i], lengths[j]);
+
+            assert_int_equal(offsets[i], mca_btl_fastsm_place_offset(place));
+            assert_int_equal(lengths[j], mca_btl_fastsm_place_length(place));
+        }
+    }
+}
+
+/* A buffer holds what its limit says behind the lead, and data behind a header of 16 bytes begins with a
+ * line. */
+static void test_eager_sizes(void **state)
+{
+    mca_btl_fastsm_layout_params_t params = usual;
+
+    (void) state;
+    for (uint32_t limit = 256; limit < 20000; limit += 8) {
+        params.eager_size = mca_btl_fastsm_layout_eager_size(limit);
+        assert_int_equal(0, params.eager_size % 64);
+        assert_true(limit <= mca_btl_fastsm_layout_eager_limit(&params));
+        assert_true(mca_btl_fastsm_layout_eager_limit(&params) < limit + 64);
+        assert_int_equal(params.eager_size,
+                         mca_btl_fastsm_layout_eager_size(mca_btl_fastsm_layout_eager_limit(&params)));
+        assert_int_equal(mca_btl_fastsm_layout_eager_limit(&params),
+                         MCA_BTL_FASTSM_PATTERN_BYTES + mca_btl_fastsm_layout_chunk(&params));
+    }
+    assert_int_equal(4160, mca_btl_fastsm_layout_eager_size(4112));
+    assert_int_equal(4096, mca_btl_fastsm_layout_chunk(&usual));
+    assert_int_equal(4112, mca_btl_fastsm_layout_eager_limit(&usual));
+    assert_int_equal(0, (MCA_BTL_FASTSM_EAGER_LEAD + MCA_BTL_FASTSM_PATTERN_BYTES) % 64);
 }
 
 static void test_pool_bounds(void **state)
@@ -285,7 +355,7 @@ static void test_pool_bounds(void **state)
     (void) state;
     assert_int_equal(0, mca_btl_fastsm_layout(&usual, &layout));
     assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.eager_pool, 0));
-    assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.eager_pool, 4096));
+    assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.eager_pool, 4160));
     assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.max_pool, 32768));
     assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.total - 1, 1));
     assert_true(mca_btl_fastsm_layout_in_pool(&layout, layout.total, 0));
@@ -306,14 +376,14 @@ static void test_scale(void **state)
         uint32_t n_local, depth, eager_size, eager_count, max_size, max_count, stride, deep_fifos,
             deep_fifo_depth;
     } rule[] = {
-        {1, 128, 4096, 64, 32768, 16, 64, 16, 128},  {2, 128, 4096, 64, 32768, 16, 64, 16, 128},
-        {16, 128, 4096, 64, 32768, 16, 64, 16, 128}, {17, 64, 4096, 64, 32768, 16, 8, 16, 128},
-        {32, 64, 4096, 64, 32768, 16, 8, 16, 128},   {33, 64, 4096, 64, 32768, 16, 8, 16, 128},
-        {64, 64, 4096, 64, 32768, 16, 8, 16, 128},   {65, 32, 4096, 32, 32768, 8, 8, 16, 64},
-        {128, 32, 4096, 32, 32768, 8, 8, 16, 64},    {256, 16, 4096, 32, 32768, 8, 8, 16, 64},
-        {257, 8, 2048, 16, 16384, 4, 8, 8, 64},      {512, 8, 2048, 16, 16384, 4, 8, 8, 64},
-        {1024, 4, 2048, 16, 16384, 4, 8, 8, 64},     {1025, 4, 1024, 16, 8192, 4, 8, 8, 64},
-        {1000000, 4, 1024, 16, 8192, 4, 8, 8, 64},
+        {1, 128, 4160, 64, 32768, 16, 64, 16, 128},  {2, 128, 4160, 64, 32768, 16, 64, 16, 128},
+        {16, 128, 4160, 64, 32768, 16, 64, 16, 128}, {17, 64, 4160, 64, 32768, 16, 8, 16, 128},
+        {32, 64, 4160, 64, 32768, 16, 8, 16, 128},   {33, 64, 4160, 64, 32768, 16, 8, 16, 128},
+        {64, 64, 4160, 64, 32768, 16, 8, 16, 128},   {65, 32, 4160, 32, 32768, 8, 8, 16, 64},
+        {128, 32, 4160, 32, 32768, 8, 8, 16, 64},    {256, 16, 4160, 32, 32768, 8, 8, 16, 64},
+        {257, 8, 2112, 16, 16384, 4, 8, 8, 64},      {512, 8, 2112, 16, 16384, 4, 8, 8, 64},
+        {1024, 4, 2112, 16, 16384, 4, 8, 8, 64},     {1025, 4, 1088, 16, 8192, 4, 8, 8, 64},
+        {1000000, 4, 1088, 16, 8192, 4, 8, 8, 64},
     };
 
     (void) state;
@@ -438,7 +508,7 @@ static void test_parts(void **state)
     mca_btl_fastsm_layout_parts(&layout, &parts);
     assert_int_equal(64 + 4 * 64 + 64 + 4 * 128 * 64, parts.fifos);
     assert_int_equal(16 * (64 + 64 * 64), parts.deep);
-    assert_int_equal(64 * 4096, parts.eager);
+    assert_int_equal(64 * 4160, parts.eager);
     assert_int_equal(16 * 32768, parts.max);
     assert_int_equal(layout.total, parts.fifos + parts.deep + parts.eager + parts.max + parts.other);
 }
@@ -449,7 +519,7 @@ static void test_sizes_of_shared_structs(void **state)
     assert_int_equal(64, sizeof(mca_btl_fastsm_slot_t));
     assert_int_equal(8, sizeof(mca_btl_fastsm_read_pos_t));
     assert_int_equal(128, sizeof(mca_btl_fastsm_segment_hdr_t));
-    assert_int_equal(16, sizeof(mca_btl_fastsm_pool_ref_t));
+    assert_int_equal(24, sizeof(mca_btl_fastsm_pool_ref_t));
     assert_int_equal(192, sizeof(mca_btl_fastsm_ring_ctl_t));
     assert_int_equal(32, sizeof(mca_btl_fastsm_admission_t));
     assert_int_equal(16, offsetof(mca_btl_fastsm_slot_t, u.ring.data));
@@ -465,6 +535,9 @@ int main(void)
         cmocka_unit_test(test_file_has_the_model_length),
         cmocka_unit_test(test_no_overlap),
         cmocka_unit_test(test_bad_parameters),
+        cmocka_unit_test(test_longest_segment),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_eager_sizes),
         cmocka_unit_test(test_pool_bounds),
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_scale_keeps_what_is_given),

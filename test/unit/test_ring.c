@@ -63,6 +63,7 @@ static void open_ring(fixture_t *f, uint32_t depth, uint32_t start)
                                                    .fifo_depth = 8,
                                                    .bell_stride = 1,
                                                    .position_stride = 8,
+                                                   .eager_size = 128,
                                                    .ring_depth = depth,
                                                    .dynamic_peers = LATE_PEERS};
 
