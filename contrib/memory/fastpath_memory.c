@@ -75,15 +75,20 @@ static uint32_t number(const char *text, const char *which)
         fail("not a number", which);
     }
     value <<= NULL == suffix ? 0 : 10 * (suffix - suffixes + 1);
-    if (value > UINT32_MAX - MCA_BTL_FASTSM_LINE) {
+    if (value > UINT32_MAX - 2 * MCA_BTL_FASTSM_LINE) {
         fail("too large", which);
     }
     return (uint32_t) value;
 }
 
-static uint32_t whole_lines(uint32_t bytes)
+static uint32_t same(size_t value)
 {
-    return (bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE;
+    return (uint32_t) value;
+}
+
+static uint32_t whole_lines(size_t bytes)
+{
+    return (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE);
 }
 
 static void set_parameter(mca_btl_fastsm_layout_params_t *params, const char *name, const char *text)
@@ -91,26 +96,24 @@ static void set_parameter(mca_btl_fastsm_layout_params_t *params, const char *na
     const struct {
         const char *name;
         uint32_t *storage;
-        bool lines;
+        uint32_t (*convert)(size_t);
     } table[] = {
-        {"btl_fastsm_fifo_depth", &params->fifo_depth, false},
-        {"btl_fastsm_bell_stride", &params->bell_stride, false},
-        {"btl_fastsm_position_stride", &params->position_stride, false},
-        {"btl_fastsm_eager_limit", &params->eager_size, true},
-        {"btl_fastsm_eager_buffers", &params->eager_count, false},
-        {"btl_fastsm_max_send_size", &params->max_size, true},
-        {"btl_fastsm_max_buffers", &params->max_count, false},
-        {"btl_fastsm_ring_depth", &params->ring_depth, false},
-        {"btl_fastsm_dynamic_peers", &params->dynamic_peers, false},
-        {"btl_fastsm_deep_fifos", &params->deep_fifos, false},
-        {"btl_fastsm_deep_fifo_depth", &params->deep_fifo_depth, false},
+        {"btl_fastsm_fifo_depth", &params->fifo_depth, same},
+        {"btl_fastsm_bell_stride", &params->bell_stride, same},
+        {"btl_fastsm_position_stride", &params->position_stride, same},
+        {"btl_fastsm_eager_limit", &params->eager_size, mca_btl_fastsm_layout_eager_size},
+        {"btl_fastsm_eager_buffers", &params->eager_count, same},
+        {"btl_fastsm_max_send_size", &params->max_size, whole_lines},
+        {"btl_fastsm_max_buffers", &params->max_count, same},
+        {"btl_fastsm_ring_depth", &params->ring_depth, same},
+        {"btl_fastsm_dynamic_peers", &params->dynamic_peers, same},
+        {"btl_fastsm_deep_fifos", &params->deep_fifos, same},
+        {"btl_fastsm_deep_fifo_depth", &params->deep_fifo_depth, same},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
         if (0 == strcmp(name, table[i].name)) {
-            const uint32_t value = number(text, name);
-
-            *table[i].storage = table[i].lines ? whole_lines(value) : value;
+            *table[i].storage = table[i].convert(number(text, name));
             return;
         }
     }
@@ -207,7 +210,8 @@ static rfc_model_params_t rfc_params(const options_t *options, uint32_t n)
         params.entries = asked->fifo_depth;
     }
     if (0 != asked->eager_size) {
-        params.eager_frag = (asked->eager_size + RFC_MODEL_LINE - 1) / RFC_MODEL_LINE * RFC_MODEL_LINE;
+        params.eager_frag = (asked->eager_size - MCA_BTL_FASTSM_EAGER_LEAD + RFC_MODEL_LINE - 1)
+                            / RFC_MODEL_LINE * RFC_MODEL_LINE;
     }
     if (0 != asked->max_size) {
         params.max_payload = asked->max_size;
