@@ -294,10 +294,13 @@ uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, s
     const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
     const size_t size = length - MCA_BTL_FASTSM_PATTERN_BYTES; /* of less than that: very much */
 
-    return chunk < size && size <= chunk * MCA_BTL_FASTSM_CHUNKS_MAX ? chunks_of(size, chunk) : 0;
+    return chunk < size && size <= chunk * MCA_BTL_FASTSM_CHUNKS_MAX && size <= chunk * endpoint->in.depth
+               ? chunks_of(size, chunk)
+               : 0;
 }
 
-/* The reference of a message's further chunk `index`, if it has come. */
+/* The reference of a message's further chunk `index`, if it has come.  In a second half that says its word
+ * only if the chunk before it is known to be there. */
 static const mca_btl_fastsm_slot_t *chunk_slot(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index)
 {
     const fastsm_fifo_receiver_t *in = &endpoint->in;
@@ -309,7 +312,11 @@ static const mca_btl_fastsm_slot_t *chunk_slot(const mca_btl_fastsm_endpoint_t *
 
 bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
 {
-    return NULL != chunk_slot(endpoint, chunks - 1);
+    const uint32_t last = chunks - 1;
+
+    /* the word of a second half may be a user's data until the half before it is there */
+    return (0 == ((endpoint->in.read_pos + last) & 1) || NULL != chunk_slot(endpoint, last - 1))
+           && NULL != chunk_slot(endpoint, last);
 }
 
 const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes)

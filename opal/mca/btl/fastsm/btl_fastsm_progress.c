@@ -84,7 +84,11 @@ static __opal_attribute_noinline__ uint32_t deliver_chunks(mca_btl_fastsm_endpoi
     const size_t length = mca_btl_fastsm_place_length(place);
     const uint32_t chunks = mca_btl_fastsm_view_chunks(endpoint, length);
 
-    if (OPAL_UNLIKELY(NULL == message || 0 == chunks)) {
+    if (OPAL_UNLIKELY(NULL == message)) {
+        mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) mca_btl_fastsm_place_offset(place));
+        return NOTHING_MORE;
+    }
+    if (OPAL_UNLIKELY(0 == chunks)) {
         mca_btl_fastsm_corrupt(endpoint, "length", (unsigned long) length);
         return NOTHING_MORE;
     }

@@ -1,0 +1,430 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Messages in chunks: sent and received in one process, through one FIFO and the buffers of one pool.  What
+ * the BTL does besides, lists of buffers and FIFOs that open, is played here.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "opal/mca/btl/fastsm/btl_fastsm_chunk.c"
+
+#include "fifo_fixture.h"
+
+enum { CHUNK = 4096, HEADER = MCA_BTL_FASTSM_PATTERN_BYTES, BUFFERS = 64, TAG = 9, DEPTH = 64 };
+enum { LONGEST = MCA_BTL_FASTSM_CHUNKS_MAX * CHUNK, GUARD = 64 };
+
+mca_btl_fastsm_component_t mca_btl_fastsm_component;
+bool opal_uses_threads;
+
+static struct {
+    fixture_t fifo;
+    mca_btl_fastsm_endpoint_t out, in; /* the same pair, as its sender and its receiver see it */
+    mca_btl_fastsm_frag_t frags[BUFFERS];
+    uint32_t next, given_back, kept, allowed;
+} world;
+
+static char payload[LONGEST + CHUNK], received[LONGEST + GUARD];
+
+/* ---- what the BTL does besides ---- */
+
+/* The buffers in turn. */
+mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count)
+{
+    mca_btl_fastsm_frag_t *first = &world.frags[world.next % BUFFERS], *frag = first;
+
+    assert_ptr_equal(&world.out, endpoint);
+    if (count > world.allowed) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        mca_btl_fastsm_frag_t *next = &world.frags[++world.next % BUFFERS];
+
+        frag->base.super.super.opal_list_next = i + 1 < count ? (opal_list_item_t *) next : NULL;
+        frag = next;
+    }
+    return first;
+}
+
+void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
+{
+    (void) first;
+    world.given_back += count;
+}
+
+void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
+{
+    (void) endpoint;
+    frag->base.super.super.opal_list_next = NULL; /* it goes to another list */
+    ++world.kept;
+}
+
+void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (fastsm_load_read_pos(endpoint->out.shared_read_pos) == endpoint->out.write_pos) {
+        endpoint->n_in_flight = 0;
+    }
+}
+
+bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    (void) endpoint;
+    return false;
+}
+
+/* Nobody else holds a lock here. */
+void mca_common_fastpath_lock_wait(mca_common_fastpath_lock_t *lock)
+{
+    (void) lock;
+    abort();
+}
+
+/* ---- fixture ---- */
+
+static void start(uint32_t position)
+{
+    memset(&world.out, 0, sizeof(world.out));
+    memset(&world.in, 0, sizeof(world.in));
+    fixture_open(&world.fifo, DEPTH, position);
+    world.out.out = world.fifo.out;
+    world.in.in = world.fifo.in;
+    world.in.base = world.fifo.segment;
+    world.in.layout = world.fifo.layout;
+    mca_btl_fastsm_component.layout = world.fifo.layout;
+    mca_btl_fastsm_component.chunks_max = MCA_BTL_FASTSM_CHUNKS_MAX;
+    world.next = world.given_back = world.kept = 0;
+    world.allowed = BUFFERS;
+    opal_uses_threads = false;
+    for (uint32_t i = 0; i < BUFFERS; ++i) {
+        world.frags[i].offset =
+            mca_btl_fastsm_layout_eager(&world.fifo.layout, i) + MCA_BTL_FASTSM_EAGER_LEAD;
+        world.frags[i].buffer = world.fifo.segment + world.frags[i].offset;
+    }
+    for (size_t i = 0; i < sizeof(payload); ++i) {
+        payload[i] = (char) (i * 7 + i / 256 * 13 + i / CHUNK);
+    }
+}
+
+static void stop(void)
+{
+    fixture_close(&world.fifo);
+}
+
+static int send_chunks(size_t size)
+{
+    uint64_t header[2] = {1, 2};
+
+    return mca_btl_fastsm_sendi_chunks(&world.out, header, payload, size, TAG, NULL);
+}
+
+/* The message at the receiver's position, as the BTL finds it. */
+static mca_btl_fastsm_view_t see(void)
+{
+    const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&world.in.in);
+    mca_btl_fastsm_view_t view = {.endpoint = &world.in, .head = slot, .chunks = true};
+    uint64_t place;
+
+    assert_non_null(slot);
+    assert_int_equal(MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, slot->u.head.flags);
+    assert_int_equal(TAG, slot->u.head.tag);
+    view.data = mca_btl_fastsm_referenced(&world.in, slot->u.head.data, &place, CHUNK + HEADER);
+    view.length = mca_btl_fastsm_place_length(place);
+    view.halves = mca_btl_fastsm_view_chunks(&world.in, view.length);
+    assert_non_null(view.data);
+    assert_int_equal(0, (uintptr_t) (view.data + HEADER) % 64);
+    return view;
+}
+
+/* Copies so many bytes of the message at the receiver's position, and nothing behind them. */
+static void copies(const mca_btl_fastsm_view_t *view, size_t length)
+{
+    memset(received, 0x5a, sizeof(received));
+    assert_true(mca_btl_fastsm_copy_chunks(view, received, length));
+    assert_memory_equal(payload, received, length);
+    for (size_t i = length; i < length + GUARD; ++i) {
+        assert_int_equal(0x5a, received[i]);
+    }
+}
+
+/* Makes `in` a receiver of messages that are written by hand. */
+static void put(uint32_t pos, uint8_t flags, uint64_t offset, size_t length)
+{
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(world.in.in.slots, world.in.in.depth, pos);
+    const mca_btl_fastsm_pool_ref_t reference = {.place = mca_btl_fastsm_place(offset, length)};
+
+    fastsm_fifo_describe(slot, sizeof(reference), TAG, flags);
+    memcpy(slot->u.head.data, &reference, sizeof(reference));
+    fastsm_store_head_sequence(slot, pos + 1);
+}
+
+/* ---- tests ---- */
+
+static void test_how_many(void **state)
+{
+    (void) state;
+    start(0);
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, 0));
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER - 1));
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER));
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + 1));
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + CHUNK)); /* one is none */
+    assert_int_equal(2, mca_btl_fastsm_view_chunks(&world.in, HEADER + CHUNK + 1));
+    for (uint32_t n = 2; n <= MCA_BTL_FASTSM_CHUNKS_MAX; ++n) {
+        assert_int_equal(n, mca_btl_fastsm_view_chunks(&world.in, HEADER + (size_t) n * CHUNK));
+        assert_int_equal(n, mca_btl_fastsm_view_chunks(&world.in, HEADER + (size_t) (n - 1) * CHUNK + 1));
+    }
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + (size_t) LONGEST + 1));
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, SIZE_MAX));
+    stop();
+}
+
+/* No sender can have put more of them into a FIFO than it has halves. */
+static void test_more_than_the_fifo_has(void **state)
+{
+    (void) state;
+    start(0);
+    world.in.in.depth = 8;
+    assert_int_equal(8, mca_btl_fastsm_view_chunks(&world.in, HEADER + 8 * CHUNK));
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + 8 * CHUNK + 1));
+    stop();
+}
+
+/* At every length about a multiple of a chunk, at first and second halves and where positions wrap. */
+static void round_trips(bool threads)
+{
+    static const uint32_t positions[] = {0, 1, 2 * DEPTH - 1, UINT32_MAX - 4, UINT32_MAX - 5};
+
+    for (size_t p = 0; p < sizeof(positions) / sizeof(positions[0]); ++p) {
+        start(positions[p]);
+        opal_uses_threads = threads;
+        for (size_t size = 2 * CHUNK - 1; size <= LONGEST; size += 0 == size % CHUNK ? CHUNK - 1 : 1) {
+            const uint32_t chunks = chunks_of(size, CHUNK), pos = world.out.out.write_pos;
+            mca_btl_fastsm_view_t view;
+
+            assert_int_equal(OPAL_SUCCESS, send_chunks(size));
+            assert_int_equal(pos + chunks, world.out.out.write_pos);
+            assert_int_equal((uint8_t) (pos + chunks), fastsm_load_bell(world.out.out.bell));
+            view = see();
+            assert_int_equal(HEADER + size, view.length);
+            assert_int_equal(chunks, view.halves);
+            assert_true(mca_btl_fastsm_chunks_are_here(&world.in, chunks));
+            copies(&view, size);
+            copies(&view, size - 1);
+            copies(&view, CHUNK + 1);
+            copies(&view, CHUNK);
+            copies(&view, 3);
+            copies(&view, 0);
+            fastsm_fifo_release(&world.in.in, view.halves);
+            assert_null(fastsm_fifo_peek(&world.in.in));
+        }
+        assert_int_equal(0, world.given_back);
+        stop();
+    }
+}
+
+static void test_round_trips(void **state)
+{
+    (void) state;
+    round_trips(false);
+}
+
+static void test_round_trips_with_threads(void **state)
+{
+    (void) state;
+    round_trips(true);
+}
+
+/* One buffer's worth is an ordinary reference to a message in one piece. */
+static void test_one_buffer(void **state)
+{
+    const mca_btl_fastsm_slot_t *slot;
+    uint64_t place, header[2];
+    const char *data;
+
+    (void) state;
+    start(0);
+    for (size_t size = CHUNK - 1; size <= CHUNK; ++size) {
+        assert_int_equal(OPAL_SUCCESS, send_chunks(size));
+        slot = fastsm_fifo_peek(&world.in.in);
+        assert_non_null(slot);
+        assert_int_equal(MCA_BTL_FASTSM_SLOT_POOL, slot->u.head.flags);
+        data = mca_btl_fastsm_referenced(&world.in, slot->u.head.data, &place, SIZE_MAX);
+        assert_non_null(data);
+        assert_int_equal(HEADER + size, mca_btl_fastsm_place_length(place));
+        memcpy(header, data, sizeof(header));
+        assert_int_equal(1, header[0]);
+        assert_int_equal(2, header[1]);
+        assert_memory_equal(data, slot->u.head.data + offsetof(mca_btl_fastsm_pool_ref_t, header), HEADER);
+        assert_memory_equal(payload, data + HEADER, size);
+        fastsm_fifo_release(&world.in.in, 1);
+    }
+    stop();
+}
+
+/* All or nothing: too long, no room for the last one, no buffers. */
+static void nothing_leaves(size_t size)
+{
+    const uint32_t pos = world.out.out.write_pos;
+
+    assert_int_equal(OPAL_ERR_OUT_OF_RESOURCE, send_chunks(size));
+    assert_int_equal(pos, world.out.out.write_pos);
+    assert_int_equal(0, world.kept);
+}
+
+static void refusals(bool threads)
+{
+    start(0);
+    opal_uses_threads = threads;
+    nothing_leaves((size_t) LONGEST + 1);
+    mca_btl_fastsm_component.chunks_max = 2;
+    nothing_leaves(2 * CHUNK + 1);
+    mca_btl_fastsm_component.chunks_max = MCA_BTL_FASTSM_CHUNKS_MAX;
+    world.allowed = 2;
+    nothing_leaves(2 * CHUNK + 1);
+    world.allowed = BUFFERS;
+    world.out.out.n_pending = 1; /* others come first */
+    nothing_leaves(2 * CHUNK);
+    world.out.out.n_pending = 0;
+    world.out.out.write_pos = 2 * DEPTH - 4;
+    nothing_leaves(5 * CHUNK);
+    world.out.out.write_pos = 2 * DEPTH - 5; /* a bell tells no more than 255, and there are 128 */
+    assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
+    assert_int_equal(4, world.kept);
+    stop();
+}
+
+static void test_refusals(void **state)
+{
+    (void) state;
+    refusals(false);
+    assert_int_equal(0, world.given_back);
+    refusals(true);
+    assert_int_equal(2 + 5, world.given_back);
+}
+
+/* To a peer that has not read what it has, long messages do not leave, and short ones do. */
+static void test_fallen_behind(void **state)
+{
+    (void) state;
+    start(0);
+    world.out.n_in_flight = 1;
+    world.out.out.write_pos = 2;
+    nothing_leaves(5 * CHUNK);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
+    fastsm_store_read_pos(world.out.out.shared_read_pos, world.out.out.write_pos);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
+    stop();
+}
+
+/* A chunk that has not come, in any place. */
+static void test_not_here(void **state)
+{
+    (void) state;
+    for (uint32_t first = 0; first < 2; ++first) {
+        for (uint32_t missing = 1; missing < 6; ++missing) {
+            mca_btl_fastsm_view_t view;
+
+            start(10 + first);
+            put(10 + first, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset,
+                HEADER + 6 * CHUNK);
+            for (uint32_t i = 1; i < missing; ++i) {
+                put(10 + first + i, MCA_BTL_FASTSM_SLOT_POOL, world.frags[i].offset + HEADER, CHUNK);
+            }
+            view = see();
+            assert_int_equal(6, view.halves);
+            assert_false(mca_btl_fastsm_chunks_are_here(&world.in, 6));
+            assert_false(mca_btl_fastsm_copy_chunks(&view, received, 6 * CHUNK));
+            assert_true(mca_btl_fastsm_copy_chunks(&view, received, missing * CHUNK));
+            assert_null(mca_btl_fastsm_chunk(&world.in, missing, CHUNK));
+            stop();
+        }
+    }
+}
+
+/* The word of a second half may be a user's data of the last lap, until the half before it is there. */
+static void test_data_like_a_word(void **state)
+{
+    static const char user[56 - HEADER];
+    const uint32_t start_at = 10;
+
+    (void) state;
+    for (uint32_t last = 3; last < 7; last += 2) { /* the message ends with this half */
+        mca_btl_fastsm_slot_t *slot;
+        uint32_t like = start_at + last + 1;
+        mca_btl_fastsm_view_t view;
+
+        start(start_at);
+        slot = fastsm_fifo_slot(world.in.in.slots, world.in.in.depth, start_at + last - 1);
+        memcpy(slot->u.head.data, user, sizeof(user));
+        memcpy(slot->u.head.data + MCA_BTL_FASTSM_HALF - 8, &like, sizeof(like));
+        put(start_at, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset,
+            HEADER + (last + 1) * CHUNK);
+        view = see();
+        assert_int_equal(last + 1, view.halves);
+        assert_false(mca_btl_fastsm_chunks_are_here(&world.in, last + 1));
+        stop();
+    }
+}
+
+/* References that do not belong to the message, or make no sense. */
+static void test_bad_chunks(void **state)
+{
+    static const struct {
+        uint8_t flags;
+        int64_t offset; /* from where it should be */
+        size_t length;
+        bool good;
+    } cases[] = {
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 100, true},
+        {0, 0, 100, false},
+        {MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, 0, 100, false},
+        {MCA_BTL_FASTSM_SLOT_CHUNKS, 0, 100, false},
+        {MCA_BTL_FASTSM_SLOT_PAD, 0, 100, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 99, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 101, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 0, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, -(INT64_C(1) << 17), 100, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, INT64_C(1) << 30, 100, false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        mca_btl_fastsm_view_t view;
+        const char *chunk;
+
+        start(4);
+        put(4, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset,
+            HEADER + CHUNK + 100);
+        put(5, cases[i].flags, (uint64_t) ((int64_t) world.frags[1].offset + HEADER + cases[i].offset),
+            cases[i].length);
+        view = see();
+        chunk = mca_btl_fastsm_chunk(&world.in, 1, 100);
+        assert_int_equal(cases[i].good, NULL != chunk);
+        assert_int_equal(cases[i].good, mca_btl_fastsm_copy_chunks(&view, received, CHUNK + 100));
+        stop();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_how_many),         cmocka_unit_test(test_more_than_the_fifo_has),
+        cmocka_unit_test(test_round_trips),      cmocka_unit_test(test_round_trips_with_threads),
+        cmocka_unit_test(test_one_buffer),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_fallen_behind),    cmocka_unit_test(test_not_here),
+        cmocka_unit_test(test_data_like_a_word), cmocka_unit_test(test_bad_chunks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
