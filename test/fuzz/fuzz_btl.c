@@ -26,7 +26,15 @@
 
 #include "fuzz.h"
 
-enum { ME, FIRST, SECOND, LATE, PEERS, TAG = 200, MOST = 64, MOST_BYTES = 401, EAGER = 512, LATE_INDEX = 1 };
+enum { ME, FIRST, SECOND, LATE, PEERS, TAG = 200, MOST = 64, LATE_INDEX = 1 };
+enum {
+    HEADER = MCA_BTL_FASTSM_PATTERN_BYTES,
+    CHUNK = 448,
+    EAGER = CHUNK + 64,
+    BUFFERS = 16,
+    MOST_CHUNKS = 6
+};
+enum { MOST_IN_ONE = 401, MOST_BYTES = HEADER + MOST_CHUNKS * CHUNK };
 
 /* A message that is on its way. */
 typedef struct {
@@ -41,6 +49,8 @@ typedef struct {
     fastsm_fifo_sender_t out;
     fastsm_ring_sender_t ring;
     uint32_t n_buffers;
+    sent_t chunks; /* the message whose chunks are on their way; 0 bytes: none */
+    uint32_t next_chunk;
     sent_t sent[MOST];
     uint32_t first, end; /* of those that have not come */
     bool damaged;
@@ -122,11 +132,28 @@ static void check_place(const char *data, size_t length)
 static void arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag, mca_btl_base_descriptor_t *descriptor,
                     void *cbdata)
 {
+    static uint8_t data[MCA_BTL_FASTSM_CHUNKS_MAX * CHUNK + HEADER];
+    const mca_btl_base_segment_t *segments = descriptor->des_segments;
+    size_t length = 0;
+
     (void) btl;
     (void) tag;
     (void) cbdata;
-    check_place(descriptor->des_segments->seg_addr.pval, descriptor->des_segments->seg_len);
-    take(descriptor->des_segments->seg_addr.pval, descriptor->des_segments->seg_len);
+    for (size_t i = 0; i < descriptor->des_segment_count; i++) {
+        check_place(segments[i].seg_addr.pval, segments[i].seg_len);
+        if (1 < descriptor->des_segment_count) {
+            if (length + segments[i].seg_len > sizeof(data)) {
+                fuzz_fail("a message in chunks of more than %zu bytes", sizeof(data));
+            }
+            memcpy(data + length, segments[i].seg_addr.pval, segments[i].seg_len);
+            length += segments[i].seg_len;
+        }
+    }
+    if (1 < descriptor->des_segment_count) {
+        take(data, length);
+    } else {
+        take(segments->seg_addr.pval, segments->seg_len);
+    }
 }
 
 static void error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *proc, char *info)
@@ -153,7 +180,7 @@ static void start(int *argc, char ***argv)
                                                    .fifo_depth = 16,
                                                    .bell_stride = 1,
                                                    .position_stride = 8,
-                                                   .eager_count = 4,
+                                                   .eager_count = BUFFERS,
                                                    .eager_size = EAGER,
                                                    .max_count = 1,
                                                    .max_size = 1024,
@@ -264,6 +291,7 @@ static void begin(void)
         memset(peers[i].segment, 0, layout.total);
         peers[i].first = peers[i].end = peers[i].n_buffers = 0;
         peers[i].damaged = false;
+        peers[i].chunks.length = 0;
     }
     begin_local(FIRST, 2 * (uint32_t) fuzz_below(40));
     begin_local(SECOND, 0 == fuzz_below(2) ? 0 : UINT32_MAX - 1 - 2 * (uint32_t) fuzz_below(20));
@@ -281,29 +309,111 @@ static size_t some_length(void)
     return fuzz_below(most[fuzz_below(sizeof(most) / sizeof(most[0]))]);
 }
 
-static void fill(void *to, uint32_t id, size_t length)
+static void fill_from(void *to, uint32_t id, size_t from, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        ((uint8_t *) to)[i] = fuzz_byte(id, i);
+        ((uint8_t *) to)[i] = fuzz_byte(id, from + i);
     }
+}
+
+static void fill(void *to, uint32_t id, size_t length)
+{
+    fill_from(to, id, 0, length);
+}
+
+/* The next buffer of a peer's pool, where it has one that has not been used. */
+static bool take_buffer(peer_t *peer, uint64_t *offset)
+{
+    if (BUFFERS == peer->n_buffers) {
+        return false;
+    }
+    *offset = layout.eager_pool + EAGER * (uint64_t) peer->n_buffers++ + MCA_BTL_FASTSM_EAGER_LEAD;
+    return true;
 }
 
 static bool put_reference(peer_t *peer, uint32_t id, size_t length, mca_btl_fastsm_pool_ref_t *reference)
 {
-    if (4 == peer->n_buffers) {
+    uint64_t offset;
+
+    if (!take_buffer(peer, &offset)) {
         return false;
     }
-    reference->offset = layout.eager_pool + EAGER * (uint64_t) peer->n_buffers++;
-    reference->length = (uint32_t) length;
-    reference->reserved = 0;
-    fill(peer->segment + reference->offset, id, length);
+    reference->place = mca_btl_fastsm_place(offset, length);
+    fill(reference->header, id, sizeof(reference->header));
+    fill(peer->segment + offset, id, length);
     return true;
+}
+
+static uint32_t chunks_of(size_t length)
+{
+    return (uint32_t) ((length - HEADER + CHUNK - 1) / CHUNK);
+}
+
+/* The next chunk of the message that is on its way; false: there is no room, because of damage. */
+static bool send_chunk(peer_t *peer)
+{
+    const size_t before = HEADER + (size_t) peer->next_chunk * CHUNK;
+    const size_t rest = peer->chunks.length - before, bytes = rest < CHUNK ? rest : CHUNK;
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&peer->out, 1);
+    mca_btl_fastsm_pool_ref_t reference = {.place = 0};
+    uint64_t offset;
+
+    if (NULL == head || !take_buffer(peer, &offset)) {
+        return false;
+    }
+    fill_from(peer->segment + offset + HEADER, peer->chunks.id, before, bytes);
+    if (0 == peer->next_chunk) {
+        fill(peer->segment + offset, peer->chunks.id, HEADER);
+        fill(reference.header, peer->chunks.id, HEADER);
+        reference.place = mca_btl_fastsm_place(offset, peer->chunks.length);
+    } else {
+        reference.place = mca_btl_fastsm_place(offset + HEADER, bytes);
+    }
+    fastsm_fifo_describe(head, sizeof(reference), TAG,
+                         MCA_BTL_FASTSM_SLOT_POOL | (0 == peer->next_chunk ? MCA_BTL_FASTSM_SLOT_CHUNKS : 0));
+    memcpy(head->u.head.data, &reference, sizeof(reference));
+    fastsm_fifo_commit(&peer->out, head, 1);
+    if (NULL == last_slot || fuzz_one_in(2)) { /* what is damaged may be any of them */
+        last_slot = head;
+    }
+    if (++peer->next_chunk == chunks_of(peer->chunks.length)) {
+        peer->chunks.length = 0;
+    }
+    return true;
+}
+
+/* Goes on with the message in chunks, a few of them or to its end: its sender may be stopped in between. */
+static void send_chunks(peer_t *peer, bool all)
+{
+    while (0 != peer->chunks.length) {
+        if (!send_chunk(peer)) {
+            if (!peer->damaged) {
+                fuzz_fail("no room for a chunk");
+            }
+            peer->chunks.length = 0;
+        }
+        if (!all && fuzz_one_in(4)) {
+            break;
+        }
+    }
+}
+
+static bool begin_chunks(peer_t *peer, uint32_t id, size_t length)
+{
+    const uint32_t chunks = chunks_of(length);
+
+    if (peer->n_buffers + chunks > BUFFERS || !fastsm_fifo_room(&peer->out, chunks)) {
+        return false;
+    }
+    peer->chunks = (sent_t){.id = id, .length = length};
+    peer->next_chunk = 0;
+    return send_chunk(peer);
 }
 
 static bool send_local(peer_t *peer, uint32_t id, size_t length)
 {
     mca_btl_fastsm_pool_ref_t reference;
-    uint8_t data[MOST_BYTES];
+    uint8_t data[MOST_IN_ONE];
     const bool pool = fuzz_one_in(4) && put_reference(peer, id, length, &reference);
     const uint32_t halves = pool ? 1 : fastsm_fifo_halves(length);
     mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&peer->out, halves);
@@ -344,7 +454,7 @@ static bool send_slot(peer_t *peer, const void *data, size_t length, uint8_t fla
 static bool send_dynamic(peer_t *peer, uint32_t id, size_t length)
 {
     mca_btl_fastsm_pool_ref_t reference;
-    uint8_t data[MOST_BYTES];
+    uint8_t data[MOST_IN_ONE];
     size_t at = 0;
 
     if (fuzz_one_in(4) && put_reference(peer, id, length, &reference)) {
@@ -368,11 +478,20 @@ static void send_message(void)
     const int i = FIRST + (int) fuzz_below(PEERS - FIRST);
     peer_t *peer = &peers[i];
     const uint32_t id = ++last_id;
-    const size_t length = some_length() + (FIRST != i); /* that of no bytes says not whose it is */
+    const bool chunks = LATE != i && fuzz_one_in(4);
+    const size_t length = chunks ? HEADER + CHUNK + 1 + fuzz_below((MOST_CHUNKS - 1) * CHUNK)
+                                 : some_length() + (FIRST != i); /* that of no bytes says not whose it is */
 
-    if (LATE == i ? send_dynamic(peer, id, length) : send_local(peer, id, length)) {
+    if (0 != peer->chunks.length) {
+        send_chunks(peer, false);
+        return;
+    }
+    if (LATE == i ? send_dynamic(peer, id, length)
+        : chunks  ? begin_chunks(peer, id, length)
+                  : send_local(peer, id, length)) {
         peer->sent[peer->end++ % MOST] = (sent_t){.id = id, .length = length};
         fuzz_learn(last_slot, sizeof(*last_slot));
+        send_chunks(peer, false);
     }
 }
 
@@ -381,7 +500,8 @@ static void ask(void)
 {
     peer_t *peer = &peers[FIRST + fuzz_below(LATE - FIRST)];
     const mca_btl_fastsm_want_t want = {.serial = 1 + (uint32_t) fuzz_below(65535)};
-    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&peer->out, 1);
+    mca_btl_fastsm_slot_t *head =
+        0 == peer->chunks.length ? fastsm_fifo_reserve(&peer->out, 1) : NULL; /* nothing comes in between */
 
     if (NULL != head) {
         const bool asks = fuzz_one_in(2);
@@ -435,7 +555,12 @@ static void damage(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
-    switch (fuzz_below(6)) {
+    switch (fuzz_below(7)) {
+    case 2:
+        if (NULL != last_slot) { /* a reference's place, if it is one */
+            write_over(last_slot->u.head.data, 8);
+        }
+        break;
     case 0:
         write_over(component->base + fuzz_below(layout.total - 8) / 8 * 8, 8);
         break;
@@ -460,8 +585,12 @@ static ptrdiff_t receive_view(peer_t *peer, void *data, size_t room, uint64_t he
     if (OPAL_SUCCESS != mca_btl_fastsm_view(peer->endpoint, &view) || TAG != view.tag || view.length - 16 > room) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    fastsm_read_once(header, view.data, 16);
-    mca_btl_fastsm_view_copy(&view, data, view.length - 16);
+    fastsm_read_once(header, view.header, 16);
+    if (!view.chunks) {
+        mca_btl_fastsm_view_copy(&view, data, view.length - 16);
+    } else if (!mca_btl_fastsm_copy_chunks(&view, data, view.length - 16)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
     fastsm_fifo_release(&peer->endpoint->in, view.halves);
     return (ptrdiff_t) view.length - 16;
 }
@@ -470,7 +599,7 @@ static void receive(void)
 {
     peer_t *peer = &peers[FIRST + fuzz_below(LATE - FIRST)];
     const mca_btl_fastsm_pattern_t pattern = {.tag = TAG};
-    const size_t room = fuzz_below(500);
+    const size_t room = fuzz_below(fuzz_one_in(2) ? 500 : MOST_BYTES + 100);
     uint8_t *data = malloc(16 + room);
     uint64_t header[2];
     ptrdiff_t length;
@@ -630,6 +759,9 @@ static void run(void)
     }
     if (!sound && fuzz_one_in(8)) {
         answered();
+    }
+    for (int i = FIRST; i < LATE; i++) {
+        send_chunks(&peers[i], true);
     }
     for (int i = 0; i < 40; i++) {
         (void) mca_btl_fastsm_component_progress();
