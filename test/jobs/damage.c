@@ -31,7 +31,12 @@
 
 enum { TAG = 5, MANY = 100 };
 
-/** the head of a slot, and the first words of its data */
+/** what is where a place begins in the sender's pool, and the longest one */
+#define IN_POOL     UINT64_MAX
+#define LENGTH_MOST ((UINT32_C(1) << MCA_BTL_FASTSM_PLACE_LENGTH_BITS) - 1)
+#define CHUNKS      (MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS)
+
+/** the head of a slot, and the first words of its data: a place, if it has POOL */
 typedef struct {
     const char *name;
     uint8_t flags;
@@ -41,6 +46,13 @@ typedef struct {
     uint32_t bytes;
 } damage_t;
 
+/** the chunks behind the first one, each in a buffer of its own */
+typedef struct {
+    const char *name;
+    uint32_t bytes[2];
+    enum { NOTHING, OUTSIDE, NO_REFERENCE } wrong; /**< about the last one, beside its length */
+} further_t;
+
 static const damage_t kinds[] = {
     {"pad_of_nothing", MCA_BTL_FASTSM_SLOT_PAD, 0, 0, 0, 0},
     {"pad_too_long", MCA_BTL_FASTSM_SLOT_PAD, 0, 18, 0, 0},
@@ -49,14 +61,29 @@ static const damage_t kinds[] = {
     {"too_long", 0, 0, 65535, 0, 0},
     {"no_such_flags", 0x40, 0, 16, 0, 0},
     {"no_such_tag", 0, 250, 16, 0, 0},
-    {"offset_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, UINT64_C(1) << 40, 16},
-    {"offset_below", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, 64, 16},
-    {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 16, 0, UINT32_MAX},
+    {"offset_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, MCA_BTL_FASTSM_SEGMENT_MAX - 16, 16},
+    {"offset_below", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, 64, 16},
+    {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, IN_POOL, LENGTH_MOST},
+    {"chunks_outside", CHUNKS, 0, 24, MCA_BTL_FASTSM_SEGMENT_MAX - 16, 16 + 10000},
+    {"chunks_too_short", CHUNKS, 0, 24, IN_POOL, 16},
+    {"chunks_of_one", CHUNKS, 0, 24, IN_POOL, 4112},
+    {"chunks_too_many", CHUNKS, 0, 24, IN_POOL, 16 + 17 * 4096}, /* a FIFO has 16 halves */
+    {"chunks_too_long", CHUNKS, 0, 24, IN_POOL, LENGTH_MOST},
+    {"chunk_too_short", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
+    {"chunk_too_long", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
+    {"chunk_outside", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
+    {"chunk_without_place", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
     {"no_question", MCA_BTL_FASTSM_SLOT_WANT, 0, 8, 0, 0},
     {"not_assigned", MCA_BTL_FASTSM_SLOT_CONTINUE, 0, 8, 0, 0},
     {"short_header", 0, 0, 8, 1, 0},
     {"no_such_receive", 0, MCA_BTL_TAG_PML + 5, 24, 5, 7}, /* a FRAG of the PML's */
     {"assignment_outside", 0, 0, 0, 0, 0}, /* no slot, but an answer to a question that comes later */
+};
+
+static const further_t further_kinds[] = {
+    {"chunks_outside", {4096, 1808}, NOTHING},           {"chunk_too_short", {4095, 1808}, NOTHING},
+    {"chunk_too_long", {4096, 1809}, NOTHING},           {"chunk_outside", {4096, 1808}, OUTSIDE},
+    {"chunk_without_place", {4096, 1808}, NO_REFERENCE},
 };
 
 /* The descriptor of our own segment. */
@@ -101,6 +128,42 @@ static char *map_segment(int pid, int fd, mca_btl_fastsm_layout_t *layout)
     return base;
 }
 
+/* Writes what is at a position, and stores its word. */
+static void put(mca_btl_fastsm_slot_t *slots, uint32_t depth, uint32_t pos, uint8_t tag, uint8_t flags,
+                uint16_t length, uint64_t word, uint32_t more)
+{
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(slots, depth, pos);
+
+    fastsm_fifo_describe(slot, length, tag, flags);
+    memset(slot->u.head.data, 0, MCA_BTL_FASTSM_HALF_DATA);
+    memcpy(slot->u.head.data, &word, sizeof(word));
+    memcpy(slot->u.head.data + sizeof(word), &more, sizeof(more));
+    fastsm_store_head_sequence(slot, pos + 1);
+}
+
+/* The chunks behind the first one, if the damage has any. Returns how many. */
+static uint32_t damage_further(const damage_t *kind, mca_btl_fastsm_slot_t *slots, uint32_t depth,
+                               uint32_t pos, uint8_t tag, const mca_btl_fastsm_layout_t *layout)
+{
+    for (size_t i = 0; i < sizeof(further_kinds) / sizeof(further_kinds[0]); i++) {
+        const further_t *further = &further_kinds[i];
+
+        for (uint32_t j = 0; 0 == strcmp(kind->name, further->name); j++) {
+            const int wrong = 1 == j ? (int) further->wrong : NOTHING;
+            const uint64_t offset = OUTSIDE == wrong
+                                        ? layout->fifos
+                                        : mca_btl_fastsm_layout_eager(layout, j + 1) + MCA_BTL_FASTSM_LINE;
+
+            put(slots, depth, pos + 1 + j, tag, NO_REFERENCE == wrong ? 0 : MCA_BTL_FASTSM_SLOT_POOL, 24,
+                mca_btl_fastsm_place(offset, further->bytes[j]), 0);
+            if (1 == j) {
+                return 2;
+            }
+        }
+    }
+    return 0;
+}
+
 /* The tag that rank 0 expects is that of the last message it has read, of 8 bytes or less. */
 static void damage(const damage_t *kind, int pid, int fd)
 {
@@ -113,18 +176,17 @@ static void damage(const damage_t *kind, int pid, int fd)
         (mca_btl_fastsm_slot_t *) (base + mca_btl_fastsm_layout_fifo(&layout, number));
     const uint32_t pos = atomic_load(read_pos), depth = 2 * layout.params.fifo_depth;
     const mca_btl_fastsm_slot_t *last = fastsm_fifo_slot(slots, depth, pos - 1);
-    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(slots, depth, pos);
-    const mca_btl_fastsm_pool_ref_t reference = {
-        .offset = UINT32_MAX == kind->bytes ? layout.eager_pool : kind->offset,
-        .length = kind->bytes,
-    };
+    const uint8_t tag = 0 == kind->tag ? last->u.head.tag : kind->tag;
+    const bool reference = 0 != (kind->flags & MCA_BTL_FASTSM_SLOT_POOL);
+    const uint64_t offset =
+        IN_POOL == kind->offset ? layout.eager_pool + MCA_BTL_FASTSM_EAGER_LEAD : kind->offset;
+    uint32_t further;
 
-    fastsm_fifo_describe(slot, kind->length, 0 == kind->tag ? last->u.head.tag : kind->tag, kind->flags);
-    memset(slot->u.head.data, 0, MCA_BTL_FASTSM_HALF_DATA);
-    memcpy(slot->u.head.data, &reference, sizeof(reference));
-    fastsm_store_head_sequence(slot, pos + 1);
+    put(slots, depth, pos, tag, kind->flags, kind->length,
+        reference ? mca_btl_fastsm_place(offset, kind->bytes) : offset, reference ? 0 : kind->bytes);
+    further = damage_further(kind, slots, depth, pos, tag, &layout);
     fastsm_store_bell((_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(&layout, number)),
-                      (uint8_t) (pos + 1));
+                      (uint8_t) (pos + 1 + further));
 }
 
 /* The answer to the first question of rank 0 for a FIFO of ours: one of those that there are not. */
