@@ -56,7 +56,7 @@ static inline void fixture_open(fixture_t *f, uint32_t depth, uint32_t start)
                                                    .fifo_depth = depth,
                                                    .bell_stride = 1,
                                                    .position_stride = 8,
-                                                   .eager_count = 64,
+                                                   .eager_count = 128,
                                                    .eager_size = 4160,
                                                    .max_count = 2,
                                                    .max_size = 8192,
