@@ -588,7 +588,7 @@ static ptrdiff_t receive_view(peer_t *peer, void *data, size_t room, uint64_t he
     fastsm_read_once(header, view.header, 16);
     if (!view.chunks) {
         mca_btl_fastsm_view_copy(&view, data, view.length - 16);
-    } else if (!mca_btl_fastsm_copy_chunks(&view, data, view.length - 16)) {
+    } else if (!mca_btl_fastsm_copy_chunks(&view, data, view.length - 16, fuzz_one_in(2))) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     fastsm_fifo_release(&peer->endpoint->in, view.halves);
@@ -598,7 +598,7 @@ static ptrdiff_t receive_view(peer_t *peer, void *data, size_t room, uint64_t he
 static void receive(void)
 {
     peer_t *peer = &peers[FIRST + fuzz_below(LATE - FIRST)];
-    const mca_btl_fastsm_pattern_t pattern = {.tag = TAG};
+    const mca_btl_fastsm_pattern_t pattern = {.tag = TAG, .undecided = fuzz_one_in(2)};
     const size_t room = fuzz_below(fuzz_one_in(2) ? 500 : MOST_BYTES + 100);
     uint8_t *data = malloc(16 + room);
     uint64_t header[2];

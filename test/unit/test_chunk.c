@@ -22,7 +22,7 @@
 
 #include "fifo_fixture.h"
 
-enum { CHUNK = 4096, HEADER = MCA_BTL_FASTSM_PATTERN_BYTES, BUFFERS = 64, TAG = 9, DEPTH = 64 };
+enum { CHUNK = 4096, HEADER = MCA_BTL_FASTSM_PATTERN_BYTES, BUFFERS = 128, TAG = 9, DEPTH = 64 };
 enum { LONGEST = MCA_BTL_FASTSM_CHUNKS_MAX * CHUNK, GUARD = 64 };
 
 mca_btl_fastsm_component_t mca_btl_fastsm_component;
@@ -125,7 +125,7 @@ static int send_chunks(size_t size)
 {
     uint64_t header[2] = {1, 2};
 
-    return mca_btl_fastsm_sendi_chunks(&world.out, header, payload, size, TAG, NULL);
+    return mca_btl_fastsm_sendi_chunks(&world.out, header, payload, NULL, size, TAG, NULL);
 }
 
 /* The message at the receiver's position, as the BTL finds it. */
@@ -150,7 +150,7 @@ static mca_btl_fastsm_view_t see(void)
 static void copies(const mca_btl_fastsm_view_t *view, size_t length)
 {
     memset(received, 0x5a, sizeof(received));
-    assert_true(mca_btl_fastsm_copy_chunks(view, received, length));
+    assert_true(mca_btl_fastsm_copy_chunks(view, received, length, 1 == length % 2));
     assert_memory_equal(payload, received, length);
     for (size_t i = length; i < length + GUARD; ++i) {
         assert_int_equal(0x5a, received[i]);
@@ -344,8 +344,11 @@ static void test_not_here(void **state)
             view = see();
             assert_int_equal(6, view.halves);
             assert_false(mca_btl_fastsm_chunks_are_here(&world.in, 6));
-            assert_false(mca_btl_fastsm_copy_chunks(&view, received, 6 * CHUNK));
-            assert_true(mca_btl_fastsm_copy_chunks(&view, received, missing * CHUNK));
+            assert_false(mca_btl_fastsm_copy_chunks(&view, received, 6 * CHUNK, false));
+            assert_true(mca_btl_fastsm_copy_chunks(&view, received, missing * CHUNK, false));
+            memset(received, 0x5a, sizeof(received));
+            assert_false(mca_btl_fastsm_copy_chunks(&view, received, CHUNK, true));
+            assert_int_equal(0x5a, received[0]);
             assert_null(mca_btl_fastsm_chunk(&world.in, missing, CHUNK));
             stop();
         }
@@ -411,7 +414,8 @@ static void test_bad_chunks(void **state)
         view = see();
         chunk = mca_btl_fastsm_chunk(&world.in, 1, 100);
         assert_int_equal(cases[i].good, NULL != chunk);
-        assert_int_equal(cases[i].good, mca_btl_fastsm_copy_chunks(&view, received, CHUNK + 100));
+        assert_int_equal(cases[i].good, mca_btl_fastsm_copy_chunks(&view, received, CHUNK + 100, false));
+        assert_int_equal(cases[i].good, mca_btl_fastsm_copy_chunks(&view, received, CHUNK + 100, true));
         stop();
     }
 }

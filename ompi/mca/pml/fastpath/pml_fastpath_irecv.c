@@ -91,8 +91,8 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
         counter = MCA_PML_FASTPATH_IRECVS_QUEUED;
     }
     if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == counter)) {
-        counter =
-            outcome(mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, &hdr, &length));
+        counter = outcome(
+            mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, true, &hdr, &length));
     }
     mca_pml_fastpath_count(counter);
     if (MCA_PML_FASTPATH_IRECVS_IMMEDIATE != counter) {

@@ -48,8 +48,11 @@ static inline int take(const recv_args_t *args, mca_pml_fastpath_member_t *membe
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
     if (OPAL_LIKELY(mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
+        /* between two attempts, another thread may post a receive */
+        const bool undecided = MCA_PML_FASTPATH_ANY_SOURCE == args->src || opal_using_threads();
+
         rc = mca_pml_fastpath_take(pml_comm, member, src, tag, spins, args->buffer, args->data, args->room,
-                                   hdr, length);
+                                   undecided, hdr, length);
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     return rc;
@@ -253,7 +256,7 @@ static __opal_attribute_noinline__ int recv_convertor(recv_args_t *args, void *b
 /* take_slot() for a message that is not in one slot: in several, or in a buffer of its sender's. The slots'
  * pattern is made once more: a compiler that knows that somebody is shown the first one keeps it in memory. */
 static __opal_attribute_noinline__ int take_long(mca_pml_fastpath_member_t *member, void *buffer, size_t room,
-                                                 int src, int tag, ompi_communicator_t *comm,
+                                                 int src, int tag, ompi_communicator_t *comm, bool anybody,
                                                  ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
@@ -262,6 +265,7 @@ static __opal_attribute_noinline__ int take_long(mca_pml_fastpath_member_t *memb
     ptrdiff_t length;
 
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
+    pattern.undecided = anybody;
     length = member->peer->ext->recvi(member->peer->btl_endpoint, &pattern, 1, buffer, NULL, room, words);
     if (OPAL_UNLIKELY(0 > length)) {
         return OMPI_ERR_NOT_FOUND;
@@ -278,7 +282,8 @@ static __opal_attribute_noinline__ int take_long(mca_pml_fastpath_member_t *memb
 static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_member_t *member, void *buf,
                                                              size_t count, const ompi_datatype_t *datatype,
                                                              int src, int tag, ompi_communicator_t *comm,
-                                                             unsigned spins, ompi_status_public_t *status)
+                                                             bool anybody, unsigned spins,
+                                                             ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_btl_fastsm_pattern_t pattern;
@@ -298,7 +303,7 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
     if (OPAL_UNLIKELY(0 > length)) {
         return FASTSM_SOMETHING_ELSE == length
                    ? take_long(member, (char *) buf + datatype->super.true_lb, datatype->super.size * count,
-                               src, tag, comm, status)
+                               src, tag, comm, anybody, status)
                    : OMPI_ERR_NOT_FOUND;
     }
     ++member->expected;
@@ -340,7 +345,7 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
         if (OPAL_LIKELY(ANY_STREAK == pml_comm->any_streak && ANY_HITS > pml_comm->any_hits)
             && OMPI_SUCCESS
                    == take_slot(pml_comm->members[pml_comm->any_src], buf, count, datatype, pml_comm->any_src,
-                                tag, comm, 1 < spins ? ANY_LOOKS : 1, status)) {
+                                tag, comm, true, 1 < spins ? ANY_LOOKS : 1, status)) {
             ++pml_comm->any_hits;
             return OMPI_SUCCESS;
         }
@@ -356,7 +361,7 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
     } else if (ANY_STREAK > pml_comm->any_streak) {
         ++pml_comm->any_streak;
     }
-    return take_slot(member, buf, count, datatype, hdr.hdr_src, hdr.hdr_tag, comm, 1, status);
+    return take_slot(member, buf, count, datatype, hdr.hdr_src, hdr.hdr_tag, comm, true, 1, status);
 }
 
 /*
@@ -376,7 +381,7 @@ static inline __opal_attribute_always_inline__ int recv_slot(void *buf, size_t c
     }
     return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
                ? take_slot(mca_pml_fastpath_comm(comm)->members[src], buf, count, datatype, src, tag, comm,
-                           spin_count_for(src), status)
+                           false, spin_count_for(src), status)
                : take_slot_any(buf, count, datatype, tag, comm, status);
 }
 

@@ -85,6 +85,7 @@ static inline void mca_pml_fastpath_pattern_init(mca_btl_fastsm_pattern_t *patte
     pattern->mask[0] = UINT64_MAX;
     pattern->mask[1] = mca_pml_fastpath_match_word1(-1, any_tag ? INT32_MIN : -1);
     pattern->tag = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH;
+    pattern->undecided = false;
 }
 
 /**
@@ -114,12 +115,14 @@ static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *pee
 /**
  * Take the next message of a member's if it is for (src, tag). The communicator is locked, and matching
  * would give the message to whoever asks: mca_pml_fastpath_next_is_ours().
+ *
+ * @param undecided  unless it is taken, another message may come first, or the receive may be cancelled
  * @return what recvi returns; OMPI_ERR_NOT_FOUND when nothing has come
  */
 static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
                                         mca_pml_fastpath_member_t *member, int src, int tag, unsigned spins,
                                         void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
-                                        mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+                                        bool undecided, mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
 {
     mca_btl_fastsm_pattern_t pattern;
     uint64_t words[2];
@@ -127,6 +130,7 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
 
     _Static_assert(sizeof(*hdr) == sizeof(words), "recvi compares a whole header");
     mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
+    pattern.undecided = undecided;
     taken = mca_pml_fastpath_look(member->peer, &pattern, spins, buffer, data, room, words);
     if (OPAL_UNLIKELY(0 > taken)) {
         *length = 0;

@@ -241,8 +241,13 @@ static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml
     accepted = mca_pml_fastpath_recv_request_status(req, header[1], length);
     if (OPAL_LIKELY(!view.chunks)) {
         mca_btl_fastsm_view_copy(&view, req->req_buffer, accepted);
-    } else if (!member->peer->ext->copy_chunks(&view, req->req_buffer, accepted)) {
-        return FASTSM_SOMETHING_ELSE; /* it stays posted until all have come */
+    } else {
+        /* one that names its sender gets no other message, and who waits does not return before it is here */
+        const bool undecided = MCA_PML_FASTPATH_ANY_SOURCE == req->req_post.src;
+
+        if (!member->peer->ext->copy_chunks(&view, req->req_buffer, accepted, undecided)) {
+            return FASTSM_SOMETHING_ELSE; /* it stays posted until all have come */
+        }
     }
     take_receive(pml_comm, member, req);
     fastsm_fifo_release(member->peer->in, view.halves);

@@ -683,9 +683,9 @@ bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, u
 const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes);
 /** The same for contiguous memory, or data, where that is not NULL. */
 bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
-                                const mca_btl_fastsm_data_t *data, size_t length);
+                                const mca_btl_fastsm_data_t *data, size_t length, bool undecided);
 /** The extension's copy_chunks (btl_fastsm_ext.h). */
-bool mca_btl_fastsm_copy_chunks(const mca_btl_fastsm_view_t *view, void *to, size_t length);
+bool mca_btl_fastsm_copy_chunks(const mca_btl_fastsm_view_t *view, void *to, size_t length, bool undecided);
 
 /* ---- btl_fastsm_send.c, _sendi.c, _get.c, _progress.c ---- */
 

@@ -349,14 +349,28 @@ static inline void move_in(void *to, const mca_btl_fastsm_data_t *data, const ch
     }
 }
 
+/* Waits for all chunks; false: one does not come soon, or makes no sense. */
+static bool all_come(const mca_btl_fastsm_view_t *view, size_t chunk, size_t size)
+{
+    for (uint32_t i = 1; i < view->halves; ++i) {
+        if (NULL == mca_btl_fastsm_chunk(view->endpoint, i, smaller(size - i * chunk, chunk))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
-                                const mca_btl_fastsm_data_t *data, size_t length)
+                                const mca_btl_fastsm_data_t *data, size_t length, bool undecided)
 {
     const mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
     const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
     const size_t size = view->length - MCA_BTL_FASTSM_PATTERN_BYTES;
     size_t done = smaller(length, chunk);
 
+    if (undecided && !all_come(view, chunk, size)) {
+        return false;
+    }
     if (0 < done) {
         move_in(to, data, view->data + MCA_BTL_FASTSM_PATTERN_BYTES, 0, done);
     }
@@ -373,7 +387,7 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
     return true;
 }
 
-bool mca_btl_fastsm_copy_chunks(const mca_btl_fastsm_view_t *view, void *to, size_t length)
+bool mca_btl_fastsm_copy_chunks(const mca_btl_fastsm_view_t *view, void *to, size_t length, bool undecided)
 {
-    return mca_btl_fastsm_move_chunks(view, to, NULL, length);
+    return mca_btl_fastsm_move_chunks(view, to, NULL, length, undecided);
 }

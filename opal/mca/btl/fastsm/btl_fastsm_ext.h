@@ -254,10 +254,13 @@ typedef struct {
     /**
      * mca_btl_fastsm_view_copy() for a message in chunks, which it waits for.
      *
-     * @return  false when they do not come soon, because their sender has lost its processor, or make no
-     * sense. Then the message has to be left where it is
+     * @param undecided  the receive may yet get another message, or none: nothing is written unless all
+     * chunks have come
+     * @return           false when they do not come soon, because their sender has lost its processor, or
+     *                   make no sense.  Then the message has to be left where it is, and unless the receive
+     *                   was undecided, a part of it may have been written
      */
-    bool (*copy_chunks)(const mca_btl_fastsm_view_t *view, void *to, size_t length);
+    bool (*copy_chunks)(const mca_btl_fastsm_view_t *view, void *to, size_t length, bool undecided);
 
     /**
      * Finds a sender whose next message has come, without touching it.

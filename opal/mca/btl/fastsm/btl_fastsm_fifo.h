@@ -75,6 +75,9 @@ typedef struct {
     uint64_t expected[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
     uint64_t mask[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
     uint8_t tag; /**< the message's active message tag */
+    /** the receive may yet get another message, or none: nothing of this one is moved unless all of it has
+     * come */
+    bool undecided;
 } mca_btl_fastsm_pattern_t;
 
 /* ---- ordered accesses ---- */

@@ -84,13 +84,13 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t 
 
 /* false: it cannot be had now, or not in parts. */
 static __opal_attribute_noinline__ bool move_data(const mca_btl_fastsm_data_t *data,
-                                                  const mca_btl_fastsm_view_t *view)
+                                                  const mca_btl_fastsm_view_t *view, bool undecided)
 {
     _Alignas(16) char piece[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
     const size_t length = view->length - HEADER;
 
     if (view->chunks) {
-        return !data->whole && mca_btl_fastsm_move_chunks(view, NULL, data, length);
+        return !data->whole && mca_btl_fastsm_move_chunks(view, NULL, data, length, undecided);
     }
     if (2 < view->halves) {
         fastsm_fifo_extract(piece, view->head, HEADER, length);
@@ -138,11 +138,11 @@ static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl
         return OPAL_ERR_NOT_AVAILABLE;
     }
     if (OPAL_UNLIKELY(NULL != data)) {
-        if (!move_data(data, &view)) {
+        if (!move_data(data, &view, pattern->undecided)) {
             return OPAL_ERR_NOT_AVAILABLE;
         }
     } else if (view.chunks) {
-        if (!mca_btl_fastsm_copy_chunks(&view, buffer, view.length - HEADER)) {
+        if (!mca_btl_fastsm_copy_chunks(&view, buffer, view.length - HEADER, pattern->undecided)) {
             return OPAL_ERR_NOT_AVAILABLE;
         }
     } else {
