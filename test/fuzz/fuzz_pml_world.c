@@ -64,9 +64,9 @@ opal_proc_t *__wrap_ompi_proc_lookup(const opal_process_name_t name)
 void *__wrap_mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, uint64_t handle);
 void *__real_mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, uint64_t handle);
 bool __wrap_mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, uint64_t offset,
-                                                uint64_t length, bool first, uint64_t wanted);
+                                                uint64_t length, uint8_t flags, uint64_t wanted);
 bool __real_mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, uint64_t offset,
-                                                uint64_t length, bool first, uint64_t wanted);
+                                                uint64_t length, uint8_t flags, uint64_t wanted);
 
 /* "handle": of any kind, and of any of the first uses. */
 void *__wrap_mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, uint64_t handle)
@@ -82,9 +82,9 @@ void *__wrap_mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, u
 
 /* "range": of a PUT. */
 bool __wrap_mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, uint64_t offset,
-                                                uint64_t length, bool first, uint64_t wanted)
+                                                uint64_t length, uint8_t flags, uint64_t wanted)
 {
-    return __real_mca_pml_fastpath_send_request_asked(req, offset, length, first, wanted)
+    return __real_mca_pml_fastpath_send_request_asked(req, offset, length, flags, wanted)
            || 0 == strcmp("range", fuzz_broken);
 }
 

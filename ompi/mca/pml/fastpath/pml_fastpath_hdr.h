@@ -61,7 +61,7 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_CONTIG = 0x01,
     /** ACK, PUT: says how much of the message is wanted; hdr_wanted is valid */
     MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
-    /** PUT_DONE: the write failed; the range arrives in FRAGs instead. HELPED: the write failed */
+    /** PUT_DONE, HELPED: the write failed; the range arrives in FRAGs instead */
     MCA_PML_FASTPATH_HDR_FLAG_FAILED = 0x04,
     /** RNDV: the sender has used up its credit and would like some back */
     MCA_PML_FASTPATH_HDR_FLAG_SHORT = 0x08,
@@ -71,6 +71,8 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_TELL = 0x20,
     /** RGET: the sender waits in a blocking call until the message has been read, and so can help */
     MCA_PML_FASTPATH_HDR_FLAG_WAITS = 0x40,
+    /** GET_DONE, ACK, PUT: the answer to such a message; there is a HELP too, before this or behind it */
+    MCA_PML_FASTPATH_HDR_FLAG_HELP = 0x80,
 };
 
 /**

@@ -24,8 +24,10 @@ static bool can_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml_f
            && NULL != peer->ext && !peer->help_refused;
 }
 
-static void ask(mca_pml_fastpath_recv_request_t *req, size_t offset)
+/* Behind our part. */
+static void ask(mca_pml_fastpath_recv_request_t *req)
 {
+    const size_t offset = req->req_own;
     const mca_pml_fastpath_help_hdr_t help = {.hdr_type = MCA_PML_FASTPATH_HDR_HELP,
                                               .hdr_src_req = req->req_src_req,
                                               .hdr_dst_req = mca_pml_fastpath_recv_request_handle(req),
@@ -39,74 +41,98 @@ static void ask(mca_pml_fastpath_recv_request_t *req, size_t offset)
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
-    size_t own = req->req_accepted;
+    const size_t all = req->req_accepted;
 
-    req->req_helping = can_help(req, arrival);
-    req->req_parts = req->req_helping ? 2 : 1;
-    if (req->req_helping) {
-        own = own / 2 / PAGE * PAGE;
-        ask(req, own);
+    if (!can_help(req, arrival)) {
+        req->req_own = all;
+        return all;
     }
-    req->req_own = own;
-    req->req_unread = own;
-    req->req_unread_end = own;
-    return own;
-}
-
-/* The last part is done. */
-static void end(mca_pml_fastpath_recv_request_t *req)
-{
-    const size_t left = req->req_unread_end - req->req_unread;
-
-    if (OPAL_LIKELY(0 == left)) {
-        const mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_GET_DONE,
-                                                  .hdr_id = req->req_src_req};
-
-        mca_pml_fastpath_control_send(req->req_peer, NULL, &done, sizeof(done));
-    } else {
-        mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST, req->req_unread, left, left);
-    }
-}
-
-static void part_done(mca_pml_fastpath_recv_request_t *req)
-{
-    if (0 == OPAL_THREAD_ADD_FETCH32(&req->req_parts, -1)) {
-        end(req);
-    }
+    req->req_own = all / 2 / PAGE * PAGE;
+    req->req_helping = true;
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    ask(req); /* from here on HELPED may come, by another thread */
+    return req->req_own;
 }
 
 void mca_pml_fastpath_help_read(mca_pml_fastpath_recv_request_t *req, size_t unread)
 {
-    req->req_unread = unread; /* up to where the sender's part begins; the other part does not write this */
-    part_done(req);
+    const size_t left = req->req_own - unread;
+    const uint8_t flags = req->req_own < req->req_accepted ? MCA_PML_FASTPATH_HDR_FLAG_HELP : 0;
+
+    if (OPAL_LIKELY(0 == left)) {
+        const mca_pml_fastpath_done_hdr_t done = {
+            .hdr_type = MCA_PML_FASTPATH_HDR_GET_DONE, .hdr_flags = flags, .hdr_id = req->req_src_req};
+
+        mca_pml_fastpath_control_send(req->req_peer, NULL, &done, sizeof(done));
+    } else {
+        mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST | flags, unread, left, left);
+    }
+}
+
+/* Whether a HELP is one that the receiver may send: once, for an offered message whose sender waits, of which
+ * it has said nothing yet, or that there is a HELP. Counts it. */
+static bool is_welcome(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_help_hdr_t *hdr)
+{
+    bool welcome;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    welcome = req->req_waits && req->req_offered && !req->req_helped
+              && (req->req_unanswered || req->req_announced) && 0 < hdr->hdr_length
+              && mca_pml_fastpath_is_within(hdr->hdr_offset, hdr->hdr_length, req->req_send.req_bytes_packed);
+    req->req_helped = true;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return welcome;
+}
+
+/* Write that part. Where that cannot be it is streamed. */
+static void help(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_help_hdr_t *hdr)
+{
+    mca_pml_fastpath_peer_t *peer = req->req_peer;
+    const bool written = peer->ext->write(peer->btl_endpoint, (const char *) req->req_base + hdr->hdr_offset,
+                                          hdr->hdr_address, hdr->hdr_length);
+    const mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_HELPED,
+                                              .hdr_flags = written ? 0 : MCA_PML_FASTPATH_HDR_FLAG_FAILED,
+                                              .hdr_id = hdr->hdr_dst_req};
+
+    mca_pml_fastpath_control_send(peer, NULL, &done, sizeof(done));
+    if (OPAL_UNLIKELY(!written)) {
+        req->req_dst_req = hdr->hdr_dst_req;
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, (int64_t) hdr->hdr_length);
+        mca_pml_fastpath_send_request_stream(req, hdr->hdr_offset, hdr->hdr_length);
+    }
 }
 
 void mca_pml_fastpath_help_requested(const mca_btl_base_module_t *btl, const mca_pml_fastpath_help_hdr_t *hdr)
 {
     mca_pml_fastpath_send_request_t *req =
         mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_src_req);
-    mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_HELPED, .hdr_id = hdr->hdr_dst_req};
-    mca_pml_fastpath_peer_t *peer;
 
     if (OPAL_UNLIKELY(NULL == req)) {
         mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
         return;
     }
-    peer = req->req_peer;
-    if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
-        if (OPAL_UNLIKELY(!req->req_offered || NULL == req->req_base || NULL == peer->ext
-                          || 0 == hdr->hdr_length
-                          || !mca_pml_fastpath_is_within(hdr->hdr_offset, hdr->hdr_length,
-                                                         req->req_send.req_bytes_packed))) {
-            mca_pml_fastpath_corrupt(btl, peer->proc, hdr->hdr_type, "part of the message");
-        }
-        if (!peer->ext->write(peer->btl_endpoint, (const char *) req->req_base + hdr->hdr_offset,
-                              hdr->hdr_address, hdr->hdr_length)) {
-            done.hdr_flags = MCA_PML_FASTPATH_HDR_FLAG_FAILED;
-        }
-        mca_pml_fastpath_control_send(peer, NULL, &done, sizeof(done));
+    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+        return;
     }
-    mca_pml_fastpath_send_request_progressed(req, 1);
+    if (OPAL_UNLIKELY(!is_welcome(req, hdr))) {
+        mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type,
+                                 "part of the message, or nobody waits");
+    }
+    help(req, hdr);
+    mca_pml_fastpath_send_request_progressed(req, 2); /* us, and the HELP that the answer announces */
+}
+
+/* @return whether HELPED is due, which is now here */
+static bool helped_is_due(mca_pml_fastpath_recv_request_t *req)
+{
+    bool due;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    due = req->req_helping;
+    req->req_helping = false;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return due;
 }
 
 void mca_pml_fastpath_help_done(const mca_btl_base_module_t *btl, const mca_pml_fastpath_done_hdr_t *hdr)
@@ -114,17 +140,12 @@ void mca_pml_fastpath_help_done(const mca_btl_base_module_t *btl, const mca_pml_
     mca_pml_fastpath_recv_request_t *req =
         mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_RECV, hdr->hdr_id);
     size_t length;
-    bool asked;
 
     if (OPAL_UNLIKELY(NULL == req)) {
         mca_pml_fastpath_stray(btl, hdr->hdr_type, "receive that it names");
         return;
     }
-    OPAL_THREAD_LOCK(&req->req_lock);
-    asked = req->req_helping;
-    req->req_helping = false;
-    OPAL_THREAD_UNLOCK(&req->req_lock);
-    if (OPAL_UNLIKELY(!asked)) {
+    if (OPAL_UNLIKELY(!helped_is_due(req))) {
         mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type, "help that nobody has asked for");
     }
     length = req->req_accepted - req->req_own;
@@ -132,9 +153,8 @@ void mca_pml_fastpath_help_done(const mca_btl_base_module_t *btl, const mca_pml_
         mca_pml_fastpath_count(MCA_PML_FASTPATH_HELPED);
     } else {
         req->req_peer->help_refused = true;
-        req->req_unread_end = req->req_accepted;
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_uncovered, mca_pml_fastpath_range_sum(req->req_own, length));
         length = 0;
     }
-    part_done(req);
-    mca_pml_fastpath_recv_request_progressed(req, length + 1);
+    mca_pml_fastpath_recv_request_progressed(req, length + 2); /* us, and the HELP that this answers */
 }

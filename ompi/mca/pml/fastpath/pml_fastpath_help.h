@@ -11,6 +11,7 @@
 #define MCA_PML_FASTPATH_HELP_H
 
 #include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_sendreq.h"
 
 BEGIN_C_DECLS
 
@@ -24,12 +25,26 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival);
 
 /**
- * Receiver: one part of such a message is done. After the last one the sender is told, or asked to stream
- * what could not be copied.
+ * Receiver: its own part of such a message is done. The sender is told, or asked to stream what could not be
+ * read. It may go on when it has written its part, whenever we come to look at that.
  *
- * @param unread  first byte of the receiver's own part that could not be read; its end if there is none
+ * @param unread  first byte of the own part that could not be read; its end if there is none
  */
 void mca_pml_fastpath_help_read(mca_pml_fastpath_recv_request_t *req, size_t unread);
+
+/**
+ * Sender: the receiver answers a message. Its HELP may come before that and after it, so each of them takes
+ * what it takes out of req_todo whichever is first: the answer leaves 1 in there for the HELP that it
+ * announces. req_lock is held.
+ *
+ * @param flags  of the answer
+ * @return false when that cannot be
+ */
+static inline bool mca_pml_fastpath_help_announced(mca_pml_fastpath_send_request_t *req, uint8_t flags)
+{
+    req->req_announced = 0 != (MCA_PML_FASTPATH_HDR_FLAG_HELP & flags);
+    return req->req_announced ? req->req_offered && req->req_waits : !req->req_helped;
+}
 
 /** Sender: HELP has come by a BTL. */
 void mca_pml_fastpath_help_requested(const mca_btl_base_module_t *btl,

@@ -490,7 +490,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
-    req->req_blocking = MCA_PML_BASE_SEND_BUFFERED != mode;
+    req->req_waits = MCA_PML_BASE_SEND_BUFFERED != mode && NULL != member->peer->ext;
     rc = start_request(req);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;

@@ -125,7 +125,7 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     }
     hdr = descriptor->des_segments->seg_addr.pval;
     mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET,
-                                      req->req_blocking ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0);
+                                      req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0);
     hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_rndv.hdr_src_req = req->req_handle;
     hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;
@@ -511,8 +511,7 @@ static bool put_valid(mca_pml_fastpath_send_request_t *req, const mca_bml_base_b
 
     return NULL != bml_btl && NULL != req->req_base && 0 < hdr->hdr_length
            && handle_size == hdr->hdr_handle_size && handle_size == expected
-           && mca_pml_fastpath_send_request_asked(req, hdr->hdr_offset, hdr->hdr_length,
-                                                  0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags),
+           && mca_pml_fastpath_send_request_asked(req, hdr->hdr_offset, hdr->hdr_length, hdr->hdr_flags,
                                                   hdr->hdr_wanted);
 }
 

@@ -52,11 +52,8 @@ typedef struct {
     bool req_put_busy;     /**< somebody is sending PUTs */
 
     /* a message that is read, pml_fastpath_help.h */
-    bool req_helping;              /**< the sender has been asked to write a part; protected by req_lock */
-    opal_atomic_int32_t req_parts; /**< that are not done */
-    size_t req_own;                /**< behind the last byte that is read; the others are written */
-    size_t req_unread;             /**< first byte that could not be copied, and */
-    size_t req_unread_end;         /**< behind the last one; the same if there are none */
+    bool req_helping; /**< HELP has gone out, and is unanswered; protected by req_lock */
+    size_t req_own; /**< bytes that we read, the first ones; the sender has been asked to write the others */
 } mca_pml_fastpath_recv_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_recv_request_t);
 

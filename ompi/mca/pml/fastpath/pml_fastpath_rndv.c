@@ -15,6 +15,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_help.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_rdma.h"
@@ -92,6 +93,8 @@ static void unanswered_begin(mca_pml_fastpath_send_request_t *req)
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN);
     req->req_unanswered = true;
     req->req_offered = false;
+    req->req_helped = false;
+    req->req_announced = false;
     OPAL_THREAD_UNLOCK(&req->req_lock);
 }
 
@@ -300,13 +303,15 @@ void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, 
 }
 
 bool mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, uint64_t offset,
-                                         uint64_t length, bool first, uint64_t wanted)
+                                         uint64_t length, uint8_t flags, uint64_t wanted)
 {
+    const bool first = 0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & flags);
     bool valid = mca_pml_fastpath_is_within(offset, length, req->req_send.req_bytes_packed);
 
     OPAL_THREAD_LOCK(&req->req_lock);
     if (first) {
-        valid = valid && req->req_unanswered && wanted <= req->req_wanted;
+        valid = valid && req->req_unanswered && wanted <= req->req_wanted
+                && mca_pml_fastpath_help_announced(req, flags);
         req->req_unanswered = false;
         req->req_wanted = wanted;
     }
@@ -314,7 +319,8 @@ bool mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, u
     req->req_asked += length;
     OPAL_THREAD_UNLOCK(&req->req_lock);
     if (first && valid) {
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, (int64_t) wanted - MCA_PML_FASTPATH_TODO_UNKNOWN);
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, (int64_t) wanted + (req->req_announced ? 1 : 0)
+                                                           - MCA_PML_FASTPATH_TODO_UNKNOWN);
     }
     return valid;
 }
@@ -330,9 +336,8 @@ void mca_pml_fastpath_send_request_acked(const mca_btl_base_module_t *btl,
         return;
     }
     if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
-        if (OPAL_UNLIKELY(!mca_pml_fastpath_send_request_asked(
-                req, hdr->hdr_offset, hdr->hdr_length,
-                0 != (MCA_PML_FASTPATH_HDR_FLAG_FIRST & hdr->hdr_flags), hdr->hdr_wanted))) {
+        if (OPAL_UNLIKELY(!mca_pml_fastpath_send_request_asked(req, hdr->hdr_offset, hdr->hdr_length,
+                                                               hdr->hdr_flags, hdr->hdr_wanted))) {
             mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type, "part of the message");
         }
         req->req_dst_req = hdr->hdr_dst_req;
@@ -341,6 +346,19 @@ void mca_pml_fastpath_send_request_acked(const mca_btl_base_module_t *btl,
         }
     }
     mca_pml_fastpath_send_request_progressed(req, 1);
+}
+
+/* @return whether that answers an offer */
+static bool read_whole(mca_pml_fastpath_send_request_t *req, uint8_t flags)
+{
+    bool valid;
+
+    OPAL_THREAD_LOCK(&req->req_lock);
+    valid = req->req_offered && req->req_unanswered && mca_pml_fastpath_help_announced(req, flags);
+    req->req_unanswered = false;
+    req->req_wanted = 0;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    return valid;
 }
 
 void mca_pml_fastpath_send_request_read(const mca_btl_base_module_t *btl,
@@ -353,9 +371,10 @@ void mca_pml_fastpath_send_request_read(const mca_btl_base_module_t *btl,
         mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
         return;
     }
-    if (OPAL_UNLIKELY(!req->req_offered || !mca_pml_fastpath_send_request_answered(req, false))) {
+    if (OPAL_UNLIKELY(!read_whole(req, hdr->hdr_flags))) {
         mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type,
                                  "a message that is not there to be read");
     }
-    mca_pml_fastpath_send_request_progressed(req, MCA_PML_FASTPATH_TODO_UNKNOWN + 1);
+    mca_pml_fastpath_send_request_progressed(req,
+                                             MCA_PML_FASTPATH_TODO_UNKNOWN + (req->req_announced ? 0 : 1));
 }

@@ -49,7 +49,9 @@ typedef struct {
     bool req_cancelling;   /**< CANCEL has gone out since the start; a bare request holds its communicator */
     bool req_unanswered;   /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
     bool req_offered;      /**< unanswered: to be read by the receiver */
-    bool req_blocking;     /**< its user waits for nothing else meanwhile */
+    bool req_waits;     /**< its user waits for it, and the peer's memory can be written: HELP is welcome */
+    bool req_helped;    /**< HELP has come; protected by req_lock */
+    bool req_announced; /**< the answer says that there is a HELP; protected by req_lock */
     bool req_cancel_sent;  /**< CANCELLED is due; protected by req_lock */
     bool req_numbered;     /**< req_sequence is that of the message under way; protected by req_lock */
     bool req_cancel_waits; /**< CANCEL goes as soon as there is a number; protected by req_lock */
@@ -128,7 +130,7 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
     req->req_precompleted = false;
     req->req_holds = 1;
     req->req_paid = false;
-    req->req_blocking = false;
+    req->req_waits = false;
     MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
 }
 
@@ -320,12 +322,12 @@ static inline void mca_pml_fastpath_send_request_progressed(mca_pml_fastpath_sen
 /**
  * The receiver asks for a part of the message. The caller holds the request alive over the call.
  *
- * @param first   it has also said how many bytes it wants in all
- * @param wanted  so many, if first
+ * @param flags   of the header; FLAG_FIRST: it has also said how many bytes it wants in all
+ * @param wanted  so many, if FLAG_FIRST
  * @return false when that cannot be: it is not a part, or more than is wanted, or that has been said before
  */
 bool mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, uint64_t offset,
-                                         uint64_t length, bool first, uint64_t wanted);
+                                         uint64_t length, uint8_t flags, uint64_t wanted);
 
 /** An ACK has come by a BTL: stream what it asks for. */
 void mca_pml_fastpath_send_request_acked(const mca_btl_base_module_t *btl,
