@@ -17,6 +17,7 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     peer->endpoint = NULL;
     peer->ext = NULL;
     peer->btl_endpoint = NULL;
+    peer->help_refused = false;
     peer->in = NULL;
     peer->queued = 0;
     peer->blocked_pass = 0;

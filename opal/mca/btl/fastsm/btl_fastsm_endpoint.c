@@ -258,6 +258,7 @@ void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_
     endpoint->nonce_address = modex->nonce_address;
     memcpy(endpoint->nonce, modex->nonce, sizeof(endpoint->nonce));
     endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
+    endpoint->write_state = MCA_BTL_FASTSM_GET_UNKNOWN;
 }
 
 void mca_btl_fastsm_unusable(const mca_btl_fastsm_modex_t *modex, const char *why, int error)

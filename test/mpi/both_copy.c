@@ -1,0 +1,300 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* Long messages whose sender waits in a blocking call, so that both sides copy: by every kind of send, to
+ * every kind of receive, with their content, and with what the receiver counts of messages that were copied
+ * so.
+ *
+ * How the job runs is said: nothing; "threads" for MPI_THREAD_MULTIPLE, and two threads of each side;
+ * "never" where no message is copied so; "some" where it is chance which are. */
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "support/fp_counters.h"
+
+enum {
+    TAG = 81,
+    TURN_TAG,          /* and those above, one for each thread */
+    LIMIT = 128 << 10, /* pml_fastpath_help_limit */
+    SURE = 300000,     /* longer messages than that are in no case in the buffers of their sender */
+    LESS = 5000,       /* bytes by which receives are too short */
+    MOST_GAPS = 400000,
+    THREADS = 2,
+    TURNS = 10,
+    PATIENCE = 20000 /* milliseconds */
+};
+
+static const size_t lengths[] = {LIMIT - 1, LIMIT, (256 << 10) + 1, 300001, 1 << 20, (4 << 20) + 3};
+
+static const char *const names[] = {"pml_fastpath_messages_helped"};
+
+static enum { EXACT, NEVER, SOME } counts;
+
+typedef enum { SEND, SSEND, RSEND, GAPS_SEND, ISEND, SSEND_INIT, SENDS } send_t;
+static const char *const send_names[SENDS] = {"send",           "ssend", "rsend",
+                                              "send from gaps", "isend", "ssend_init"};
+
+typedef enum { POSTED, LATE, ANY, GAPS, SHORT, RECEIVES } receive_t;
+static const char *const receive_names[RECEIVES] = {"posted", "late", "from anybody", "to gaps", "short"};
+
+static unsigned long helped(void)
+{
+    return fp_counter(0);
+}
+
+/* The receiver has counted, since, LEAST to MOST of these messages. */
+static void check_helped(unsigned long before, unsigned long least, unsigned long most)
+{
+    const unsigned long now = helped() - before;
+
+    least = EXACT == counts ? least : 0;
+    most = EXACT == counts ? most : NEVER == counts ? 0 : 1;
+    fp_check(least <= now && now <= most, __FILE__, __LINE__, "%lu messages were copied by both sides", now);
+}
+
+static MPI_Datatype gaps_of(size_t length)
+{
+    MPI_Datatype type;
+
+    FP(MPI_Type_vector((int) length, 1, 2, MPI_BYTE, &type));
+    FP(MPI_Type_commit(&type));
+    return type;
+}
+
+static void send_gaps(size_t length, int sequence)
+{
+    MPI_Datatype type = gaps_of(length);
+    unsigned char *buffer = fp_alloc(2 * length),
+                  *data = fp_alloc_filled(length, fp_key(0, 1, TAG, sequence));
+
+    for (size_t i = 0; i < length; i++) {
+        buffer[2 * i] = data[i];
+    }
+    FP(MPI_Send(buffer, 1, type, 1, TAG, MPI_COMM_WORLD));
+    FP(MPI_Type_free(&type));
+    fp_free(buffer);
+    fp_free(data);
+}
+
+static void send_init(size_t length, int sequence)
+{
+    unsigned char *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, sequence));
+    MPI_Request request;
+
+    FP(MPI_Ssend_init(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+    FP(MPI_Start(&request));
+    FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    FP(MPI_Request_free(&request));
+    fp_free(buffer);
+}
+
+static void send_so(send_t how, size_t length, int sequence)
+{
+    static const int modes[] = {[SEND] = FP_STANDARD, [SSEND] = FP_SYNCHRONOUS, [RSEND] = FP_READY};
+    fp_message_t message;
+
+    switch (how) {
+    case GAPS_SEND:
+        send_gaps(length, sequence);
+        break;
+    case ISEND:
+        fp_isend(&message, &fp_modes[FP_STANDARD], length, 1, TAG, sequence, MPI_COMM_WORLD);
+        fp_wait_send(&message);
+        break;
+    case SSEND_INIT:
+        send_init(length, sequence);
+        break;
+    default:
+        fp_send(&fp_modes[modes[how]], length, 1, TAG, sequence, MPI_COMM_WORLD);
+        break;
+    }
+}
+
+static void receive_gaps(size_t length, int sequence)
+{
+    MPI_Datatype type = gaps_of(length);
+    unsigned char *buffer = fp_alloc(2 * length), *data = fp_alloc(length);
+    MPI_Request request;
+
+    FP(MPI_Irecv(buffer, 1, type, 0, TAG, MPI_COMM_WORLD, &request));
+    fp_signal(0, MPI_COMM_WORLD);
+    FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    FP(MPI_Type_free(&type));
+    for (size_t i = 0; i < length; i++) {
+        data[i] = buffer[2 * i];
+    }
+    CHECK_DATA(data, length, fp_key(0, 1, TAG, sequence));
+    fp_free(data);
+    fp_free(buffer);
+}
+
+/* Into a buffer of another length than the message's. */
+static void receive_into(size_t length, size_t capacity, int src, int sequence)
+{
+    const size_t got = length < capacity ? length : capacity, behind = 10000;
+    unsigned char *buffer = fp_alloc(capacity + behind);
+    MPI_Request request;
+    MPI_Status status;
+
+    FP(MPI_Irecv(buffer, (int) capacity, MPI_BYTE, src, TAG, MPI_COMM_WORLD, &request));
+    fp_signal(0, MPI_COMM_WORLD);
+    FP_ERROR(length <= capacity ? MPI_SUCCESS : MPI_ERR_TRUNCATE, MPI_Wait(&request, &status));
+    CHECK_INT(status.MPI_SOURCE, 0);
+    CHECK_DATA(buffer, got, fp_key(0, 1, TAG, sequence));
+    CHECK_POISON(buffer + got, capacity + behind - got);
+    fp_free(buffer);
+}
+
+static void receive_so(receive_t how, size_t length, int sequence)
+{
+    switch (how) {
+    case LATE:
+        fp_signal(0, MPI_COMM_WORLD);
+        FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        fp_recv(length, 0, TAG, sequence, MPI_COMM_WORLD);
+        break;
+    case GAPS:
+        receive_gaps(length, sequence);
+        break;
+    default:
+        receive_into(length, SHORT == how ? length - LESS : length, ANY == how ? MPI_ANY_SOURCE : 0,
+                     sequence);
+        break;
+    }
+}
+
+static void one(send_t how, receive_t to, size_t length, int sequence)
+{
+    const bool waits = SEND == how || SSEND == how || RSEND == how;
+    const bool can = waits && GAPS != to && LIMIT <= (SHORT == to ? length - LESS : length);
+    const unsigned long before = helped();
+
+    if ((RSEND == how && LATE == to) || ((GAPS == to || GAPS_SEND == how) && MOST_GAPS < length)) {
+        return;
+    }
+    fp_case("%s, %s, %zu bytes", send_names[how], receive_names[to], length);
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        send_so(how, length, sequence);
+    } else {
+        receive_so(to, length, sequence);
+        check_helped(before, can && (SSEND == how || SURE < length) ? 1 : 0, can ? 1 : 0);
+    }
+}
+
+static void both_ways(size_t length, int sequence)
+{
+    const int peer = 1 - fp_rank;
+    unsigned char *out = fp_alloc_filled(length, fp_key(fp_rank, peer, TAG, sequence));
+    unsigned char *in = fp_alloc(length);
+    const unsigned long before = helped();
+    MPI_Status status;
+
+    fp_case("both ways, %zu bytes", length);
+    FP(MPI_Sendrecv(out, (int) length, MPI_BYTE, peer, TAG, in, (int) length, MPI_BYTE, peer, TAG,
+                    MPI_COMM_WORLD, &status));
+    CHECK_STATUS(&status, peer, TAG, length);
+    CHECK_DATA(in, length, fp_key(peer, fp_rank, TAG, sequence));
+    check_helped(before, SURE < length ? 1 : 0, LIMIT <= length ? 1 : 0);
+    fp_free(in);
+    fp_free(out);
+}
+
+/* A file that rank 0 makes when its send is done, as rank 1 is outside MPI meanwhile. */
+static void name_file(char path[256])
+{
+    if (0 == fp_rank) {
+        CHECK(NULL != getcwd(path, 256 - 32));
+        snprintf(path + strlen(path), 32, "/both_copy-%ld", (long) getpid());
+        FP(MPI_Send(path, 256, MPI_CHAR, 1, TAG, MPI_COMM_WORLD));
+    } else {
+        FP(MPI_Recv(path, 256, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+}
+
+/* A sender is done when both have copied, though its receiver calls MPI no more than once. */
+static void receiver_away(size_t length, int sequence)
+{
+    char path[256] = "";
+    fp_message_t message;
+    int waited = 0;
+
+    fp_case("the receiver is away, %zu bytes", length);
+    name_file(path);
+    if (0 == fp_rank) {
+        fp_send(&fp_modes[FP_SYNCHRONOUS], length, 1, TAG, sequence, MPI_COMM_WORLD);
+        close(open(path, O_CREAT | O_WRONLY, 0600));
+        return;
+    }
+    FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    fp_irecv(&message, length, 0, TAG, sequence, MPI_COMM_WORLD);
+    while (0 != access(path, F_OK) && PATIENCE > waited) {
+        fp_sleep_ms(1);
+        ++waited;
+    }
+    CHECK(0 == access(path, F_OK));
+    fp_wait_recv(&message);
+    (void) unlink(path);
+}
+
+/* One thread of each side, in turns. */
+static void turns(int index)
+{
+    fp_case("thread %d", index);
+    for (int i = 0; i < TURNS; i++) {
+        if (fp_rank == i % 2) {
+            fp_send(&fp_modes[FP_SYNCHRONOUS], lengths[3 + i % 3], 1 - fp_rank, TURN_TAG + index, i,
+                    MPI_COMM_WORLD);
+        } else {
+            fp_recv(lengths[3 + i % 3], 1 - fp_rank, TURN_TAG + index, i, MPI_COMM_WORLD);
+        }
+    }
+}
+
+static void run(bool threads)
+{
+    const int count = (int) (sizeof(lengths) / sizeof(lengths[0]));
+    unsigned long before;
+    int sequence = 0;
+
+    for (int i = 0; i < count; i++) {
+        for (int how = 0; how < SENDS; how++) {
+            for (int to = 0; to < RECEIVES; to++) {
+                one((send_t) how, (receive_t) to, lengths[i], ++sequence);
+            }
+        }
+        both_ways(lengths[i], ++sequence);
+        if (EXACT == counts) {
+            receiver_away(lengths[i], ++sequence);
+        }
+    }
+    before = helped();
+    if (threads) {
+        fp_run_threads(THREADS, turns);
+        check_helped(before, THREADS * TURNS / 2, THREADS * TURNS / 2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = 1 < argc ? argv[1] : "";
+    const bool threads = 0 == strcmp("threads", how);
+
+    counts = 0 == strcmp("never", how) ? NEVER : 0 == strcmp("some", how) ? SOME : EXACT;
+    if (threads) {
+        if (MPI_THREAD_MULTIPLE > fp_init_thread(&argc, &argv, 2, MPI_THREAD_MULTIPLE)) {
+            fp_skip("no MPI_THREAD_MULTIPLE");
+        }
+    } else {
+        fp_init(&argc, &argv, 2);
+    }
+    fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, 1);
+    if (1 >= fp_rank) {
+        run(threads);
+    }
+    fp_counters_close();
+    return fp_finish();
+}
