@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TODO = 128, SEEN = 128 };
+enum { TODO = 1024, SEEN = 128 };
 
 /* Packets that valid peers would send now, and those that have been. */
 static packet_t *todo[TODO], *seen[SEEN];
@@ -65,8 +65,9 @@ static void may_be(packet_t *packet, const packet_t *before)
     message_t *message = packet->message;
 
     damaged = true;
-    if (MCA_PML_FASTPATH_HDR_PUT_DONE == before->type || packet->type != before->type) {
-        anything = true; /* that a PUT was done; that it was another packet */
+    if (MCA_PML_FASTPATH_HDR_PUT_DONE == before->type || MCA_PML_FASTPATH_HDR_HELPED == before->type
+        || packet->type != before->type) {
+        anything = true; /* that a PUT was done, or a HELP; that it was another packet */
     }
     if (NULL == message || packet->type != before->type) {
         return;

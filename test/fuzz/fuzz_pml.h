@@ -81,6 +81,8 @@ void world_end(void);
 extern ompi_communicator_t *world_comm;
 /** The BTL wants memory registered in this case. */
 extern bool world_registers;
+/** The PML can write to its peers in this case. */
+extern bool world_helps;
 
 /** The PML has sent a packet to a peer. */
 void scene_heard(int peer, uint8_t type, const void *bytes, size_t length);

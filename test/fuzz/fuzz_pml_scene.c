@@ -77,7 +77,7 @@ bool scene_put(uint64_t address, const void *from, size_t size)
 
 static size_t some_size(void)
 {
-    static const size_t most[] = {1, 24, 112, 241, 600, 3000};
+    static const size_t most[] = {1, 24, 112, 241, 600, 3000, 12000};
 
     return fuzz_below(most[fuzz_below(sizeof(most) / sizeof(most[0]))]);
 }
@@ -111,6 +111,7 @@ static void say_message(message_t *message)
     hdr.hdr_rndv.hdr_src_req = REQUEST_IN + message->id;
     if (0 < message->length && fuzz_one_in(3)) {
         match_hdr(&hdr.hdr_match, MCA_PML_FASTPATH_HDR_RGET, message);
+        hdr.hdr_match.hdr_flags |= fuzz_one_in(2) ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0;
         memcpy(whole, &hdr.hdr_rget, sizeof(hdr.hdr_rget));
         packet_add(MCA_PML_FASTPATH_HDR_RGET, whole,
                    sizeof(hdr.hdr_rget) + (world_registers ? sizeof(handle) : 0), message, 0, 0);
@@ -327,10 +328,45 @@ static void heard_rndv(const send_t *send, const mca_pml_fastpath_hdr_t *hdr, si
         0 != (MCA_PML_FASTPATH_HDR_FLAG_CONTIG & hdr->hdr_match.hdr_flags));
 }
 
+static void say_help(const send_t *send, uint64_t handle, uint64_t offset)
+{
+    const mca_pml_fastpath_help_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_HELP,
+                                             .hdr_src_req = handle,
+                                             .hdr_dst_req = REQUEST_OUT + send->id,
+                                             .hdr_address = (uint64_t) (uintptr_t) send->sink + offset,
+                                             .hdr_offset = offset,
+                                             .hdr_length = send->size - offset};
+
+    packet_add(MCA_PML_FASTPATH_HDR_HELP, &hdr, sizeof(hdr), NULL, 0, 0);
+}
+
+/* Read the first bytes, have the others written, and what cannot be read streamed. The answer may overtake
+ * HELP. */
+static void share(const send_t *send, uint64_t handle)
+{
+    const uint64_t own = fuzz_below(send->size), unread = fuzz_one_in(3) ? fuzz_below(own + 1) : own;
+    const bool first = fuzz_one_in(2);
+
+    if (first) {
+        say_help(send, handle, own);
+    }
+    if (unread == own) {
+        say_done(MCA_PML_FASTPATH_HDR_GET_DONE, MCA_PML_FASTPATH_HDR_FLAG_HELP, handle);
+    } else {
+        say_ack(send, handle, MCA_PML_FASTPATH_HDR_FLAG_FIRST | MCA_PML_FASTPATH_HDR_FLAG_HELP, unread,
+                own - unread, own - unread);
+    }
+    if (!first) {
+        say_help(send, handle, own);
+    }
+}
+
 static void heard_rget(const send_t *send, const mca_pml_fastpath_hdr_t *hdr)
 {
     check_data(send, 0, (const uint8_t *) (uintptr_t) hdr->hdr_rget.hdr_address, send->size);
-    if (fuzz_one_in(3)) {
+    if (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & hdr->hdr_match.hdr_flags) && fuzz_one_in(2)) {
+        share(send, hdr->hdr_rndv.hdr_src_req);
+    } else if (fuzz_one_in(3)) {
         ask(send, hdr->hdr_rndv.hdr_src_req, 0, false);
     } else {
         say_done(MCA_PML_FASTPATH_HDR_GET_DONE, 0, hdr->hdr_rndv.hdr_src_req);
@@ -386,6 +422,21 @@ static void heard_put(const mca_pml_fastpath_put_hdr_t *hdr)
     say_done(MCA_PML_FASTPATH_HDR_PUT_DONE, 0, hdr->hdr_rdma);
 }
 
+static void heard_help(const mca_pml_fastpath_help_hdr_t *hdr)
+{
+    message_t *message = named_or_end(hdr->hdr_src_req, hdr->hdr_offset, hdr->hdr_length);
+
+    if (fuzz_one_in(4)) {
+        say_done(MCA_PML_FASTPATH_HDR_HELPED, MCA_PML_FASTPATH_HDR_FLAG_FAILED, hdr->hdr_dst_req);
+        say_frags(message, hdr->hdr_dst_req, hdr->hdr_offset, hdr->hdr_length);
+        return;
+    }
+    for (uint64_t i = 0; i < hdr->hdr_length; i++) {
+        ((uint8_t *) (uintptr_t) hdr->hdr_address)[i] = fuzz_byte(message->id, hdr->hdr_offset + i);
+    }
+    say_done(MCA_PML_FASTPATH_HDR_HELPED, 0, hdr->hdr_dst_req);
+}
+
 void scene_heard(int peer, uint8_t type, const void *bytes, size_t length)
 {
     const mca_pml_fastpath_hdr_t *hdr = bytes;
@@ -412,6 +463,8 @@ void scene_heard(int peer, uint8_t type, const void *bytes, size_t length)
                   hdr->hdr_ack.hdr_dst_req, hdr->hdr_ack.hdr_offset, hdr->hdr_ack.hdr_length);
     } else if (MCA_PML_FASTPATH_HDR_PUT == type) {
         heard_put(&hdr->hdr_put);
+    } else if (MCA_PML_FASTPATH_HDR_HELP == type) {
+        heard_help(&hdr->hdr_help);
     }
 }
 

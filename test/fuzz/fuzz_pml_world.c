@@ -24,6 +24,7 @@ enum { FIRST_ID = 40, IDS = 16, HANDLE_SIZE = 16 };
 
 ompi_communicator_t *world_comm;
 bool world_registers;
+bool world_helps;
 
 static uint32_t id = FIRST_ID;
 
@@ -86,6 +87,47 @@ bool __wrap_mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t 
 {
     return __real_mca_pml_fastpath_send_request_asked(req, offset, length, flags, wanted)
            || 0 == strcmp("range", fuzz_broken);
+}
+
+/* ---- sends that are waited for ---- */
+
+void __wrap_mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req);
+void __real_mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req);
+
+/* Nobody can wait here. */
+void __wrap_mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
+{
+    req->req_waits = world_helps && fuzz_one_in(2);
+    __real_mca_pml_fastpath_send_request_start(req);
+}
+
+static bool ext_write(struct mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote,
+                      size_t size)
+{
+    (void) endpoint;
+    return !fuzz_one_in(6) && scene_put(remote, local, size);
+}
+
+static fastsm_fifo_sender_t *ext_sender(struct mca_btl_base_endpoint_t *endpoint)
+{
+    (void) endpoint;
+    return NULL;
+}
+
+static const mca_btl_fastsm_ext_t ext = {.write = ext_write, .sender = ext_sender};
+
+/* As if they were reached by btl/fastsm. */
+static void peers_help(void)
+{
+    for (int rank = 1; rank < RANKS; rank++) {
+        mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_peer_get(world_procs[rank]);
+
+        if (NULL == peer || !mca_pml_fastpath_peer_reach(peer)) {
+            fuzz_fail("no peer");
+        }
+        peer->ext = &ext;
+        OBJ_RELEASE(peer);
+    }
 }
 
 /* ---- the BTL ---- */
@@ -165,6 +207,8 @@ static void pml_start(void)
     mca_pml_fastpath_t *pml = &mca_pml_fastpath;
 
     pml->send_depth = pml->put_depth = pml->get_depth = 3;
+    pml->help_limit = 16;
+    pml->fastsm = &world_btl;
     pml->window = 1 << 20;
     pml->window_part = 2000;
     pml->free_list_inc = 8;
@@ -222,6 +266,10 @@ void world_begin(void)
     opal_pointer_array_set_item(&ompi_mpi_communicators, (int) id, world_comm);
     if (OMPI_SUCCESS != mca_pml_fastpath_add_comm(world_comm)) {
         fuzz_fail("no communicator");
+    }
+    world_helps = fuzz_one_in(2);
+    if (world_helps) {
+        peers_help();
     }
 }
 
