@@ -27,12 +27,13 @@ enum { LONGEST = MCA_BTL_FASTSM_CHUNKS_MAX * CHUNK, GUARD = 64 };
 
 mca_btl_fastsm_component_t mca_btl_fastsm_component;
 bool opal_uses_threads;
+bool opal_progress_yield_when_idle;
 
 static struct {
     fixture_t fifo;
     mca_btl_fastsm_endpoint_t out, in; /* the same pair, as its sender and its receiver see it */
     mca_btl_fastsm_frag_t frags[BUFFERS];
-    uint32_t next, given_back, kept, allowed;
+    uint32_t next, given_back, kept, allowed, reclaimed;
 } world;
 
 static char payload[LONGEST + CHUNK], received[LONGEST + GUARD];
@@ -72,6 +73,7 @@ void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_fra
 
 void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
 {
+    ++world.reclaimed;
     if (fastsm_load_read_pos(endpoint->out.shared_read_pos) == endpoint->out.write_pos) {
         endpoint->n_in_flight = 0;
     }
@@ -103,7 +105,8 @@ static void start(uint32_t position)
     world.in.layout = world.fifo.layout;
     mca_btl_fastsm_component.layout = world.fifo.layout;
     mca_btl_fastsm_component.chunks_max = MCA_BTL_FASTSM_CHUNKS_MAX;
-    world.next = world.given_back = world.kept = 0;
+    world.next = world.given_back = world.kept = world.reclaimed = 0;
+    mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER].free = NULL;
     world.allowed = BUFFERS;
     opal_uses_threads = false;
     for (uint32_t i = 0; i < BUFFERS; ++i) {
@@ -313,10 +316,19 @@ static void test_refusals(void **state)
     assert_int_equal(2 + 5, world.given_back);
 }
 
-/* To a peer that has not read what it has, long messages do not leave, and short ones do. */
+/* To a peer that has not read what it has, or where there are more processes than cores, long messages do not
+ * leave, and short ones do. */
 static void test_fallen_behind(void **state)
 {
     (void) state;
+    start(0);
+    opal_progress_yield_when_idle = true;
+    nothing_leaves(5 * CHUNK);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
+    world.kept = 0;
+    opal_progress_yield_when_idle = false;
+    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
+    stop();
     start(0);
     world.out.n_in_flight = 1;
     world.out.out.write_pos = 2;
@@ -420,14 +432,97 @@ static void test_bad_chunks(void **state)
     }
 }
 
+/* ---- what is fetched while the process waits ---- */
+
+static void free_buffers(uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        world.frags[first + i].base.super.super.opal_list_next =
+            i + 1 < count ? (opal_list_item_t *) &world.frags[first + i + 1] : NULL;
+    }
+    mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER].free = 0 < count ? &world.frags[first] : NULL;
+}
+
+static void test_ahead(void **state)
+{
+    mca_btl_fastsm_ahead_t *ahead = &mca_btl_fastsm_component.ahead;
+    _Atomic uint32_t word = 0;
+
+    (void) state;
+    start(0);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(3 * CHUNK));
+    assert_int_equal(3 * CHUNK / 64, ahead->idle.work);
+    world.out.n_in_flight = 3;
+    free_buffers(3, 2); /* less than the message had */
+    mca_btl_fastsm_ahead_run(&ahead->idle, &word, 0);
+    assert_int_equal(3 * CHUNK / 64, ahead->idle.work); /* a message is there already */
+    assert_int_equal(1, world.reclaimed);
+    mca_btl_fastsm_ahead_run(&ahead->idle, &word, 1);
+    assert_int_equal(1, world.reclaimed);
+    assert_int_equal(0, ahead->idle.work);
+    assert_int_equal(2, ahead->buffers);
+    stop();
+}
+
+/* Between two looks, others have taken the buffers. */
+static void test_ahead_of_taken_buffers(void **state)
+{
+    mca_btl_fastsm_ahead_t *ahead = &mca_btl_fastsm_component.ahead;
+    _Atomic uint32_t word = 0;
+
+    (void) state;
+    start(0);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(3 * CHUNK));
+    free_buffers(3, 3);
+    ahead->idle.work = CHUNK / 64 + 1;
+    mca_btl_fastsm_ahead_run(&ahead->idle, &word, 1);
+    assert_int_equal(1, ahead->buffers);
+    assert_int_equal(1, ahead->line);
+    world.frags[4].base.super.super.opal_list_next = (opal_list_item_t *) 8; /* it is on another list */
+    free_buffers(5, 1);
+    ahead->idle.work = 2 * CHUNK / 64;
+    mca_btl_fastsm_ahead_run(&ahead->idle, &word, 1);
+    assert_int_equal(0, ahead->idle.work);
+    stop();
+}
+
+/* The peer is gone. */
+static void test_ahead_forgets(void **state)
+{
+    mca_btl_fastsm_ahead_t *ahead = &mca_btl_fastsm_component.ahead;
+    mca_btl_fastsm_endpoint_t other;
+
+    (void) state;
+    start(0);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(3 * CHUNK));
+    world.out.n_in_flight = 3;
+    free_buffers(3, 3);
+    mca_btl_fastsm_ahead_forget(&other);
+    assert_int_equal(3 * CHUNK / 64, ahead->idle.work);
+    mca_btl_fastsm_ahead_forget(&world.out);
+    assert_int_equal(0, ahead->idle.work); /* which is what keeps run from being called */
+    assert_null(ahead->endpoint);
+    mca_btl_fastsm_ahead_forget(&world.out);
+    assert_int_equal(0, world.reclaimed);
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_how_many),         cmocka_unit_test(test_more_than_the_fifo_has),
-        cmocka_unit_test(test_round_trips),      cmocka_unit_test(test_round_trips_with_threads),
-        cmocka_unit_test(test_one_buffer),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_fallen_behind),    cmocka_unit_test(test_not_here),
-        cmocka_unit_test(test_data_like_a_word), cmocka_unit_test(test_bad_chunks),
+        cmocka_unit_test(test_how_many),
+        cmocka_unit_test(test_more_than_the_fifo_has),
+        cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_round_trips_with_threads),
+        cmocka_unit_test(test_one_buffer),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_fallen_behind),
+        cmocka_unit_test(test_not_here),
+        cmocka_unit_test(test_data_like_a_word),
+        cmocka_unit_test(test_bad_chunks),
+        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_ahead_of_taken_buffers),
+        cmocka_unit_test(test_ahead_forgets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,9 +115,9 @@ typedef struct mca_btl_fastsm_frag_list_t {
 typedef struct {
     fastsm_fifo_idle_t idle;           /**< `work` is the lines that are left */
     mca_btl_base_endpoint_t *endpoint; /**< to whom the last one was sent */
-    mca_btl_fastsm_frag_t *frag;       /**< the next buffer; NULL: there is none */
-    uint32_t line;                     /**< in it */
-    bool begun;                        /**< frag and line are set */
+    uint32_t buffers;                  /**< of those that are free, so many have been fetched */
+    uint32_t line;                     /**< and so many lines of the next one */
+    bool begun;                        /**< buffers and line are set */
 } mca_btl_fastsm_ahead_t;
 
 /** whether we may read this peer's memory */
@@ -668,6 +668,8 @@ int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0,
                               mca_btl_fastsm_stamp_t *stamp);
 /** Fetches lines of the next buffers until a message has come: mca_btl_fastsm_ahead_t. */
 void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *word, uint32_t value);
+/** There will be no message to this peer. */
+void mca_btl_fastsm_ahead_forget(const mca_btl_fastsm_endpoint_t *endpoint);
 
 /** Chunks of a message of so many bytes from a peer, 2 or more; 0: none can be that long, or short. */
 uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, size_t length);

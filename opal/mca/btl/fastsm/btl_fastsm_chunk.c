@@ -70,8 +70,19 @@ static void ahead_begin(mca_btl_fastsm_ahead_t *ahead)
     if (0 != ahead->endpoint->n_in_flight) {
         mca_btl_fastsm_reclaim(ahead->endpoint);
     }
-    ahead->frag = eager_list()->free;
+    ahead->buffers = 0;
     ahead->line = 0;
+}
+
+/* The buffer to go on with.  Since the last look buffers may have been taken. */
+static const mca_btl_fastsm_frag_t *ahead_frag(const mca_btl_fastsm_ahead_t *ahead)
+{
+    const mca_btl_fastsm_frag_t *frag = eager_list()->free;
+
+    for (uint32_t i = 0; i < ahead->buffers && NULL != frag; ++i) {
+        frag = next_frag(frag);
+    }
+    return frag;
 }
 
 void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *word, uint32_t value)
@@ -79,24 +90,37 @@ void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *
     mca_btl_fastsm_ahead_t *ahead = (mca_btl_fastsm_ahead_t *) idle; /* its first member */
     const uint32_t lines =
         mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params) / MCA_BTL_FASTSM_LINE;
+    const mca_btl_fastsm_frag_t *frag;
 
     if (!ahead->begun) {
         ahead_begin(ahead);
         ahead->begun = true;
     }
+    frag = ahead_frag(ahead);
     while (0 < ahead->idle.work && value != atomic_load_explicit(word, memory_order_relaxed)) {
         for (uint32_t i = 0; i < LINES_AT_A_TIME && 0 < ahead->idle.work; ++i) {
-            if (NULL == ahead->frag) {
+            if (NULL == frag) {
                 ahead->idle.work = 0;
                 return;
             }
-            fastsm_prefetch_write(chunk_data(ahead->frag) + (size_t) ahead->line * MCA_BTL_FASTSM_LINE);
+            fastsm_prefetch_write(chunk_data(frag) + (size_t) ahead->line * MCA_BTL_FASTSM_LINE);
             --ahead->idle.work;
             if (lines == ++ahead->line) {
                 ahead->line = 0;
-                ahead->frag = next_frag(ahead->frag);
+                ++ahead->buffers;
+                frag = next_frag(frag);
             }
         }
+    }
+}
+
+void mca_btl_fastsm_ahead_forget(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_ahead_t *ahead = &mca_btl_fastsm_component.ahead;
+
+    if (endpoint == ahead->endpoint) {
+        ahead->endpoint = NULL;
+        ahead->idle.work = 0;
     }
 }
 

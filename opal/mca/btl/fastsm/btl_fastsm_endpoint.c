@@ -107,6 +107,7 @@ void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint
 
 void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint)
 {
+    mca_btl_fastsm_ahead_forget(endpoint);
     OBJ_DESTRUCT(&endpoint->active);
     OBJ_DESTRUCT(&endpoint->in_flight);
     OBJ_DESTRUCT(&endpoint->pending);
