@@ -551,15 +551,29 @@ static void write_over(void *place, size_t size)
     fuzz_change(place, size);
 }
 
+/* Where a reference leads, if the last slot has one: anywhere, or to where the segment ends. */
+static void damage_place(void)
+{
+    peer_t *owner = NULL == last_slot ? NULL : owner_of(last_slot);
+
+    if (NULL != owner && fuzz_one_in(2)) {
+        const uint64_t place =
+            mca_btl_fastsm_place(layout.total - 16 * fuzz_below(2 * CHUNK / 16), fuzz_below(2 * CHUNK));
+
+        owner->damaged = true;
+        memcpy(last_slot->u.head.data, &place, sizeof(place));
+    } else if (NULL != last_slot) {
+        write_over(last_slot->u.head.data, 8);
+    }
+}
+
 static void damage(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
     switch (fuzz_below(7)) {
     case 2:
-        if (NULL != last_slot) { /* a reference's place, if it is one */
-            write_over(last_slot->u.head.data, 8);
-        }
+        damage_place();
         break;
     case 0:
         write_over(component->base + fuzz_below(layout.total - 8) / 8 * 8, 8);
