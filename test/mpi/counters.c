@@ -11,7 +11,7 @@
 
 #include "support/fp_counters.h"
 
-enum { TAG = 91, MESSAGES = 50, SHORT = 8, LONG = 200000, MANY = 300 };
+enum { TAG = 91, MESSAGES = 50, SHORT = 8, LONG = 600000, MANY = 300 };
 
 /* In the order of names[]; those behind COUNTERS are btl/fastsm's. */
 enum {
