@@ -40,6 +40,7 @@ static inline void fixture_start(fixture_t *f, uint32_t start)
     fastsm_fifo_sender_init(&f->out, f->segment, &f->layout, SENDER_INDEX);
     fastsm_fifo_receiver_init(&f->in, f->segment, &f->layout, SENDER_INDEX);
     f->in.expected = &f->in.unheard;
+    f->in.idle = NULL;
     atomic_init(&f->in.consuming, 0);
     f->out.write_pos = f->out.read_pos = f->in.read_pos = start;
     fastsm_store_read_pos(f->in.shared_read_pos, start);
