@@ -271,7 +271,7 @@ static size_t long_length(int sequence)
 {
     fp_random_t random = {.state = (uint64_t) sequence + 1};
 
-    return fp_random_between(&random, 2 * BUFFER, 32 * BUFFER);
+    return fp_random_between(&random, BUFFER + 1, (0 == sequence % 4 ? 32 : PAGES) * BUFFER);
 }
 
 /* Rank 1, until rank 0 says that it is enough. */
