@@ -27,6 +27,11 @@ static unsigned n_todo, n_seen;
 static int damage_in; /* packets until one is damaged; -1: none is */
 static bool damaged, anything;
 
+bool world_is_damaged(void)
+{
+    return damaged;
+}
+
 packet_t *packet_add(uint8_t type, const void *hdr, size_t hdr_size, message_t *message, uint64_t offset,
                      size_t length)
 {
@@ -64,7 +69,6 @@ static void may_be(packet_t *packet, const packet_t *before)
     const mca_pml_fastpath_hdr_t *hdr = (const void *) packet->bytes, *was = (const void *) before->bytes;
     message_t *message = packet->message;
 
-    damaged = true;
     if (MCA_PML_FASTPATH_HDR_PUT_DONE == before->type || MCA_PML_FASTPATH_HDR_HELPED == before->type
         || packet->type != before->type) {
         anything = true; /* that a PUT was done, or a HELP; that it was another packet */
@@ -97,6 +101,7 @@ static void damage(packet_t *packet)
 {
     packet_t *before = copy_of(packet);
 
+    damaged = true;
     switch (fuzz_below(8)) {
     case 0:
         packet->length = fuzz_length(packet->length, MORE - 8);

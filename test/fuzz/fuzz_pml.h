@@ -74,6 +74,9 @@ extern unsigned n_messages, n_receives, n_sends;
 packet_t *packet_add(uint8_t type, const void *hdr, size_t hdr_size, message_t *message, uint64_t offset,
                      size_t length);
 
+/** A packet has been damaged in this case. */
+bool world_is_damaged(void);
+
 /* fuzz_pml_world.c: the PML, and what the BTL of its peers can do */
 void world_start(int *argc, char ***argv);
 void world_begin(void);
