@@ -94,7 +94,7 @@ void mca_common_fastpath_lock_wait(mca_common_fastpath_lock_t *lock)
 
 /* ---- fixture ---- */
 
-static void start(uint32_t position)
+static void world_open(uint32_t position)
 {
     memset(&world.out, 0, sizeof(world.out));
     memset(&world.in, 0, sizeof(world.in));
@@ -119,7 +119,7 @@ static void start(uint32_t position)
     }
 }
 
-static void stop(void)
+static void world_close(void)
 {
     fixture_close(&world.fifo);
 }
@@ -176,7 +176,7 @@ static void put(uint32_t pos, uint8_t flags, uint64_t offset, size_t length)
 static void test_how_many(void **state)
 {
     (void) state;
-    start(0);
+    world_open(0);
     assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, 0));
     assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER - 1));
     assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER));
@@ -189,18 +189,18 @@ static void test_how_many(void **state)
     }
     assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + (size_t) LONGEST + 1));
     assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, SIZE_MAX));
-    stop();
+    world_close();
 }
 
 /* No sender can have put more of them into a FIFO than it has halves. */
 static void test_more_than_the_fifo_has(void **state)
 {
     (void) state;
-    start(0);
+    world_open(0);
     world.in.in.depth = 8;
     assert_int_equal(8, mca_btl_fastsm_view_chunks(&world.in, HEADER + 8 * CHUNK));
     assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + 8 * CHUNK + 1));
-    stop();
+    world_close();
 }
 
 /* At every length about a multiple of a chunk, at first and second halves and where positions wrap. */
@@ -209,7 +209,7 @@ static void round_trips(bool threads)
     static const uint32_t positions[] = {0, 1, 2 * DEPTH - 1, UINT32_MAX - 4, UINT32_MAX - 5};
 
     for (size_t p = 0; p < sizeof(positions) / sizeof(positions[0]); ++p) {
-        start(positions[p]);
+        world_open(positions[p]);
         opal_uses_threads = threads;
         for (size_t size = 2 * CHUNK - 1; size <= LONGEST; size += 0 == size % CHUNK ? CHUNK - 1 : 1) {
             const uint32_t chunks = chunks_of(size, CHUNK), pos = world.out.out.write_pos;
@@ -232,7 +232,7 @@ static void round_trips(bool threads)
             assert_null(fastsm_fifo_peek(&world.in.in));
         }
         assert_int_equal(0, world.given_back);
-        stop();
+        world_close();
     }
 }
 
@@ -256,7 +256,7 @@ static void test_one_buffer(void **state)
     const char *data;
 
     (void) state;
-    start(0);
+    world_open(0);
     for (size_t size = CHUNK - 1; size <= CHUNK; ++size) {
         assert_int_equal(OPAL_SUCCESS, send_chunks(size));
         slot = fastsm_fifo_peek(&world.in.in);
@@ -272,7 +272,7 @@ static void test_one_buffer(void **state)
         assert_memory_equal(payload, data + HEADER, size);
         fastsm_fifo_release(&world.in.in, 1);
     }
-    stop();
+    world_close();
 }
 
 /* All or nothing: too long, no room for the last one, no buffers. */
@@ -287,7 +287,7 @@ static void nothing_leaves(size_t size)
 
 static void refusals(bool threads)
 {
-    start(0);
+    world_open(0);
     opal_uses_threads = threads;
     nothing_leaves((size_t) LONGEST + 1);
     mca_btl_fastsm_component.chunks_max = 2;
@@ -304,7 +304,7 @@ static void refusals(bool threads)
     world.out.out.write_pos = 2 * DEPTH - 5; /* a bell tells no more than 255, and there are 128 */
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
     assert_int_equal(4, world.kept);
-    stop();
+    world_close();
 }
 
 static void test_refusals(void **state)
@@ -321,22 +321,22 @@ static void test_refusals(void **state)
 static void test_fallen_behind(void **state)
 {
     (void) state;
-    start(0);
+    world_open(0);
     opal_progress_yield_when_idle = true;
     nothing_leaves(5 * CHUNK);
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
     world.kept = 0;
     opal_progress_yield_when_idle = false;
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
-    stop();
-    start(0);
+    world_close();
+    world_open(0);
     world.out.n_in_flight = 1;
     world.out.out.write_pos = 2;
     nothing_leaves(5 * CHUNK);
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
     fastsm_store_read_pos(world.out.out.shared_read_pos, world.out.out.write_pos);
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
-    stop();
+    world_close();
 }
 
 /* A chunk that has not come, in any place. */
@@ -347,7 +347,7 @@ static void test_not_here(void **state)
         for (uint32_t missing = 1; missing < 6; ++missing) {
             mca_btl_fastsm_view_t view;
 
-            start(10 + first);
+            world_open(10 + first);
             put(10 + first, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset,
                 HEADER + 6 * CHUNK);
             for (uint32_t i = 1; i < missing; ++i) {
@@ -362,7 +362,7 @@ static void test_not_here(void **state)
             assert_false(mca_btl_fastsm_copy_chunks(&view, received, CHUNK, true));
             assert_int_equal(0x5a, received[0]);
             assert_null(mca_btl_fastsm_chunk(&world.in, missing, CHUNK));
-            stop();
+            world_close();
         }
     }
 }
@@ -379,7 +379,7 @@ static void test_data_like_a_word(void **state)
         uint32_t like = start_at + last + 1;
         mca_btl_fastsm_view_t view;
 
-        start(start_at);
+        world_open(start_at);
         slot = fastsm_fifo_slot(world.in.in.slots, world.in.in.depth, start_at + last - 1);
         memcpy(slot->u.head.data, user, sizeof(user));
         memcpy(slot->u.head.data + MCA_BTL_FASTSM_HALF - 8, &like, sizeof(like));
@@ -388,7 +388,7 @@ static void test_data_like_a_word(void **state)
         view = see();
         assert_int_equal(last + 1, view.halves);
         assert_false(mca_btl_fastsm_chunks_are_here(&world.in, last + 1));
-        stop();
+        world_close();
     }
 }
 
@@ -418,7 +418,7 @@ static void test_bad_chunks(void **state)
         mca_btl_fastsm_view_t view;
         const char *chunk;
 
-        start(4);
+        world_open(4);
         put(4, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset,
             HEADER + CHUNK + 100);
         put(5, cases[i].flags, (uint64_t) ((int64_t) world.frags[1].offset + HEADER + cases[i].offset),
@@ -428,7 +428,7 @@ static void test_bad_chunks(void **state)
         assert_int_equal(cases[i].good, NULL != chunk);
         assert_int_equal(cases[i].good, mca_btl_fastsm_copy_chunks(&view, received, CHUNK + 100, false));
         assert_int_equal(cases[i].good, mca_btl_fastsm_copy_chunks(&view, received, CHUNK + 100, true));
-        stop();
+        world_close();
     }
 }
 
@@ -449,7 +449,7 @@ static void test_ahead(void **state)
     _Atomic uint32_t word = 0;
 
     (void) state;
-    start(0);
+    world_open(0);
     assert_int_equal(OPAL_SUCCESS, send_chunks(3 * CHUNK));
     assert_int_equal(3 * CHUNK / 64, ahead->idle.work);
     world.out.n_in_flight = 3;
@@ -461,7 +461,7 @@ static void test_ahead(void **state)
     assert_int_equal(1, world.reclaimed);
     assert_int_equal(0, ahead->idle.work);
     assert_int_equal(2, ahead->buffers);
-    stop();
+    world_close();
 }
 
 /* Between two looks, others have taken the buffers. */
@@ -471,7 +471,7 @@ static void test_ahead_of_taken_buffers(void **state)
     _Atomic uint32_t word = 0;
 
     (void) state;
-    start(0);
+    world_open(0);
     assert_int_equal(OPAL_SUCCESS, send_chunks(3 * CHUNK));
     free_buffers(3, 3);
     ahead->idle.work = CHUNK / 64 + 1;
@@ -483,7 +483,7 @@ static void test_ahead_of_taken_buffers(void **state)
     ahead->idle.work = 2 * CHUNK / 64;
     mca_btl_fastsm_ahead_run(&ahead->idle, &word, 1);
     assert_int_equal(0, ahead->idle.work);
-    stop();
+    world_close();
 }
 
 /* The peer is gone. */
@@ -493,7 +493,7 @@ static void test_ahead_forgets(void **state)
     mca_btl_fastsm_endpoint_t other;
 
     (void) state;
-    start(0);
+    world_open(0);
     assert_int_equal(OPAL_SUCCESS, send_chunks(3 * CHUNK));
     world.out.n_in_flight = 3;
     free_buffers(3, 3);
@@ -504,7 +504,7 @@ static void test_ahead_forgets(void **state)
     assert_null(ahead->endpoint);
     mca_btl_fastsm_ahead_forget(&world.out);
     assert_int_equal(0, world.reclaimed);
-    stop();
+    world_close();
 }
 
 int main(void)
