@@ -114,13 +114,19 @@ typedef struct {
 } mca_osc_fastpath_op_hdr_t;
 _Static_assert(48 == sizeof(mca_osc_fastpath_op_hdr_t), "a multiple of 8 without padding");
 
-/** Data for a ticket; `length` bytes follow, unless they cannot be had. */
+/** What has become of data for a ticket. */
+enum {
+    MCA_OSC_FASTPATH_ENTRY_DATA = 0,   /**< it follows */
+    MCA_OSC_FASTPATH_ENTRY_FAILED = 1, /**< it cannot be had */
+};
+
+/** Data for a ticket: `length` bytes, which follow or not. */
 typedef struct {
     uint32_t ticket;
     uint32_t generation;
     uint64_t offset; /**< of these bytes in the packed data of the operation */
     uint32_t length;
-    uint32_t failed; /**< 1: the operation has failed, and no data follows; else 0 */
+    uint32_t what; /**< MCA_OSC_FASTPATH_ENTRY_* */
 } mca_osc_fastpath_entry_t;
 _Static_assert(24 == sizeof(mca_osc_fastpath_entry_t), "a multiple of 8 without padding");
 

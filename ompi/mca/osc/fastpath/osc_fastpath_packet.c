@@ -16,8 +16,7 @@
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_packet_t, opal_free_list_item_t, NULL, NULL);
 
-/** Whether a call shall be refused for the sake of a test. */
-static bool refuse(void)
+bool ompi_osc_fastpath_refuse(void)
 {
     return OPAL_UNLIKELY(0 != mca_osc_fastpath_component.fault_percent)
            && mca_common_fastpath_fault(mca_osc_fastpath_component.fault_percent);
@@ -38,7 +37,7 @@ static bool get_descriptor(mca_osc_fastpath_packet_t *packet, size_t size)
 {
     mca_btl_base_descriptor_t *descriptor = NULL;
 
-    if (!refuse()) {
+    if (!ompi_osc_fastpath_refuse()) {
         mca_bml_base_alloc(packet->bml_btl, &descriptor, MCA_BTL_NO_ORDER, size,
                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     }
@@ -84,19 +83,27 @@ mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t
 {
     mca_bml_base_endpoint_t *endpoint =
         mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
-    mca_osc_fastpath_packet_t *packet;
-    size_t size;
 
     if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
         return NULL;
     }
+    return ompi_osc_fastpath_packet_open_by(peer, type, expected,
+                                            mca_bml_base_btl_array_get_next(&endpoint->btl_eager));
+}
+
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open_by(mca_osc_fastpath_peer_t *peer, uint8_t type,
+                                                            size_t expected, mca_bml_base_btl_t *bml_btl)
+{
+    mca_osc_fastpath_packet_t *packet;
+    size_t size;
+
     packet = (mca_osc_fastpath_packet_t *) opal_free_list_get(&mca_osc_fastpath_component.packets);
     if (NULL == packet) {
         return NULL;
     }
     packet->peer = peer;
-    packet->bml_btl = mca_bml_base_btl_array_get_next(&endpoint->btl_eager);
-    size = packet_size(packet->bml_btl->btl, expected + sizeof(mca_osc_fastpath_hdr_t));
+    packet->bml_btl = bml_btl;
+    size = packet_size(bml_btl->btl, expected + sizeof(mca_osc_fastpath_hdr_t));
     if (!get_memory(packet, size & ~(size_t) (MCA_OSC_FASTPATH_ALIGN - 1))) {
         opal_free_list_return(&mca_osc_fastpath_component.packets, &packet->super);
         return NULL;
@@ -121,7 +128,7 @@ static bool try_send(mca_osc_fastpath_packet_t *packet)
         memcpy(packet->data, data, packet->length);
         free(data);
     }
-    if (refuse()) {
+    if (ompi_osc_fastpath_refuse()) {
         return false;
     }
     packet->descriptor->des_segments->seg_len = packet->length;

@@ -13,6 +13,9 @@
 
 BEGIN_C_DECLS
 
+/** @return whether a call to a BTL shall be refused for the sake of a test */
+bool ompi_osc_fastpath_refuse(void);
+
 /**
  * Get a packet to fill.
  *
@@ -24,6 +27,10 @@ BEGIN_C_DECLS
  */
 mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
                                                          size_t expected);
+
+/** The same, for a certain link of the peer. */
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open_by(mca_osc_fastpath_peer_t *peer, uint8_t type,
+                                                            size_t expected, mca_bml_base_btl_t *bml_btl);
 
 /** @return bytes of room in a packet */
 static inline size_t mca_osc_fastpath_packet_room(const mca_osc_fastpath_packet_t *packet)

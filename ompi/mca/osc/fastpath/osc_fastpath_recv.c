@@ -228,7 +228,7 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         }
         memcpy(&entry, data + position, sizeof(entry));
         position += sizeof(entry);
-        length = 0 == entry.failed ? entry.length : 0;
+        length = MCA_OSC_FASTPATH_ENTRY_DATA == entry.what ? entry.length : 0;
         if (length > end - position
             || OMPI_SUCCESS != ompi_osc_fastpath_ticket_data(peer, &entry, data + position, &request)) {
             complain(hdr, "a reply that nobody waits for");

@@ -52,16 +52,16 @@ static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, si
 
 /* Put an entry into a reply; its data, if it has any, is behind it already. */
 static void entry_put(mca_osc_fastpath_packet_t *reply, const mca_osc_fastpath_op_hdr_t *hdr, size_t offset,
-                      size_t length, bool failed)
+                      size_t length, uint32_t what)
 {
     const mca_osc_fastpath_entry_t entry = {.ticket = hdr->ticket,
                                             .generation = hdr->generation,
                                             .offset = hdr->offset + offset,
                                             .length = (uint32_t) length,
-                                            .failed = failed};
+                                            .what = what};
 
     memcpy(mca_osc_fastpath_packet_end(reply), &entry, sizeof(entry));
-    mca_osc_fastpath_packet_filled(reply, sizeof(entry) + (failed ? 0 : length));
+    mca_osc_fastpath_packet_filled(reply, sizeof(entry) + (MCA_OSC_FASTPATH_ENTRY_DATA == what ? length : 0));
 }
 
 /* Data that cannot be had, from byte `done` on: the origin is told so, that it does not wait for ever. */
@@ -71,7 +71,7 @@ static void reply_failure(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         reply_packet(peer, sizeof(mca_osc_fastpath_entry_t), sizeof(mca_osc_fastpath_entry_t));
 
     if (NULL != reply) {
-        entry_put(reply, hdr, done, hdr->length - done, true);
+        entry_put(reply, hdr, done, hdr->length - done, MCA_OSC_FASTPATH_ENTRY_FAILED);
     }
 }
 
@@ -99,7 +99,7 @@ static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_h
             reply_failure(peer, hdr, done);
             return OMPI_ERR_TYPE_MISMATCH;
         }
-        entry_put(reply, hdr, done, piece, false);
+        entry_put(reply, hdr, done, piece, MCA_OSC_FASTPATH_ENTRY_DATA);
         done += piece;
     }
     return OMPI_SUCCESS;
@@ -205,7 +205,7 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived,
     if (OPAL_LIKELY(room <= mca_osc_fastpath_packet_room(reply))) {
         update->result = mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t);
         rc = ompi_osc_fastpath_update(update);
-        entry_put(reply, &arrived->hdr, 0, length, false);
+        entry_put(reply, &arrived->hdr, 0, length, MCA_OSC_FASTPATH_ENTRY_DATA);
         return rc;
     }
     update->result = malloc(length); /* the way back has smaller packets */

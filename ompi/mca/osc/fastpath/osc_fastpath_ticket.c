@@ -147,10 +147,11 @@ int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_f
     ticket = tickets->all[entry->ticket];
     if (entry->generation != ticket->generation || !(ticket->generation & 1) || peer != ticket->peer
         || entry->length > ticket->bytes || entry->offset > ticket->cursor.bytes
-        || entry->length > ticket->cursor.bytes - entry->offset) {
+        || entry->length > ticket->cursor.bytes - entry->offset
+        || MCA_OSC_FASTPATH_ENTRY_FAILED < entry->what) {
         return OMPI_ERR_BAD_PARAM;
     }
-    if (0 == entry->failed) {
+    if (MCA_OSC_FASTPATH_ENTRY_DATA == entry->what) {
         ompi_osc_fastpath_cursor_seek(&ticket->cursor, entry->offset);
         ompi_osc_fastpath_cursor_unpack(&ticket->cursor, data, entry->length);
     }
