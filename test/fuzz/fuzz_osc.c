@@ -29,6 +29,19 @@ typedef struct {
     uint8_t *bytes;
 } packet_t;
 
+/* Data that is to be written into a member's memory. */
+typedef struct {
+    void *from;
+    uint64_t to;
+    size_t length;
+    mca_btl_base_rdma_completion_fn_t done;
+    void *data;
+} writing_t;
+
+static writing_t writings[TODO];
+static unsigned n_writings;
+static bool closed;
+
 static packet_t todo[TODO], seen[SEEN];
 static unsigned n_todo, n_seen;
 static int damage_in; /* packets until one is damaged; -1: none is */
@@ -165,12 +178,65 @@ static void damage(packet_t *packet)
     }
 }
 
+/* What a BTL does with an address that damage has made is not looked at. */
+static void write_one(void)
+{
+    const unsigned at = (unsigned) fuzz_below(n_writings);
+    const writing_t writing = writings[at];
+    const int status = fuzz_one_in(8) ? OPAL_ERROR : OPAL_SUCCESS;
+
+    writings[at] = writings[--n_writings];
+    if (scene_awaits(writing.to, writing.length)) {
+        if (OPAL_SUCCESS == status) {
+            memcpy((void *) (uintptr_t) writing.to, writing.from, writing.length);
+        }
+    } else if (!damaged) {
+        fuzz_fail("%zu bytes are written where nobody waits for them", writing.length);
+    }
+    writing.done(&world_btl, NULL, writing.from, NULL, NULL, writing.data, status);
+}
+
+int case_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *from, uint64_t to,
+             mca_btl_base_registration_handle_t *handle, mca_btl_base_registration_handle_t *remote_handle,
+             size_t length, int flags, int order, mca_btl_base_rdma_completion_fn_t done, void *context,
+             void *data)
+{
+    (void) btl;
+    (void) endpoint;
+    (void) handle;
+    (void) remote_handle;
+    (void) flags;
+    (void) order;
+    (void) context;
+    if (closed || TODO == n_writings || fuzz_one_in(8)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    writings[n_writings++] =
+        (writing_t){.from = from, .to = to, .length = length, .done = done, .data = data};
+    if (fuzz_one_in(4)) {
+        write_one();
+    }
+    return OMPI_SUCCESS;
+}
+
+void case_close(void)
+{
+    closed = true;
+    while (0 < n_writings) {
+        write_one();
+    }
+}
+
 /* Mostly in order. */
 bool case_deliver(void)
 {
     unsigned at;
     packet_t packet;
 
+    if (0 < n_writings && (0 == n_todo || fuzz_one_in(2))) {
+        write_one();
+        return true;
+    }
     if (0 == n_todo) {
         return false;
     }
@@ -196,7 +262,7 @@ static void forget(void)
         seen[i].bytes = NULL;
     }
     n_seen = 0;
-    damaged = repeated = reported = false;
+    damaged = repeated = reported = closed = false;
     damage_in = fuzz_one_in(10) ? -1 : (int) fuzz_below(16);
 }
 

@@ -58,7 +58,14 @@ void case_give_up(void);
 void case_returned(int rc, const char *call);
 /** The BTL has got that for a member. */
 void case_heard(int rank, mca_btl_base_tag_t tag, const void *bytes, size_t length);
-/** Have one packet that is on its way arrive. @return whether there was one */
+/** A member's BTL is to write into another one's memory. Its arguments and return value are a BTL's. */
+int case_put(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *from, uint64_t to,
+             mca_btl_base_registration_handle_t *handle, mca_btl_base_registration_handle_t *remote_handle,
+             size_t length, int flags, int order, mca_btl_base_rdma_completion_fn_t done, void *context,
+             void *data);
+/** The windows are freed next: all that is to be written is, and no more is taken. */
+void case_close(void);
+/** Have one packet that is on its way arrive, or data be written. @return whether there was any */
 bool case_deliver(void);
 
 /* fuzz_osc_world.c */
@@ -90,6 +97,8 @@ void help_case(void);
 void scene_start(void);
 /** Make up an epoch and go through it. */
 void scene_epoch(void);
+/** @return whether a member waits for data of a get there */
+bool scene_awaits(uint64_t to, size_t length);
 /** Have another member go on, while one waits. @return whether there was one */
 bool scene_go_on(void);
 /** Look at what the operations of the case have brought, and forget them. */

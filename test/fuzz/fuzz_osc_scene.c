@@ -455,6 +455,19 @@ void scene_epoch(void)
     }
 }
 
+bool scene_awaits(uint64_t to, size_t length)
+{
+    for (unsigned i = 0; i < n_operations; i++) {
+        const guarded_t *result = &operations[i].result;
+
+        if (NULL != result->all && (uintptr_t) guarded(result) <= to && length <= result->size
+            && to - (uintptr_t) guarded(result) <= result->size - length) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- what has come of it ---- */
 
 static void end_operation(operation_t *operation)

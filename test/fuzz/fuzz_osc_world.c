@@ -268,6 +268,9 @@ void world_start(int *argc, char ***argv)
     world_init(argc, argv, case_heard);
     world_btl.btl_eager_limit = 1024;
     world_btl.btl_max_send_size = 2048;
+    world_btl.btl_flags |= MCA_BTL_FLAGS_PUT;
+    world_btl.btl_put = case_put;
+    world_btl.btl_put_limit = SIZE_MAX;
     world_link();
     component->packet_size = 1024;
     component->max_packets = 64;
@@ -313,6 +316,7 @@ void world_begin(void)
     component->check_bounds = fuzz_one_in(4);
     component->packet_size = fuzz_one_in(4) ? 512 : 1024;
     component->max_packets = fuzz_one_in(4) ? 2 + (unsigned) fuzz_below(3) : 64;
+    component->place_limit = fuzz_one_in(3) ? 0 : 1 + (unsigned) fuzz_below(200);
     component->locks_held = 0;
     for (int rank = 0; rank < RANKS; rank++) {
         make_member(rank, 1);
@@ -344,6 +348,7 @@ static void end_epochs(mca_osc_fastpath_module_t *module)
 
 void world_end(void)
 {
+    case_close();
     world_count(false);
     for (int rank = 0; rank < RANKS; rank++) {
         end_epochs(members[rank].module);

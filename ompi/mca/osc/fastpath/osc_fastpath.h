@@ -60,6 +60,7 @@ typedef struct {
     unsigned max_packets;   /**< parameter: unacknowledged packets to one target */
     unsigned max_pending;   /**< parameter: operations of a window that wait for replies */
     unsigned looks;         /**< parameter: looks for an answer in a target's mailbox; 0: none is used */
+    unsigned place_limit;   /**< parameter: gets of so many bytes are written by the target's BTL; 0: none */
     bool shared_memory;     /**< parameter: members of a node share memory */
     bool single_copy;       /**< parameter: the kernel may copy between members of a node */
     unsigned fault_percent; /**< parameter: percentage of BTL calls that fail, for tests */
@@ -167,7 +168,8 @@ typedef struct mca_osc_fastpath_peer_t {
         uint32_t flushing;      /**< sequence of the last packet that somebody who flushes waits for */
         uint32_t lock_sequence; /**< sequence of the packet that has asked for the lock */
         unsigned tickets;       /**< operations of this peer that wait for replies */
-        size_t ticket_bytes;    /**< and the bytes they wait for */
+        size_t ticket_bytes;    /**< and the bytes they wait for, in replies */
+        size_t place_bytes;     /**< and the bytes that targets may write into this process's memory */
         int error;              /**< an operation failed there: for the next synchronisation */
         mca_osc_fastpath_packet_t *packet;      /**< being filled */
         struct mca_osc_fastpath_types_t *types; /**< datatypes the peer knows by slot */
@@ -188,6 +190,9 @@ typedef struct mca_osc_fastpath_peer_t {
         opal_list_item_t blocked_item;          /**< in module.blocked */
         mca_osc_fastpath_packet_t *reply;       /**< being filled */
         struct mca_osc_fastpath_types_t *types; /**< datatypes it has described */
+        struct mca_osc_fastpath_placing_t *placing; /**< data that is being written into its memory, or has
+                                                         been, see osc_fastpath_place.c; or NULL */
+        _Atomic uint32_t writing;                   /**< those that are not known to have been */
     } target;
 } mca_osc_fastpath_peer_t;
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_peer_t);

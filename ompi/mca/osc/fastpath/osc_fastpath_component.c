@@ -102,6 +102,15 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 100,
      .min = 0,
      .max = 1 << 20},
+    {.name = "place_limit",
+     .text = "Gets of at least so many bytes, of one piece of memory at both ends, are written into the "
+             "origin's memory by the target's transport where that can; 0: never",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_osc_fastpath_component.place_limit,
+     .value = 64 << 10,
+     .min = 0,
+     .max = 1 << 30},
     {.name = "packet_size",
      .text = "Bytes of operations and their data that are packed into one message, at most; the transport "
              "may allow less",

@@ -27,6 +27,7 @@ enum {
     MCA_OSC_FASTPATH_MAILED,           /**< updates that targets have made by way of their mailboxes */
     MCA_OSC_FASTPATH_MAIL_WITHDRAWN,   /**< updates that were taken back from there */
     MCA_OSC_FASTPATH_HELPED,           /**< pieces of long puts and gets that targets have copied */
+    MCA_OSC_FASTPATH_PLACED,           /**< pieces of gets that targets have written into memory here */
     MCA_OSC_FASTPATH_WAITS,            /**< synchronisations that had to wait */
     MCA_OSC_FASTPATH_WAIT_TIME,        /**< nanoseconds they waited */
     MCA_OSC_FASTPATH_COUNTERS

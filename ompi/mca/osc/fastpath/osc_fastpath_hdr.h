@@ -76,6 +76,7 @@ enum {
     MCA_OSC_FASTPATH_TYPE = 6,      /**< describes a datatype for later operations */
     MCA_OSC_FASTPATH_PUT_WHOLE = 7, /**< a put that is cut within elements: takes effect when it is whole;
                                          `ticket` tells it from others of its kind */
+    MCA_OSC_FASTPATH_GET_PLACE = 8, /**< a get whose data may be written into the origin's memory */
 };
 
 /**
@@ -84,8 +85,8 @@ enum {
  */
 static inline bool mca_osc_fastpath_returns_data(uint8_t kind)
 {
-    return MCA_OSC_FASTPATH_GET == kind || MCA_OSC_FASTPATH_GET_ACCUMULATE == kind
-           || MCA_OSC_FASTPATH_COMPARE_AND_SWAP == kind;
+    return MCA_OSC_FASTPATH_GET == kind || MCA_OSC_FASTPATH_GET_PLACE == kind
+           || MCA_OSC_FASTPATH_GET_ACCUMULATE == kind || MCA_OSC_FASTPATH_COMPARE_AND_SWAP == kind;
 }
 
 /** In mca_osc_fastpath_op_hdr_t.type: the rest is the id of a predefined datatype, else a slot. */
@@ -96,7 +97,8 @@ static inline bool mca_osc_fastpath_returns_data(uint8_t kind)
  * with all there is to know, so that a target keeps nothing between them.
  *
  * Data follows a PUT or PUT_WHOLE, an ACCUMULATE, a GET_ACCUMULATE other than MPI_NO_OP (`length` bytes), a
- * COMPARE_AND_SWAP (the new value and the one compared with, `length` bytes each) and a TYPE.
+ * COMPARE_AND_SWAP (the new value and the one compared with, `length` bytes each), a TYPE and a GET_PLACE
+ * (the address of the piece in the origin's process, 8 bytes).
  */
 typedef struct {
     uint8_t kind;     /**< MCA_OSC_FASTPATH_PUT ... */
@@ -118,6 +120,7 @@ _Static_assert(48 == sizeof(mca_osc_fastpath_op_hdr_t), "a multiple of 8 without
 enum {
     MCA_OSC_FASTPATH_ENTRY_DATA = 0,   /**< it follows */
     MCA_OSC_FASTPATH_ENTRY_FAILED = 1, /**< it cannot be had */
+    MCA_OSC_FASTPATH_ENTRY_PLACED = 2, /**< of a GET_PLACE: it has been written into the origin's memory */
 };
 
 /** Data for a ticket: `length` bytes, which follow or not. */

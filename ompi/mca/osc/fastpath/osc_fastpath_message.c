@@ -10,6 +10,7 @@
 
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_packet.h"
+#include "osc_fastpath_place.h"
 #include "osc_fastpath_request.h"
 #include "osc_fastpath_ticket.h"
 #include "osc_fastpath_types.h"
@@ -23,6 +24,9 @@
 #define GET_MAX (64 << 10)
 /** Bytes that gets from one target may wait for; further pieces wait. More fills the caches of the target. */
 #define GET_BYTES_MAX (1 << 20)
+/** The same for gets that the target's BTL writes, which fill nothing */
+#define PLACE_MAX       (1 << 20)
+#define PLACE_BYTES_MAX (16 << 20)
 
 /** An operation on its way into packets. */
 typedef struct {
@@ -34,8 +38,16 @@ typedef struct {
     size_t unit;                      /**< pieces are multiples of so many bytes */
     bool has_data;                    /**< data goes to the target */
     bool wants_data;                  /**< data comes back */
+    bool place;                       /**< and may be written by the target's BTL */
     size_t room;                      /**< the next piece needs */
 } sending_t;
+
+/* Does enough data come from the target? */
+static bool enough_asked_for(const sending_t *sending)
+{
+    return sending->place ? PLACE_BYTES_MAX <= sending->peer->origin.place_bytes
+                          : GET_BYTES_MAX <= sending->peer->origin.ticket_bytes;
+}
 
 static bool may_go_on(mca_osc_fastpath_module_t *module, void *context)
 {
@@ -43,7 +55,7 @@ static bool may_go_on(mca_osc_fastpath_module_t *module, void *context)
     mca_osc_fastpath_peer_t *peer = sending->peer;
     const mca_osc_fastpath_packet_t *packet = peer->origin.packet;
 
-    if (sending->wants_data && GET_BYTES_MAX <= peer->origin.ticket_bytes) {
+    if (sending->wants_data && enough_asked_for(sending)) {
         ompi_osc_fastpath_send_gets(module, peer);
         return false;
     }
@@ -195,6 +207,10 @@ static int prepare(sending_t *sending)
     sending->hdr = (mca_osc_fastpath_op_hdr_t){.kind = operation->kind, .disp = operation->disp};
     sending->has_data = MCA_OSC_FASTPATH_GET != operation->kind;
     sending->wants_data = mca_osc_fastpath_returns_data(operation->kind);
+    sending->place = ompi_osc_fastpath_may_place(sending->peer, operation, sending->total);
+    if (sending->place) {
+        sending->hdr.kind = MCA_OSC_FASTPATH_GET_PLACE;
+    }
     choose_unit(sending);
     if (NULL != operation->element) {
         sending->hdr.element = (uint16_t) operation->element->id;
@@ -229,6 +245,7 @@ static int take_ticket(sending_t *sending, mca_osc_fastpath_request_t **request)
     }
     sending->hdr.generation = ticket->generation;
     ticket->request = *request;
+    ticket->place = sending->place;
     return OMPI_SUCCESS;
 }
 
@@ -246,6 +263,10 @@ static size_t piece_length(sending_t *sending)
     if (sending->has_data) {
         sending->room += MCA_OSC_FASTPATH_PAD(least);
         return left;
+    }
+    if (sending->place) {
+        sending->room += sizeof(uint64_t);
+        return left < PLACE_MAX ? left : PLACE_MAX;
     }
     most = sending->unit <= GET_MAX ? GET_MAX : UINT32_MAX; /* as much as a header can ask for */
     return most < left ? most - most % sending->unit : left;
@@ -267,13 +288,19 @@ static size_t put_piece(sending_t *sending, mca_osc_fastpath_packet_t *packet, s
             length = room - room % sending->unit;
         }
         length = data = ompi_osc_fastpath_cursor_pack(&sending->cursor, to + sizeof(sending->hdr), length);
+    } else if (sending->place) {
+        const uint64_t address = ompi_osc_fastpath_place_address(sending->operation, sending->hdr.offset);
+
+        memcpy(to + sizeof(sending->hdr), &address, sizeof(address));
+        data = sizeof(address);
     }
     sending->hdr.length = (uint32_t) length;
     memcpy(to, &sending->hdr, sizeof(sending->hdr));
     mca_osc_fastpath_packet_filled(packet, sizeof(sending->hdr) + data);
     if (sending->wants_data) {
         packet->data_from_target = true;
-        sending->peer->origin.ticket_bytes += length;
+        *(sending->place ? &sending->peer->origin.place_bytes : &sending->peer->origin.ticket_bytes) +=
+            length;
     }
     mca_osc_fastpath_count(MCA_OSC_FASTPATH_OPERATIONS);
     return length;

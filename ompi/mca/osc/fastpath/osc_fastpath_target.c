@@ -13,6 +13,7 @@
 #include "osc_fastpath_atomic.h"
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_packet.h"
+#include "osc_fastpath_place.h"
 #include "osc_fastpath_target.h"
 #include "osc_fastpath_types.h"
 
@@ -128,6 +129,84 @@ static int do_get(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
                     0 != arrived->hdr.element ? arrived->hdr.element : 1);
     ompi_osc_fastpath_cursor_end(&cursor);
     return rc;
+}
+
+/* As much of it as a BTL takes is written into the origin's memory, the rest comes in replies. */
+static int do_get_place(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
+{
+    mca_osc_fastpath_memory_t *memory = &arrived->memory;
+    char *from = (char *) memory->address + memory->type->super.true_lb + arrived->hdr.offset;
+    uint64_t to;
+    size_t placed;
+
+    if (!fastpath_is_contiguous(memory->type, memory->count)) {
+        return do_get(peer, arrived);
+    }
+    memcpy(&to, arrived->data, sizeof(to));
+    placed = ompi_osc_fastpath_place(peer, &arrived->hdr, from, to);
+    arrived->hdr.offset += placed;
+    arrived->hdr.length -= (uint32_t) placed;
+    return 0 < arrived->hdr.length ? do_get(peer, arrived) : OMPI_SUCCESS;
+}
+
+/* A reply that leaves by a certain link, with room for an entry, or NULL. */
+static mca_osc_fastpath_packet_t *reply_by(mca_osc_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl)
+{
+    mca_osc_fastpath_packet_t *reply = peer->target.reply;
+
+    if (NULL != reply
+        && (bml_btl != reply->bml_btl
+            || sizeof(mca_osc_fastpath_entry_t) > mca_osc_fastpath_packet_room(reply))) {
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);
+        ompi_osc_fastpath_packet_send(reply);
+        reply = NULL;
+    }
+    if (NULL == reply) {
+        reply = ompi_osc_fastpath_packet_open_by(peer, MCA_OSC_FASTPATH_REPLY,
+                                                 sizeof(mca_osc_fastpath_entry_t), bml_btl);
+        peer->target.reply = reply;
+    }
+    return reply;
+}
+
+/* Data has been written. Where it could not be, it is in replies instead. */
+static int reply_placed(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_placing_t *placing)
+{
+    mca_osc_fastpath_packet_t *reply;
+    mca_osc_fastpath_cursor_t cursor;
+    int rc;
+
+    if (OPAL_UNLIKELY(OPAL_SUCCESS != placing->status)) {
+        ompi_osc_fastpath_cursor_begin(&cursor, placing->from, placing->hdr.length, &ompi_mpi_byte.dt, false);
+        rc = reply_data(peer, &placing->hdr, &cursor, placing->hdr.length, 1);
+        ompi_osc_fastpath_cursor_end(&cursor);
+        return rc;
+    }
+    reply = reply_by(peer, placing->bml_btl);
+    if (NULL == reply) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    entry_put(reply, &placing->hdr, 0, placing->hdr.length, MCA_OSC_FASTPATH_ENTRY_PLACED);
+    return OMPI_SUCCESS;
+}
+
+/* Tell the origin what has been written into its memory. @return whether all has been */
+static bool end_placing(mca_osc_fastpath_peer_t *peer)
+{
+    mca_osc_fastpath_placing_t *placing;
+
+    if (mca_osc_fastpath_is_placing(peer)) {
+        return false;
+    }
+    while (NULL != (placing = ompi_osc_fastpath_placed(peer))) {
+        const int rc = reply_placed(peer, placing);
+
+        if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+            peer->target.error = rc;
+        }
+        OBJ_RELEASE(placing);
+    }
+    return true;
 }
 
 /* The put whose next piece this is; a new one with the first piece, else NULL when there is none. */
@@ -267,6 +346,8 @@ static size_t data_length(const arrived_t *arrived)
         return 2 * (size_t) arrived->hdr.length;
     case MCA_OSC_FASTPATH_GET:
         return 0;
+    case MCA_OSC_FASTPATH_GET_PLACE:
+        return sizeof(uint64_t);
     default:
         return SIZE_MAX;
     }
@@ -341,6 +422,10 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     if (MCA_OSC_FASTPATH_TYPE == arrived->hdr.kind) {
         return ompi_osc_fastpath_type_described(peer, &arrived->hdr, arrived->data);
     }
+    if (OPAL_UNLIKELY(NULL != peer->target.placing) && MCA_OSC_FASTPATH_GET != arrived->hdr.kind
+        && MCA_OSC_FASTPATH_GET_PLACE != arrived->hdr.kind && !end_placing(peer)) {
+        return OMPI_ERR_WOULD_BLOCK; /* what is being read does not change */
+    }
     rc = find_memory(peer, arrived);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         if (mca_osc_fastpath_returns_data(arrived->hdr.kind)) {
@@ -357,6 +442,9 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     }
     if (MCA_OSC_FASTPATH_GET == arrived->hdr.kind) {
         return do_get(peer, arrived);
+    }
+    if (MCA_OSC_FASTPATH_GET_PLACE == arrived->hdr.kind) {
+        return do_get_place(peer, arrived);
     }
     return try_update(peer, arrived);
 }
@@ -458,6 +546,7 @@ int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *pack
 
         if (0 == length) {
             peer->target.error = OMPI_ERROR;
+            *position = end;
             break;
         }
         rc = operate(peer, &arrived);
@@ -468,6 +557,9 @@ int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *pack
             peer->target.error = rc;
         }
         *position += length;
+    }
+    if (OPAL_UNLIKELY(NULL != peer->target.placing) && !end_placing(peer)) {
+        return OMPI_ERR_WOULD_BLOCK;
     }
     finish(peer, &hdr);
     reply(peer, &hdr, peer->target.error);

@@ -91,6 +91,7 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
     ticket->request = NULL;
     ticket->type = NULL;
     ticket->staged = staged;
+    ticket->place = false;
     if (NULL != staged) {
         ticket->address = address;
         ticket->count = count;
@@ -148,14 +149,20 @@ int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_f
     if (entry->generation != ticket->generation || !(ticket->generation & 1) || peer != ticket->peer
         || entry->length > ticket->bytes || entry->offset > ticket->cursor.bytes
         || entry->length > ticket->cursor.bytes - entry->offset
-        || MCA_OSC_FASTPATH_ENTRY_FAILED < entry->what) {
+        || (ticket->place ? MCA_OSC_FASTPATH_ENTRY_PLACED : MCA_OSC_FASTPATH_ENTRY_FAILED) < entry->what) {
         return OMPI_ERR_BAD_PARAM;
     }
     if (MCA_OSC_FASTPATH_ENTRY_DATA == entry->what) {
         ompi_osc_fastpath_cursor_seek(&ticket->cursor, entry->offset);
         ompi_osc_fastpath_cursor_unpack(&ticket->cursor, data, entry->length);
+    } else if (MCA_OSC_FASTPATH_ENTRY_PLACED == entry->what) {
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_PLACED);
     }
-    peer->origin.ticket_bytes -= entry->length;
+    if (ticket->place) {
+        peer->origin.place_bytes -= entry->length;
+    } else {
+        peer->origin.ticket_bytes -= entry->length;
+    }
     ticket->bytes -= entry->length;
     if (0 == ticket->bytes) {
         *request = ticket_end(ticket, entry->ticket);

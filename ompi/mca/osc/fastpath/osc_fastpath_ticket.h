@@ -29,6 +29,7 @@ typedef struct mca_osc_fastpath_ticket_t {
     void *address;                    /**< the buffer, where data is staged */
     size_t count;                     /**< elements of it */
     void *staged;                     /**< data that is put into the buffer when all of it is here, or NULL */
+    bool place;                       /**< the target may write the data there */
     struct mca_osc_fastpath_request_t *request; /**< of an MPI_Rget or MPI_Rget_accumulate, or NULL */
 } mca_osc_fastpath_ticket_t;
 

@@ -17,6 +17,7 @@
 
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_packet.h"
+#include "osc_fastpath_place.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_request.h"
 #include "osc_fastpath_sync.h"
@@ -121,11 +122,15 @@ static void peer_construct(mca_osc_fastpath_peer_t *peer)
 
 static void peer_destruct(mca_osc_fastpath_peer_t *peer)
 {
+    mca_osc_fastpath_placing_t *placing;
     opal_list_item_t *item;
 
     while (NULL != (item = opal_list_remove_first(&peer->target.parked))) {
         OBJ_DESTRUCT(item);
         free(item);
+    }
+    while (NULL != (placing = ompi_osc_fastpath_placed(peer))) {
+        OBJ_RELEASE(placing);
     }
     if (NULL != peer->origin.packet) {
         ompi_osc_fastpath_packet_drop(peer->origin.packet);
