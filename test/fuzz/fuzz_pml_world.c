@@ -108,13 +108,21 @@ static bool ext_write(struct mca_btl_base_endpoint_t *endpoint, const void *loca
     return !fuzz_one_in(6) && scene_put(remote, local, size);
 }
 
+/* Who has said so may be wrong. */
+static void ext_copies(struct mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies)
+{
+    (void) endpoint;
+    *copies = (mca_btl_fastsm_copies_t){
+        .wanted = true, .reads = !fuzz_one_in(6), .writes = !fuzz_one_in(6), .is_read = !fuzz_one_in(6)};
+}
+
 static fastsm_fifo_sender_t *ext_sender(struct mca_btl_base_endpoint_t *endpoint)
 {
     (void) endpoint;
     return NULL;
 }
 
-static const mca_btl_fastsm_ext_t ext = {.write = ext_write, .sender = ext_sender};
+static const mca_btl_fastsm_ext_t ext = {.write = ext_write, .copies = ext_copies, .sender = ext_sender};
 
 /* As if they were reached by btl/fastsm. */
 static void peers_help(void)

@@ -65,7 +65,7 @@ static void test_tag(void **state)
 
     (void) state;
     assert_int_equal(tag, fastsm_pair_tag(nonce_b, nonce_a));
-    assert_int_equal(0, tag & MCA_BTL_FASTSM_PAIR_STATE);
+    assert_int_equal(0, tag & MCA_BTL_FASTSM_PAIR_NO_TAG);
     assert_int_not_equal(0, tag);
 }
 
@@ -101,6 +101,41 @@ static void test_one_way(void **state)
     assert_int_equal(OFFERED, fastsm_pair_begin(&f.pair[GUEST], true));
     assert_int_equal(REFUSED, fastsm_pair_begin(&f.pair[HOST], false));
     assert_int_equal(REFUSED, fastsm_pair_look(&f.pair[GUEST]));
+}
+
+/* Whether one side can read the other's memory is told beside what they have agreed upon, and changes nothing
+ * of that. */
+static void test_reading(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fresh(&f, true, true);
+    fastsm_pair_begin(&f.pair[HOST], true);
+    fastsm_pair_begin(&f.pair[GUEST], true);
+    fastsm_pair_look(&f.pair[GUEST]);
+    for (int side = HOST; side <= GUEST; ++side) {
+        assert_false(fastsm_pair_refuses(&f.pair[side])); /* nothing is said yet */
+    }
+    fastsm_pair_tell(&f.pair[HOST], false);
+    assert_true(fastsm_pair_refuses(&f.pair[GUEST]));
+    assert_false(fastsm_pair_refuses(&f.pair[HOST]));
+    fastsm_pair_tell(&f.pair[GUEST], true);
+    assert_false(fastsm_pair_refuses(&f.pair[HOST]));
+    for (int side = HOST; side <= GUEST; ++side) {
+        assert_int_equal(AGREED, fastsm_pair_look(&f.pair[side]));
+    }
+    fastsm_pair_tell(&f.pair[GUEST], false);
+    assert_true(fastsm_pair_refuses(&f.pair[HOST]));
+    fastsm_pair_tell(&f.pair[HOST], true);
+    assert_false(fastsm_pair_refuses(&f.pair[GUEST]));
+
+    /* what somebody else has left there is no word of this pair's */
+    fastsm_pair_tell(&f.pair[HOST], false);
+    atomic_fetch_xor(&f.words[HOST], UINT32_C(0x80000000));
+    assert_false(fastsm_pair_refuses(&f.pair[GUEST]));
+    f.pair[GUEST].other = NULL;
+    assert_false(fastsm_pair_refuses(&f.pair[GUEST]));
 }
 
 static void test_giving_up(void **state)
@@ -219,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_tag),         cmocka_unit_test(test_both_reach),
         cmocka_unit_test(test_one_way),     cmocka_unit_test(test_giving_up),
         cmocka_unit_test(test_other_lives), cmocka_unit_test(test_two_threads),
+        cmocka_unit_test(test_reading),
     };
 
     alarm(3000);

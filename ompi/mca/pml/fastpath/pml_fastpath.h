@@ -60,6 +60,7 @@ typedef struct {
     unsigned send_depth;    /**< FRAGs in flight per message */
     unsigned put_depth;     /**< PUTs in flight per message */
     unsigned get_depth;     /**< BTL gets in flight per message */
+    int verbose;            /**< 1: what processes are reached by is printed */
     size_t help_limit;      /**< bytes from which on a sender that waits copies a part; 0: never */
     size_t window;          /**< bytes that a peer may hold of us unreceived; 0 = unlimited */
     int64_t window_part;    /**< of these, which are given back together; more than there are if unlimited */

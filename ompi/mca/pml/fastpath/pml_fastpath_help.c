@@ -38,6 +38,15 @@ static void ask(mca_pml_fastpath_recv_request_t *req)
     mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
 }
 
+/* The bytes that we read ourselves: half of all, or none where we cannot. */
+static size_t own_part(const mca_pml_fastpath_peer_t *peer, size_t all)
+{
+    mca_btl_fastsm_copies_t copies;
+
+    peer->ext->copies(peer->btl_endpoint, &copies);
+    return OPAL_LIKELY(copies.reads) ? all / 2 / PAGE * PAGE : 0;
+}
+
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
@@ -47,7 +56,7 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
         req->req_own = all;
         return all;
     }
-    req->req_own = all / 2 / PAGE * PAGE;
+    req->req_own = own_part(req->req_peer, all);
     req->req_helping = true;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
     ask(req); /* from here on HELPED may come, by another thread */

@@ -247,6 +247,9 @@ int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
     if (OMPI_SUCCESS == rc) {
         rc = mca_bml.bml_register_error(btl_error);
     }
+    if (OMPI_SUCCESS == rc && OPAL_UNLIKELY(0 < mca_pml_fastpath.verbose)) {
+        mca_pml_fastpath_say(procs, nprocs);
+    }
     return rc;
 }
 

@@ -90,6 +90,12 @@ static inline bool mca_pml_fastpath_peer_reach(mca_pml_fastpath_peer_t *peer)
     return OPAL_LIKELY(NULL != peer->endpoint) || mca_pml_fastpath_peer_connect(peer);
 }
 
+/**
+ * Print a line for each class of processes: by which transports they are reached, and whether the kernel
+ * copies their messages, or why not. Brings up their BTLs.
+ */
+void mca_pml_fastpath_say(ompi_proc_t **procs, size_t nprocs);
+
 /** Forget the peer of a process; its object lives on while references exist. */
 void mca_pml_fastpath_peer_forget(ompi_proc_t *proc);
 

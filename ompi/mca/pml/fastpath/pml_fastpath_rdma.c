@@ -92,13 +92,28 @@ static bool rdma_register(mca_bml_base_btl_t *bml_btl, void *base, size_t size, 
     return NULL != *handle;
 }
 
+/* Whether it is of use to offer a message: the peer can read it, or let us write it while we wait. */
+static bool can_be_taken(const mca_pml_fastpath_send_request_t *req)
+{
+    const mca_pml_fastpath_peer_t *peer = req->req_peer;
+    mca_btl_fastsm_copies_t copies;
+
+    if (NULL == peer->ext) {
+        return true;
+    }
+    peer->ext->copies(peer->btl_endpoint, &copies);
+    return OPAL_LIKELY(copies.is_read)
+           || (copies.writes && req->req_waits && 0 < mca_pml_fastpath.help_limit
+               && mca_pml_fastpath.help_limit <= req->req_send.req_bytes_packed);
+}
+
 /* The BTL to offer a message by. One that was refused before has been registered with its BTL. */
 static mca_bml_base_btl_t *offer_btl(const mca_pml_fastpath_send_request_t *req)
 {
     if (NULL != req->req_get_handle) {
         return req->req_get_btl;
     }
-    return mca_pml_fastpath.use_get ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
+    return mca_pml_fastpath.use_get && can_be_taken(req) ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
 }
 
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)

@@ -199,6 +199,7 @@ struct mca_btl_base_endpoint_t {
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
     volatile mca_btl_fastsm_get_state_t get_state; /**< changed with component.lock held */
     volatile mca_btl_fastsm_get_state_t write_state; /**< the same of writing, never SMSC */
+    int get_error; /**< errno of why it cannot be read; 0: another process has its number */
     fastpath_smsc_endpoint_t *smsc;                /**< of the peer, once there has been one; else NULL */
     opal_proc_t *proc;
 
@@ -338,6 +339,10 @@ typedef struct {
     _Atomic unsigned long deep_fifos_assigned; /**< senders that have moved to a FIFO of ours */
     _Atomic unsigned long deep_fifos_obtained; /**< times that we have moved to one of a peer's */
     _Atomic unsigned long deep_fifos_refused;  /**< times that we have asked for one and were refused */
+    _Atomic unsigned long peers_read;          /**< peers whose memory could be read when we met them */
+    _Atomic unsigned long peers_not_read;      /**< and could not */
+    _Atomic unsigned long peers_written;       /**< the same of writing */
+    _Atomic unsigned long peers_not_written;
 
     /* own segment */
     mca_mpool_fastsm_module_t *segment;
@@ -747,6 +752,8 @@ fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint);
 
 /** Sets up what of the module has to do with reading: its flags, and registration where that is needed. */
 void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl);
+/** Finds out whether a new peer's memory can be read and written to, and tells it about the former. */
+void mca_btl_fastsm_get_begin(mca_btl_base_endpoint_t *endpoint);
 /** The peer goes: forgets how its memory is read. */
 void mca_btl_fastsm_get_end(mca_btl_base_endpoint_t *endpoint);
 int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, void *local_address,
@@ -756,6 +763,8 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 
 /** The extension's write (btl_fastsm_ext.h). */
 bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size);
+/** The extension's copies (btl_fastsm_ext.h). */
+void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies);
 
 int mca_btl_fastsm_component_progress(void);
 /** Puts a peer first in `recent`: the senders of the last messages are most likely to be those of the next.

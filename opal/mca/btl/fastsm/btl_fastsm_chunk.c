@@ -249,15 +249,15 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
     return sent;
 }
 
-/* Whether the peer had better read a long message itself, and so copy it once: because it has no core and
- * will come to it when it is no longer in any cache; or because it is the slower one in a stream of messages:
- * it has not read the last one yet and has not answered it either.  Where messages go to and fro, or both
- * ways at once, one of them may be unread. */
+/* Whether the peer had better read a long message itself, if it can, and so copy it once: because it has no
+ * core and will come to it when it is no longer in any cache; or because it is the slower one in a stream of
+ * messages: it has not read the last one yet and has not answered it either.  Where messages go to and fro,
+ * or both ways at once, one of them may be unread. */
 static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
 {
     uint32_t most;
 
-    if (chunks <= CHUNKS_ANYWAY) {
+    if (chunks <= CHUNKS_ANYWAY || OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
         return false;
     }
     if (opal_progress_yield_when_idle || 0 == endpoint->n_in_flight) {

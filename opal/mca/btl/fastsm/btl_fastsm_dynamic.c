@@ -554,6 +554,9 @@ bool mca_btl_fastsm_dynamic_settle(mca_btl_fastsm_endpoint_t *endpoint)
         component->admitted[fastsm_admission_index(dynamic->admission)].refused = dynamic;
         part(dynamic, false);
     }
+    if (reachable) {
+        mca_btl_fastsm_get_begin(endpoint);
+    }
     if (!reachable && 0 == --dynamic->users && !dynamic->refused) {
         destroy(dynamic);
     }

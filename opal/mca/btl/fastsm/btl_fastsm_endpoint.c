@@ -289,6 +289,13 @@ static mca_btl_fastsm_endpoint_t *local_peer(const opal_proc_t *proc, mca_btl_fa
     return &component->peers[modex->local_index];
 }
 
+/* What the peer says about us, in its segment. */
+static void find_their_word(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    endpoint->pair.other = (_Atomic uint32_t *) mca_btl_fastsm_in_segment(
+        endpoint, mca_btl_fastsm_layout_pair(&endpoint->layout, mca_btl_fastsm_component.me.local_index));
+}
+
 mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -312,6 +319,7 @@ mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc)
             mca_btl_fastsm_fatal(proc, fastsm_lost);
         }
         endpoint->proc = proc;
+        find_their_word(endpoint);
         return endpoint;
     }
 
@@ -321,8 +329,7 @@ mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc)
         (_Atomic uint32_t *) (component->base
                               + mca_btl_fastsm_layout_pair(&component->layout, endpoint->index)));
     if (mapped) {
-        endpoint->pair.other = (_Atomic uint32_t *) mca_btl_fastsm_in_segment(
-            endpoint, mca_btl_fastsm_layout_pair(&endpoint->layout, component->me.local_index));
+        find_their_word(endpoint);
     }
     endpoint->pair_state = fastsm_pair_begin(&endpoint->pair, mapped);
     return mapped ? endpoint : NULL;
@@ -337,7 +344,6 @@ bool mca_btl_fastsm_endpoint_settle(mca_btl_fastsm_endpoint_t *endpoint)
         opal_output_verbose(1, opal_btl_base_framework.framework_output,
                             "btl:fastsm: local process %u (pid %d) cannot reach us, or does not answer",
                             endpoint->index, (int) endpoint->pid);
-        endpoint->pair.other = NULL;
         mca_btl_fastsm_segment_detach(endpoint);
         return false;
     }
@@ -354,6 +360,7 @@ bool mca_btl_fastsm_endpoint_settle(mca_btl_fastsm_endpoint_t *endpoint)
         endpoint->out.shared_read_pos = &mca_btl_fastsm_no_room;
     }
     endpoint->out.sendi_bytes = (uint32_t) endpoint->inline_bytes;
+    mca_btl_fastsm_get_begin(endpoint);
     mca_btl_fastsm_list_peer(endpoint);
     return true;
 }

@@ -34,7 +34,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 12u
+#define MCA_BTL_FASTSM_EXT_VERSION 13u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -163,6 +163,16 @@ static inline void mca_btl_fastsm_view_copy(const mca_btl_fastsm_view_t *view, v
     }
 }
 
+/** What the kernel lets two processes do with each other's memory. */
+typedef struct {
+    bool wanted;  /**< it has been asked: parameter btl_fastsm_single_copy */
+    bool reads;   /**< we can read the peer's */
+    bool smsc;    /**< and do that by the host's module */
+    bool writes;  /**< we can write to it */
+    bool is_read; /**< it can read ours, or has not said yet that it cannot */
+    int error;    /**< errno of why we cannot read it, or 0 */
+} mca_btl_fastsm_copies_t;
+
 /**
  * The extension: constant after the component's init, owned by the module.
  */
@@ -289,6 +299,9 @@ typedef struct {
      * gone
      */
     bool (*write)(struct mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size);
+
+    /** Says what may be done with the peer's memory and with ours. */
+    void (*copies)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies);
 
     /**
      * The process behind an endpoint has failed, and the job goes on.  What it

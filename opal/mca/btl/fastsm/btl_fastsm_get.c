@@ -7,17 +7,18 @@
 /**
  * @file
  *
- * Reading a peer's memory: with the module that Open MPI has selected for that
- * (framework smsc, since 5.0), where there is one and it leads to the peer; else
- * ourselves.  Whether the kernel permits it is found out by trying, without a
- * word: where it does not, btl_get fails and the caller asks the sender to
- * stream the data.
+ * Reading a peer's memory, and writing there: with the module that Open MPI has
+ * selected for reading (framework smsc, since 5.0), where there is one and it
+ * leads to the peer; else ourselves.  Whether the kernel permits it is found
+ * out by trying, without a word, when both have agreed to talk; each tells the
+ * other whether it can read, because that may differ in the two directions.
+ * Where it cannot, messages go through the segment.
  */
 
 #include "opal_config.h"
 
+#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_process.h"
 #include "opal/util/output.h"
@@ -27,17 +28,6 @@
 static bool read_all(pid_t pid, void *local, uint64_t remote, size_t size)
 {
     return mca_common_fastpath_process_copy(pid, false, local, remote, size);
-}
-
-/* Whether this process can read memory of its like at all.  Asks the kernel; prints nothing. */
-static bool get_possible(void)
-{
-    const mca_btl_fastsm_modex_t *me = &mca_btl_fastsm_component.me;
-    uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
-
-    mca_common_fastpath_process_permit();
-    return read_all(getpid(), nonce, me->nonce_address, sizeof(nonce))
-           && 0 == memcmp(nonce, me->nonce, sizeof(nonce));
 }
 
 static mca_btl_base_registration_handle_t *register_mem(mca_btl_base_module_t *btl,
@@ -57,13 +47,15 @@ static int deregister_mem(mca_btl_base_module_t *btl, mca_btl_base_registration_
     return OPAL_SUCCESS;
 }
 
+/* The module says what is wanted, and not what the kernel will permit: other PMLs take its word for all
+ * pairs, on both sides, and end the job where one side offers what the other cannot take. */
 void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const bool possible = get_possible();
 
+    mca_common_fastpath_process_permit();
     component->smsc = component->smsc && component->single_copy && fastpath_smsc();
-    if (!component->single_copy || (!possible && !component->smsc)) {
+    if (!component->single_copy) {
         btl->btl_flags &= ~MCA_BTL_FLAGS_GET;
         btl->btl_get = NULL;
     } else if (component->smsc && 0 < fastpath_smsc_handle_size()) {
@@ -100,16 +92,26 @@ static bool probe_smsc(mca_btl_fastsm_endpoint_t *endpoint)
 }
 
 /* Reads what only this very peer can have where it says it is. */
-static bool probe_own(mca_btl_fastsm_endpoint_t *endpoint)
+static bool is_peer(mca_btl_fastsm_endpoint_t *endpoint)
 {
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
 
-    if (read_all(endpoint->pid, nonce, endpoint->nonce_address, sizeof(nonce))
-        && 0 == memcmp(nonce, endpoint->nonce, sizeof(nonce))) {
+    errno = 0;
+    if (read_all(endpoint->pid, nonce, endpoint->nonce_address, sizeof(nonce))) {
+        errno = 0;
+        return 0 == memcmp(nonce, endpoint->nonce, sizeof(nonce));
+    }
+    return false;
+}
+
+static bool probe_own(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (is_peer(endpoint)) {
         endpoint->get_state = MCA_BTL_FASTSM_GET_WORKS;
         say(endpoint, "directly");
         return true;
     }
+    endpoint->get_error = errno;
     endpoint->get_state = MCA_BTL_FASTSM_GET_REFUSED;
     opal_output_verbose(1, opal_btl_base_framework.framework_output,
                         "btl:fastsm: memory of local process %u is not readable, large messages "
@@ -139,6 +141,7 @@ static bool give_up_smsc(mca_btl_fastsm_endpoint_t *endpoint)
     OPAL_THREAD_LOCK(&mca_btl_fastsm_component.lock);
     found = MCA_BTL_FASTSM_GET_SMSC == endpoint->get_state ? probe_own(endpoint)
                                                            : MCA_BTL_FASTSM_GET_WORKS == endpoint->get_state;
+    fastsm_pair_tell(&endpoint->pair, found);
     OPAL_THREAD_UNLOCK(&mca_btl_fastsm_component.lock);
     return found;
 }
@@ -188,23 +191,37 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
     return OPAL_SUCCESS;
 }
 
-/* Whether the process with the peer's number is this very peer. Who may read its memory may not write there
- * for that reason alone; the first write tells. */
-static __opal_attribute_noinline__ bool probe_write(mca_btl_fastsm_endpoint_t *endpoint)
+/* Writes what is there.  Who may read a process's memory may not write there for that reason alone: calls are
+ * refused one by one. */
+static void probe_write(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
-    const bool works = mca_btl_fastsm_component.single_copy
-                       && read_all(endpoint->pid, nonce, endpoint->nonce_address, sizeof(nonce))
-                       && 0 == memcmp(nonce, endpoint->nonce, sizeof(nonce));
+    endpoint->write_state =
+        is_peer(endpoint)
+                && mca_common_fastpath_process_copy(endpoint->pid, true, endpoint->nonce,
+                                                    endpoint->nonce_address, sizeof(endpoint->nonce))
+            ? MCA_BTL_FASTSM_GET_WORKS
+            : MCA_BTL_FASTSM_GET_REFUSED;
+}
 
-    endpoint->write_state = works ? MCA_BTL_FASTSM_GET_WORKS : MCA_BTL_FASTSM_GET_REFUSED;
-    return works;
+void mca_btl_fastsm_get_begin(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    if (!component->single_copy) {
+        endpoint->get_state = endpoint->write_state = MCA_BTL_FASTSM_GET_REFUSED;
+    } else if (MCA_BTL_FASTSM_GET_UNKNOWN == endpoint->get_state) {
+        mca_btl_fastsm_count(probe(endpoint) ? &component->peers_read : &component->peers_not_read);
+        probe_write(endpoint);
+        mca_btl_fastsm_count(MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state
+                                 ? &component->peers_written
+                                 : &component->peers_not_written);
+    }
+    fastsm_pair_tell(&endpoint->pair, MCA_BTL_FASTSM_GET_REFUSED != endpoint->get_state);
 }
 
 bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size)
 {
-    if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state
-        && (MCA_BTL_FASTSM_GET_REFUSED == endpoint->write_state || !probe_write(endpoint))) {
+    if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state) {
         return false;
     }
     if (OPAL_LIKELY(mca_common_fastpath_process_copy(endpoint->pid, true, (void *) (uintptr_t) local, remote,
@@ -213,4 +230,15 @@ bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, 
     }
     endpoint->write_state = MCA_BTL_FASTSM_GET_REFUSED;
     return false;
+}
+
+void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies)
+{
+    copies->wanted = mca_btl_fastsm_component.single_copy;
+    copies->reads =
+        MCA_BTL_FASTSM_GET_WORKS == endpoint->get_state || MCA_BTL_FASTSM_GET_SMSC == endpoint->get_state;
+    copies->smsc = MCA_BTL_FASTSM_GET_SMSC == endpoint->get_state;
+    copies->writes = MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state;
+    copies->is_read = !fastsm_pair_refuses(&endpoint->pair);
+    copies->error = endpoint->get_error;
 }

@@ -61,6 +61,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .view = mca_btl_fastsm_view,
             .copy_chunks = mca_btl_fastsm_copy_chunks,
             .write = mca_btl_fastsm_write,
+            .copies = mca_btl_fastsm_copies,
             .scan = mca_btl_fastsm_scan,
             .poll = mca_btl_fastsm_poll,
             .refused = fastsm_refused,

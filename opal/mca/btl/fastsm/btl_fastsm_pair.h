@@ -31,6 +31,11 @@
  * earlier life of a process left, or somebody else where the place of a word
  * is used again, is no word of this pair.
  *
+ * When both have agreed each adds to its own word whether it can read the
+ * other's memory, which may differ in the two directions, too.  That is a
+ * hint: who is not told, or too late, offers what cannot be read, and hears
+ * of it then.
+ *
  * This header needs C11 atomics and nothing of Open MPI.
  * test/model/pair.pml explores it; docs/memory-ordering.md says why nothing
  * here needs an order.
@@ -46,7 +51,7 @@
 
 #include "btl_fastsm_layout.h"
 
-/** what a word of a pair says; in its low two bits, the others are the pair's tag */
+/** what a word of a pair says; in its low two bits */
 typedef enum {
     MCA_BTL_FASTSM_PAIR_UNKNOWN = 0,
     MCA_BTL_FASTSM_PAIR_OFFERED = 1,
@@ -55,6 +60,11 @@ typedef enum {
 } mca_btl_fastsm_pair_state_t;
 
 #define MCA_BTL_FASTSM_PAIR_STATE UINT32_C(3)
+/** in the next two bits, of a pair that has agreed: whether this side has tried to read the other's memory,
+ * and that it can; the other bits are the pair's tag */
+#define MCA_BTL_FASTSM_PAIR_TRIED  UINT32_C(4)
+#define MCA_BTL_FASTSM_PAIR_READS  UINT32_C(8)
+#define MCA_BTL_FASTSM_PAIR_NO_TAG UINT32_C(15)
 
 /** one side's view of a pair; private to the process */
 typedef struct {
@@ -71,7 +81,7 @@ static inline uint32_t fastsm_pair_tag(const uint8_t *a, const uint8_t *b)
 
     memcpy(&words[0], a, sizeof(words[0]));
     memcpy(&words[1], b, sizeof(words[1]));
-    return (words[0] ^ words[1]) & ~MCA_BTL_FASTSM_PAIR_STATE;
+    return (words[0] ^ words[1]) & ~MCA_BTL_FASTSM_PAIR_NO_TAG;
 }
 
 /** V1.  What our side says, in our own segment. */
@@ -85,7 +95,7 @@ static inline mca_btl_fastsm_pair_state_t fastsm_pair_load(const fastsm_pair_t *
 {
     const uint32_t value = NULL == word ? 0 : atomic_load_explicit(word, memory_order_relaxed);
 
-    return pair->tag == (value & ~MCA_BTL_FASTSM_PAIR_STATE)
+    return pair->tag == (value & ~MCA_BTL_FASTSM_PAIR_NO_TAG)
                ? (mca_btl_fastsm_pair_state_t) (value & MCA_BTL_FASTSM_PAIR_STATE)
                : MCA_BTL_FASTSM_PAIR_UNKNOWN;
 }
@@ -148,6 +158,23 @@ static inline mca_btl_fastsm_pair_state_t fastsm_pair_give_up(const fastsm_pair_
     }
     fastsm_pair_say(pair, MCA_BTL_FASTSM_PAIR_REFUSED);
     return MCA_BTL_FASTSM_PAIR_REFUSED;
+}
+
+/** V4.  Tells the other side of a pair that has agreed whether we can read its memory. */
+static inline void fastsm_pair_tell(const fastsm_pair_t *pair, bool reads)
+{
+    const uint32_t told = MCA_BTL_FASTSM_PAIR_TRIED | MCA_BTL_FASTSM_PAIR_READS;
+    const uint32_t word = atomic_load_explicit(pair->own, memory_order_relaxed) & ~told;
+
+    atomic_store_explicit(pair->own, word | (reads ? told : MCA_BTL_FASTSM_PAIR_TRIED), memory_order_relaxed);
+}
+
+/** V5.  Whether the other side has told us that it cannot read our memory. */
+static inline bool fastsm_pair_refuses(const fastsm_pair_t *pair)
+{
+    const uint32_t value = NULL == pair->other ? 0 : atomic_load_explicit(pair->other, memory_order_relaxed);
+
+    return (pair->tag | MCA_BTL_FASTSM_PAIR_TRIED) == (value & ~MCA_BTL_FASTSM_PAIR_STATE);
 }
 
 #endif /* MCA_BTL_FASTSM_PAIR_H */

@@ -366,4 +366,5 @@ void mca_btl_fastsm_segment_detach(mca_btl_fastsm_endpoint_t *endpoint)
     }
     endpoint->base = NULL;
     endpoint->size = 0;
+    endpoint->pair.other = NULL;
 }
