@@ -87,12 +87,11 @@ static void comm_destruct(mca_pml_fastpath_comm_t *pml_comm)
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_comm_t, opal_object_t, comm_construct, comm_destruct);
 
 /* What a message cost. When the job is ending nobody waits for that. */
-static void give_back(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm, int rank, int64_t cost)
+static void give_back(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm, int rank, uint8_t type,
+                      size_t payload)
 {
-    mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(pml_comm->members[rank], comm, rank);
-
-    if (NULL != peer && !mca_pml_fastpath_at_end()) {
-        mca_pml_fastpath_credit_consumed(peer, cost);
+    if (!mca_pml_fastpath_at_end()) {
+        mca_pml_fastpath_consumed(pml_comm->members[rank], comm, rank, type, payload);
     }
 }
 
@@ -103,8 +102,7 @@ static void give_back_list(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_
         mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(link, MCA_PML_FASTPATH_MATCH_ALL);
         const mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_of(msg);
 
-        give_back(pml_comm, comm, msg->src,
-                  mca_pml_fastpath_credit_cost(message->type, mca_pml_fastpath_message_payload(message)));
+        give_back(pml_comm, comm, msg->src, message->type, mca_pml_fastpath_message_payload(message));
     }
 }
 
@@ -122,9 +120,7 @@ void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_commu
         }
         OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t)
         {
-            give_back(
-                pml_comm, comm, rank,
-                mca_pml_fastpath_credit_cost(parked->hdr->hdr_type, mca_pml_fastpath_parked_payload(parked)));
+            give_back(pml_comm, comm, rank, parked->hdr->hdr_type, mca_pml_fastpath_parked_payload(parked));
             if (0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & parked->hdr->hdr_match.hdr_flags)
                 && mca_pml_fastpath_ctx_is_known(member->ctx) && !mca_pml_fastpath_at_end()) {
                 mca_pml_fastpath_number_tell(member, comm, rank, parked->hdr->hdr_match.hdr_seq);

@@ -84,38 +84,37 @@ static inline void mca_pml_fastpath_credit_untake(mca_pml_fastpath_peer_t *peer,
 /** Receiver: tell a peer what has been consumed of its messages. Not to be called with a lock held. */
 void mca_pml_fastpath_credit_return(mca_pml_fastpath_peer_t *peer);
 
-/** Receiver: a message of a peer has been matched or dropped. Not to be called with a lock held. */
-static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *peer, int64_t cost)
+/**
+ * Receiver: a message of a peer has been matched or dropped. Not to be called with a lock held.
+ *
+ * @param type     MCA_PML_FASTPATH_HDR_MATCH, _RNDV or _RGET
+ * @param payload  bytes that came with the header
+ */
+static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *peer, uint8_t type,
+                                                    size_t payload)
 {
-    if (OPAL_UNLIKELY(OPAL_THREAD_ADD_FETCH64(&peer->consumed, cost) > mca_pml_fastpath.window_part)) {
-        mca_pml_fastpath_credit_return(peer);
+    const int64_t cost = mca_pml_fastpath_credit_cost(type, payload);
+    int64_t consumed;
+
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        consumed = opal_atomic_add_fetch_64(&peer->consumed, cost);
+    } else {
+        consumed = peer->consumed + cost; /* it is volatile: stored, and not loaded again */
+        peer->consumed = consumed;
     }
-}
-
-/** The same in a job without threads. */
-static inline void mca_pml_fastpath_credit_consumed_st(mca_pml_fastpath_peer_t *peer, int64_t cost)
-{
-    const int64_t consumed = peer->consumed + cost;
-
-    peer->consumed = consumed;
     if (OPAL_UNLIKELY(consumed > mca_pml_fastpath.window_part)) {
         mca_pml_fastpath_credit_return(peer);
     }
 }
 
-/**
- * Receiver: a message of a member has been matched or dropped. Not to be called
- * with a lock held.
- *
- * @param payload  bytes that came with the header
- */
+/** The same for a message of a member. */
 static inline void mca_pml_fastpath_consumed(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm,
                                              int rank, uint8_t type, size_t payload)
 {
     mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(member, comm, rank);
 
     if (OPAL_LIKELY(NULL != peer)) {
-        mca_pml_fastpath_credit_consumed(peer, mca_pml_fastpath_credit_cost(type, payload));
+        mca_pml_fastpath_credit_consumed(peer, type, payload);
     }
 }
 

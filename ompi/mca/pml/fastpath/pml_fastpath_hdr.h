@@ -123,6 +123,16 @@ static inline uint64_t mca_pml_fastpath_match_word0(uint8_t type, uint16_t seq, 
 #endif
 }
 
+/** @return the communicator's number in the first 8 bytes of a match header */
+static inline uint32_t mca_pml_fastpath_match_word0_ctx(uint64_t word0)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint32_t) word0;
+#else
+    return (uint32_t) (word0 >> 32);
+#endif
+}
+
 /** @return the last 8 bytes of a match header */
 static inline uint64_t mca_pml_fastpath_match_word1(int32_t src, int32_t tag)
 {

@@ -6,19 +6,8 @@
 
 #include "opal/runtime/opal_progress.h"
 
-#include "pml_fastpath_comm.h"
+#include "pml_fastpath_accept.h"
 #include "pml_fastpath_pace.h"
-
-/* MPI_ERROR stays as it is: calls that return one status report errors by their result. */
-static void message_status(const mca_pml_fastpath_message_t *message, ompi_status_public_t *status)
-{
-    if (MPI_STATUS_IGNORE != status) {
-        status->MPI_SOURCE = message->msg.src;
-        status->MPI_TAG = message->msg.tag;
-        status->_ucount = message->length;
-        status->_cancelled = 0;
-    }
-}
 
 /* Look for a message that nobody has received. With take it is the caller's; its status is read under
  * the lock in any case, because otherwise another thread may receive it meanwhile. */
@@ -33,7 +22,10 @@ static mca_pml_fastpath_message_t *look(int src, int tag, ompi_communicator_t *c
     msg = mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
     if (NULL != msg) {
         message = mca_pml_fastpath_message_of(msg);
-        message_status(message, status);
+        if (MPI_STATUS_IGNORE != status) {
+            mca_pml_fastpath_status_set(
+                status, mca_pml_fastpath_match_word1(message->msg.src, message->msg.tag), message->length);
+        }
         if (take) {
             mca_pml_fastpath_match_take(&pml_comm->matcher, msg);
         }

@@ -99,9 +99,9 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
         return false;
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    mca_pml_fastpath_recv_request_received(req, comm, &hdr, length);
-    mca_pml_fastpath_credit_consumed(member->peer,
-                                     mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+    mca_pml_fastpath_recv_request_received(req, comm, mca_pml_fastpath_match_word1(hdr.hdr_src, hdr.hdr_tag),
+                                           length);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, length);
     return true;
 }
 

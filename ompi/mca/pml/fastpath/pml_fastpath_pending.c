@@ -159,8 +159,7 @@ static void give_back(const todo_t *todo)
     proc = (ompi_proc_t *) ompi_proc_for_name(todo->sender);
     peer = NULL == proc ? NULL : mca_pml_fastpath_peer_get(proc);
     if (NULL != peer) {
-        mca_pml_fastpath_credit_consumed(
-            peer, mca_pml_fastpath_credit_cost(lost->hdr->hdr_type, mca_pml_fastpath_parked_payload(lost)));
+        mca_pml_fastpath_credit_consumed(peer, lost->hdr->hdr_type, mca_pml_fastpath_parked_payload(lost));
         if (0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & lost->hdr->hdr_match.hdr_flags)) {
             mca_pml_fastpath_number_tell_late(peer, &lost->hdr->hdr_match);
         }

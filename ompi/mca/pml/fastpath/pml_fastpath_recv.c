@@ -137,14 +137,11 @@ static inline int wait_for(const recv_args_t *args, mca_pml_fastpath_member_t **
 }
 
 /* A message has been received at once. */
-static inline void finish(int src, int tag, size_t length, ompi_status_public_t *status)
+static inline void finish(uint64_t word1, size_t length, ompi_status_public_t *status)
 {
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_IMMEDIATE);
     if (MPI_STATUS_IGNORE != status) {
-        status->MPI_SOURCE = src;
-        status->MPI_TAG = tag;
-        status->_ucount = length;
-        status->_cancelled = 0;
+        mca_pml_fastpath_status_set(status, word1, length);
     }
 }
 
@@ -164,8 +161,8 @@ static inline int recv_at_once(const recv_args_t *args, size_t *length, ompi_sta
     }
     rc = wait_for(args, &member, &hdr, length);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_consumed(member, args->comm, hdr.hdr_src, MCA_PML_FASTPATH_HDR_MATCH, *length);
-        finish(hdr.hdr_src, hdr.hdr_tag, *length, status);
+        mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, *length);
+        finish(mca_pml_fastpath_match_word1(hdr.hdr_src, hdr.hdr_tag), *length, status);
     }
     return rc;
 }
@@ -270,10 +267,9 @@ static __opal_attribute_noinline__ int take_long(mca_pml_fastpath_member_t *memb
     if (OPAL_UNLIKELY(0 > length)) {
         return OMPI_ERR_NOT_FOUND;
     }
-    ++member->expected;
-    mca_pml_fastpath_credit_consumed_st(
-        member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length));
-    finish(src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
+    (void) mca_pml_fastpath_advance(member);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, (size_t) length);
+    finish(words[1], (size_t) length, status);
     return OMPI_SUCCESS;
 }
 
@@ -306,10 +302,9 @@ static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_me
                                src, tag, comm, anybody, status)
                    : OMPI_ERR_NOT_FOUND;
     }
-    ++member->expected;
-    mca_pml_fastpath_credit_consumed_st(
-        member->peer, mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, (size_t) length));
-    finish(src, mca_pml_fastpath_match_word1_tag(words[1]), (size_t) length, status);
+    (void) mca_pml_fastpath_advance(member);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, (size_t) length);
+    finish(words[1], (size_t) length, status);
     return OMPI_SUCCESS;
 }
 

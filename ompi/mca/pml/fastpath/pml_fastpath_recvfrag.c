@@ -52,7 +52,7 @@ static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm,
     OPAL_THREAD_LOCK(&pml_comm->lock);
     if (!opal_list_is_empty(&member->early)) {
         parked = (mca_pml_fastpath_parked_t *) opal_list_get_first(&member->early);
-        if (parked->hdr->hdr_match.hdr_seq == (uint16_t) member->expected) {
+        if (mca_pml_fastpath_in_turn(member, parked->hdr->hdr_match.hdr_seq)) {
             (void) opal_list_remove_first(&member->early);
         } else {
             parked = NULL;
@@ -85,12 +85,12 @@ static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath
                              mca_pml_fastpath_recv_request_t **req, mca_pml_fastpath_withdrawn_t **withdrawn)
 {
     mca_pml_fastpath_match_post_t *post;
-    uint32_t sequence = member->expected;
+    uint32_t sequence;
 
-    if (OPAL_UNLIKELY(seq != (uint16_t) sequence)) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_in_turn(member, seq))) {
         return EARLY;
     }
-    ++member->expected;
+    sequence = mca_pml_fastpath_advance(member);
     if (OPAL_UNLIKELY(!opal_list_is_empty(&member->withdrawn))) {
         *withdrawn = mca_pml_fastpath_cancel_withdrawn(member, sequence);
         if (NULL != *withdrawn) {
@@ -278,17 +278,17 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     mca_pml_fastpath_recv_request_t *req;
     mca_pml_fastpath_match_post_t *post;
     mca_pml_fastpath_member_t *member;
-    uint64_t word1;
+    uint64_t header[2];
     uint32_t ctx;
     int32_t src;
 
     if (OPAL_UNLIKELY(segment->seg_len < sizeof(*hdr))) {
         return false;
     }
-    memcpy(&word1, &hdr->hdr_src, sizeof(word1));
-    __asm__("" : "+r"(word1)); /* the compiler has to keep it */
-    src = mca_pml_fastpath_match_word1_src(word1);
-    ctx = hdr->hdr_ctx;
+    memcpy(header, hdr, sizeof(header));
+    __asm__("" : "+r"(header[0]), "+r"(header[1])); /* the compiler has to keep them */
+    src = mca_pml_fastpath_match_word1_src(header[1]);
+    ctx = mca_pml_fastpath_match_word0_ctx(header[0]);
     pml_comm = mca_pml_fastpath_comm_of(ctx);
     if (OPAL_UNLIKELY(NULL == pml_comm || !mca_pml_fastpath_comm_lock(pml_comm, ctx))) {
         return false;
@@ -298,26 +298,26 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
         return false;
     }
     member = pml_comm->members[src];
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || hdr->hdr_seq != (uint16_t) member->expected
-                      || 0 != hdr->hdr_flags || !mca_pml_fastpath_member_in_order(member))) {
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer
+                      || !mca_pml_fastpath_is_next(pml_comm, member, src, header))) {
         OPAL_THREAD_UNLOCK(&pml_comm->lock);
         return false;
     }
-    post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(word1));
+    post =
+        mca_pml_fastpath_match_arrive(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(header[1]));
     if (NULL == post) {
-        keep_match(pml_comm, word1, btl, segment, member->expected++);
+        keep_match(pml_comm, header[1], btl, segment, mca_pml_fastpath_advance(member));
         OPAL_THREAD_UNLOCK(&pml_comm->lock);
         return true;
     }
-    ++member->expected;
+    (void) mca_pml_fastpath_advance(member);
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    mca_pml_fastpath_credit_consumed(member->peer,
-                                     mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, length);
     req = mca_pml_fastpath_recv_request_of(post);
     if (OPAL_LIKELY(req->req_contiguous)) {
-        mca_pml_fastpath_recv_request_deliver(req, word1, hdr + 1, length);
+        mca_pml_fastpath_recv_request_deliver(req, header[1], hdr + 1, length);
     } else {
-        matched_match(req, word1, btl, segment);
+        matched_match(req, header[1], btl, segment);
     }
     return true;
 }

@@ -54,8 +54,8 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (cancelled) {
+        mca_pml_fastpath_status_set(&request->req_status, MCA_PML_FASTPATH_NO_ORIGIN, 0);
         request->req_status._cancelled = true;
-        request->req_status._ucount = 0;
         req->req_template = false; /* such a status is not what they have in common */
         req->req_recv.req_base.req_pml_complete = true;
         ompi_request_complete(request, true);

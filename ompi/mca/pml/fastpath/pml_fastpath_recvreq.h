@@ -13,7 +13,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
-#include "pml_fastpath_comm.h"
+#include "pml_fastpath_accept.h"
 
 BEGIN_C_DECLS
 
@@ -145,30 +145,18 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
                                            fastpath_is_contiguous(datatype, count));
 }
 
-/**
- * Say in the status whom a message is from, and its tag. Both are one store, because who copies a status may
- * load them so: a load that takes two stores together has to wait until both have left.
- *
- * @param word1  source and tag, as in a header
- */
-static inline void mca_pml_fastpath_recv_request_origin(mca_pml_fastpath_recv_request_t *req, uint64_t word1)
-{
-    _Static_assert(0 == offsetof(ompi_status_public_t, MPI_SOURCE)
-                       && sizeof(int) == offsetof(ompi_status_public_t, MPI_TAG),
-                   "a status begins with source and tag, as they lie in a header");
-    memcpy(&req->req_recv.req_base.req_ompi.req_status, &word1, sizeof(word1));
-}
+/** Source and tag in the status of a receive that has no message yet, which debuggers go by. */
+#define MCA_PML_FASTPATH_NO_ORIGIN                                                                           \
+    mca_pml_fastpath_match_word1(MCA_PML_FASTPATH_ANY_SOURCE, MCA_PML_FASTPATH_ANY_TAG)
 
 /** Fill in what all receives have in common that are not persistent, and whose buffer is contiguous.
  */
 static inline void mca_pml_fastpath_recv_request_init_common(mca_pml_fastpath_recv_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
-    ompi_status_public_t *status = &base->req_ompi.req_status;
 
-    status->MPI_ERROR = MPI_SUCCESS;
-    status->_cancelled = 0;
-    status->_ucount = 0;
+    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
+    mca_pml_fastpath_status_set(&base->req_ompi.req_status, MCA_PML_FASTPATH_NO_ORIGIN, 0);
     base->req_ompi.req_persistent = false;
     base->req_free_called = false;
     req->req_recv.req_bytes_packed = 0;
@@ -192,9 +180,7 @@ static inline void mca_pml_fastpath_recv_request_init_contiguous(mca_pml_fastpat
     if (OPAL_UNLIKELY(!req->req_template)) {
         mca_pml_fastpath_recv_request_init_common(req);
     }
-    /* no source yet, which debuggers go by */
-    mca_pml_fastpath_recv_request_origin(
-        req, mca_pml_fastpath_match_word1(MCA_PML_FASTPATH_ANY_SOURCE, MCA_PML_FASTPATH_ANY_TAG));
+    mca_pml_fastpath_status_origin(&base->req_ompi.req_status, MCA_PML_FASTPATH_NO_ORIGIN);
     if (threads) {
         OBJ_RETAIN(comm);
     } else {
@@ -239,16 +225,14 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
  * Make a request of a message that has been received already: complete. The communicator is not retained, so
  * nothing may be read from it later.
  *
- * @param hdr     the message's
+ * @param word1   source and tag, as in the header
  * @param length  bytes of the message, all of which are in the user's buffer
  */
 static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_request_t *req,
-                                                          ompi_communicator_t *comm,
-                                                          const mca_pml_fastpath_match_hdr_t *hdr,
+                                                          ompi_communicator_t *comm, uint64_t word1,
                                                           size_t length)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
-    ompi_status_public_t *status = &base->req_ompi.req_status;
 
     OMPI_REQUEST_INIT(&base->req_ompi, false);
     base->req_ompi.req_mpi_object.comm = comm;
@@ -257,11 +241,8 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
     base->req_comm = comm;
     base->req_pml_complete = true;
     base->req_free_called = false;
-    status->MPI_SOURCE = hdr->hdr_src;
-    status->MPI_TAG = hdr->hdr_tag;
-    status->MPI_ERROR = MPI_SUCCESS;
-    status->_ucount = length;
-    status->_cancelled = 0;
+    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
+    mca_pml_fastpath_status_set(&base->req_ompi.req_status, word1, length);
     req->req_recv.req_bytes_packed = length;
     req->req_holds = 1;
     req->req_precompleted = true;
@@ -341,9 +322,8 @@ static inline size_t mca_pml_fastpath_recv_request_status(mca_pml_fastpath_recv_
     const size_t accepted = OPAL_LIKELY(length <= req->req_room) ? length : req->req_room;
 
     req->req_recv.req_bytes_packed = length;
-    mca_pml_fastpath_recv_request_origin(req, word1);
     status->MPI_ERROR = OPAL_LIKELY(length <= req->req_room) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
-    status->_ucount = accepted;
+    mca_pml_fastpath_status_set(status, word1, accepted);
     return accepted;
 }
 

@@ -12,7 +12,7 @@
 
 #include "opal/runtime/opal_progress.h"
 
-#include "pml_fastpath_comm.h"
+#include "pml_fastpath_accept.h"
 #include "pml_fastpath_pace.h"
 
 BEGIN_C_DECLS
@@ -138,7 +138,7 @@ static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
     }
     memcpy(hdr, words, sizeof(*hdr));
     *length = (size_t) taken;
-    ++member->expected;
+    (void) mca_pml_fastpath_advance(member);
     return OMPI_SUCCESS;
 }
 

@@ -172,11 +172,7 @@ find_receive(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *membe
     mca_pml_fastpath_recv_request_t *req;
     mca_pml_fastpath_match_post_t *post;
 
-    if (OPAL_UNLIKELY(mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) member->expected,
-                                                   pml_comm->ctx)
-                          != header[0]
-                      || src != mca_pml_fastpath_match_word1_src(header[1])
-                      || !mca_pml_fastpath_member_in_order(member))) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_is_next(pml_comm, member, src, header))) {
         return NULL;
     }
     post = mca_pml_fastpath_match_peek(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(header[1]));
@@ -193,7 +189,7 @@ static inline __opal_attribute_always_inline__ void take_receive(mca_pml_fastpat
                                                                  mca_pml_fastpath_recv_request_t *req)
 {
     mca_pml_fastpath_match_cancel(&pml_comm->matcher, &req->req_post);
-    ++member->expected;
+    (void) mca_pml_fastpath_advance(member);
 }
 
 /* Both. Returns NULL when matching has to see to the message, and nothing has changed. */
@@ -215,8 +211,7 @@ delivered(mca_pml_fastpath_member_t *member, mca_pml_fastpath_recv_request_t *re
 {
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IMMEDIATE);
     mca_pml_fastpath_recv_request_complete_st(req);
-    mca_pml_fastpath_credit_consumed_st(member->peer,
-                                        mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, length));
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, length);
 }
 
 /* deliver_slot() for a message that is not in one slot: in several, or in buffers of its sender's. */
