@@ -79,6 +79,8 @@ static void may_be(packet_t *packet, const packet_t *before)
     message->damaged = true;
     if (MCA_PML_FASTPATH_HDR_MATCH == packet->type) {
         message->other_length = packet->length - sizeof(hdr->hdr_match);
+    } else if (MCA_PML_FASTPATH_HDR_MULTI == packet->type) {
+        message->other_length = hdr->hdr_rndv.hdr_length;
     } else if (MCA_PML_FASTPATH_HDR_RNDV == packet->type || MCA_PML_FASTPATH_HDR_RGET == packet->type) {
         message->other_length = hdr->hdr_rndv.hdr_length;
         anything = anything || 0 != memcmp(&hdr->hdr_rndv.hdr_src_req, &was->hdr_rndv.hdr_src_req, 8)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ompi/mca/pml/fastpath/pml_fastpath_comm.h"
+#include "ompi/mca/pml/fastpath/pml_fastpath_multi.h"
 
 enum { MOST = 16, FIRST_TAG = 100, PIECE = 200 };
 
@@ -28,6 +29,7 @@ send_t sends[MOST];
 unsigned n_messages, n_receives, n_sends;
 
 static uint16_t last_seq[RANKS];
+static uint32_t last_multi[RANKS];
 static ompi_datatype_t *gappy;
 
 void scene_forget(void)
@@ -41,6 +43,7 @@ void scene_forget(void)
     }
     n_messages = n_receives = n_sends = 0;
     memset(last_seq, 0, sizeof(last_seq));
+    memset(last_multi, 0, sizeof(last_multi));
     if (NULL == gappy) {
         ompi_datatype_create_resized(&ompi_mpi_byte.dt, 0, 2, &gappy);
         ompi_datatype_commit(&gappy);
@@ -94,6 +97,28 @@ static void match_hdr(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, const mes
                                           .hdr_tag = message->tag};
 }
 
+/* A message in eager fragments; a quarter of all packets overtakes others. */
+static void say_multi(message_t *message)
+{
+    const opal_process_name_t name = world_procs[message->src]->super.proc_name;
+    const uint64_t id = mca_pml_fastpath_multi_id(name, ++last_multi[message->src]);
+    mca_pml_fastpath_multi_hdr_t first = {.hdr_rndv = {.hdr_length = message->length, .hdr_src_req = id},
+                                          .hdr_name = name};
+    uint64_t at = fuzz_below(message->length + 1);
+
+    match_hdr(&first.hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_MULTI, message);
+    packet_add(MCA_PML_FASTPATH_HDR_MULTI, &first, sizeof(first), message, 0, at);
+    while (at < message->length) {
+        const mca_pml_fastpath_multi_frag_hdr_t hdr = {
+            .hdr_type = MCA_PML_FASTPATH_HDR_MULTI_FRAG, .hdr_name = name, .hdr_id = id, .hdr_offset = at};
+        uint64_t piece = 1 + fuzz_below(PIECE * 3);
+
+        piece = piece < message->length - at ? piece : message->length - at;
+        packet_add(MCA_PML_FASTPATH_HDR_MULTI_FRAG, &hdr, sizeof(hdr), message, at, piece);
+        at += piece;
+    }
+}
+
 static void say_message(message_t *message)
 {
     static const uint8_t handle[16];
@@ -104,6 +129,10 @@ static void say_message(message_t *message)
     if (message->length <= 240 && !fuzz_one_in(3)) {
         match_hdr(&hdr.hdr_match, MCA_PML_FASTPATH_HDR_MATCH, message);
         packet_add(MCA_PML_FASTPATH_HDR_MATCH, &hdr, sizeof(hdr.hdr_match), message, 0, message->length);
+        return;
+    }
+    if (fuzz_one_in(3)) {
+        say_multi(message);
         return;
     }
     hdr.hdr_rget.hdr_address = MEMORY(message->id);
@@ -456,6 +485,12 @@ void scene_heard(int peer, uint8_t type, const void *bytes, size_t length)
     } else if (MCA_PML_FASTPATH_HDR_FRAG == type) {
         check_frag(hdr->hdr_frag.hdr_offset, (const uint8_t *) bytes + sizeof(hdr->hdr_frag),
                    length - sizeof(hdr->hdr_frag));
+    } else if (MCA_PML_FASTPATH_HDR_MULTI == type) {
+        check_data(send, 0, (const uint8_t *) bytes + sizeof(hdr->hdr_multi),
+                   length - sizeof(hdr->hdr_multi));
+    } else if (MCA_PML_FASTPATH_HDR_MULTI_FRAG == type) {
+        check_frag(hdr->hdr_multi_frag.hdr_offset, (const uint8_t *) bytes + sizeof(hdr->hdr_multi_frag),
+                   length - sizeof(hdr->hdr_multi_frag));
     } else if (MCA_PML_FASTPATH_HDR_CANCEL == type) {
         say_done(MCA_PML_FASTPATH_HDR_CANCELLED, 0, hdr->hdr_cancel.hdr_src_req);
     } else if (MCA_PML_FASTPATH_HDR_ACK == type) {

@@ -16,6 +16,7 @@
 #include "ompi/mca/pml/fastpath/pml_fastpath_comm.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_freed.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_handle.h"
+#include "ompi/mca/pml/fastpath/pml_fastpath_multi.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_peer.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_recvfrag.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_sendreq.h"
@@ -212,6 +213,7 @@ static void btl_begin(void)
 
 static void pml_start(void)
 {
+    static mca_pml_fastpath_multi_limit_t limit = {.name = "played", .limit = 4000};
     mca_pml_fastpath_t *pml = &mca_pml_fastpath;
 
     pml->send_depth = pml->put_depth = pml->get_depth = 3;
@@ -220,6 +222,7 @@ static void pml_start(void)
     pml->window = 1 << 20;
     pml->window_part = 2000;
     pml->free_list_inc = 8;
+    pml->multi_limits = &limit;
     pml->use_get = pml->use_put = pml->use_sendi = pml->use_immediate = true;
     pml->spin_count = 1;
     OBJ_CONSTRUCT(&mca_pml_base_send_requests, opal_free_list_t); /* with requests of another PML */
@@ -256,9 +259,11 @@ void world_begin(void)
         mca_pml_fastpath_peer_forget(world_procs[rank]);
     }
     mca_pml_fastpath_handles_fini(); /* what has not completed is known no more */
-    if (OMPI_SUCCESS != mca_pml_fastpath_handles_init()) {
+    mca_pml_fastpath_multi_fini();
+    if (OMPI_SUCCESS != mca_pml_fastpath_handles_init() || OMPI_SUCCESS != mca_pml_fastpath_multi_init()) {
         fuzz_fail("no table of handles");
     }
+    pml->num_multi_limits = fuzz_one_in(2) ? 1 : 0;
     memset((void *) (uintptr_t) pml->comms, 0, sizeof(pml->comms));
     OBJ_CONSTRUCT(&pml->pending, opal_list_t);
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; i++) {

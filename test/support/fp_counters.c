@@ -23,7 +23,9 @@ void fp_counters_open(int level, const char *const *names, int count)
     for (int i = 0; i < count; i++) {
         int index, elements;
 
-        FP(MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_COUNTER, &index));
+        if (MPI_SUCCESS != MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_COUNTER, &index)) {
+            FP(MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_SIZE, &index));
+        }
         FP(MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &elements));
         CHECK_INT(elements, 1);
     }

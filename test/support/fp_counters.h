@@ -20,7 +20,7 @@ typedef struct {
     unsigned long value[FP_MOST_COUNTERS];
 } fp_counts_t;
 
-/** Opens MPI_T (thread level LEVEL) and COUNT counters.  NAMES is kept. */
+/** Opens MPI_T (thread level LEVEL) and COUNT counters, or sizes.  NAMES is kept. */
 void fp_counters_open(int level, const char *const *names, int count);
 
 /** Closes them and MPI_T. */

@@ -62,6 +62,10 @@ typedef struct {
     unsigned get_depth;     /**< BTL gets in flight per message */
     int verbose;            /**< 1: what processes are reached by is printed */
     size_t help_limit;      /**< bytes from which on a sender that waits copies a part; 0: never */
+    char *multi_eager_limits; /**< as given; Open MPI's */
+    /** what that says, of so many BTLs; constant after init */
+    struct mca_pml_fastpath_multi_limit_t *multi_limits;
+    size_t num_multi_limits;
     size_t window;          /**< bytes that a peer may hold of us unreceived; 0 = unlimited */
     int64_t window_part;    /**< of these, which are given back together; more than there are if unlimited */
     unsigned link_timeout;  /**< seconds after which a silent TCP connection ends the job; 0 = never */

@@ -12,6 +12,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_number.h"
 
@@ -102,7 +103,7 @@ static void give_back_list(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_
         mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(link, MCA_PML_FASTPATH_MATCH_ALL);
         const mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_of(msg);
 
-        give_back(pml_comm, comm, msg->src, message->type, mca_pml_fastpath_message_payload(message));
+        give_back(pml_comm, comm, msg->src, message->type, mca_pml_fastpath_message_unasked(message));
     }
 }
 
@@ -120,7 +121,10 @@ void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_commu
         }
         OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t)
         {
-            give_back(pml_comm, comm, rank, parked->hdr->hdr_type, mca_pml_fastpath_parked_payload(parked));
+            give_back(pml_comm, comm, rank, parked->hdr->hdr_type, mca_pml_fastpath_parked_unasked(parked));
+            if (MCA_PML_FASTPATH_HDR_MULTI == parked->hdr->hdr_type) {
+                mca_pml_fastpath_multi_lost(parked);
+            }
             if (0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & parked->hdr->hdr_match.hdr_flags)
                 && mca_pml_fastpath_ctx_is_known(member->ctx) && !mca_pml_fastpath_at_end()) {
                 mca_pml_fastpath_number_tell(member, comm, rank, parked->hdr->hdr_match.hdr_seq);

@@ -19,6 +19,7 @@
 #include "pml_fastpath.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_pace.h"
 
 static int component_register(void);
@@ -149,6 +150,15 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 128 << 10,
      .min = 0,
      .max = INT64_MAX / 2},
+    {.name = "multi_eager_limits",
+     .text =
+         "Bytes of the longest message that is sent in several eager fragments, none of which waits for the "
+         "receive, by transport (BTL), as in tcp:1m,ofi:128k. It saves a message that is longer than its "
+         "transport's eager limit the way there and back, and costs memory at a receiver that is late. No "
+         "effect on transports that are not named, nor where it is not above their eager limit",
+     .type = MCA_COMMON_FASTPATH_STRING,
+     .level = OPAL_INFO_LVL_4,
+     .storage = &mca_pml_fastpath.multi_eager_limits},
     {.name = "unexpected_limit",
      .text =
          "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; beyond "
@@ -233,6 +243,15 @@ static void confirm_fastsm(void)
     }
 }
 
+static void multi_limits(void)
+{
+    static mca_pml_fastpath_multi_limit_t limits[MCA_PML_FASTPATH_MULTI_BTLS];
+
+    mca_pml_fastpath.multi_limits = limits;
+    mca_pml_fastpath.num_multi_limits =
+        mca_pml_fastpath_multi_limits_read(mca_pml_fastpath.multi_eager_limits, limits);
+}
+
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads)
 {
     if (OMPI_SUCCESS != mca_bml_base_init(progress_threads, mpi_threads)) {
@@ -242,6 +261,7 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
         return NULL;
     }
     confirm_fastsm();
+    multi_limits();
     mca_pml_fastpath_pace_start();
     mca_pml_fastpath.window_part =
         0 == mca_pml_fastpath.window ? INT64_MAX : (int64_t) (mca_pml_fastpath.window / 4);

@@ -31,7 +31,7 @@ void mca_pml_fastpath_message_consumed(const mca_pml_fastpath_message_t *message
         mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), message->msg.src);
 
     mca_pml_fastpath_consumed(member, comm, message->msg.src, message->type,
-                              mca_pml_fastpath_message_payload(message));
+                              mca_pml_fastpath_message_unasked(message));
 }
 
 void mca_pml_fastpath_credit_arrived(const mca_btl_base_module_t *btl,

@@ -26,14 +26,17 @@ BEGIN_C_DECLS
 #define MCA_PML_FASTPATH_MESSAGE_COST 160
 
 /**
- * @param type     MCA_PML_FASTPATH_HDR_MATCH, _RNDV or _RGET
- * @param payload  bytes of data that go with the header
+ * @param type     MCA_PML_FASTPATH_HDR_MATCH, _RNDV, _RGET or _MULTI
+ * @param payload  bytes of data that go with the header, or follow it unasked
  * @return         bytes of credit; a rendezvous without data is free
  */
 static inline int64_t mca_pml_fastpath_credit_cost(uint8_t type, size_t payload)
 {
     if (MCA_PML_FASTPATH_HDR_MATCH == type) {
         return (int64_t) payload + MCA_PML_FASTPATH_MESSAGE_COST;
+    }
+    if (MCA_PML_FASTPATH_HDR_MULTI == type) { /* so many more for the records of its fragments */
+        return (int64_t) (payload + payload / 16) + MCA_PML_FASTPATH_MESSAGE_COST;
     }
     return MCA_PML_FASTPATH_HDR_RNDV == type && 0 < payload
                ? (int64_t) payload + MCA_PML_FASTPATH_MESSAGE_COST
@@ -87,8 +90,8 @@ void mca_pml_fastpath_credit_return(mca_pml_fastpath_peer_t *peer);
 /**
  * Receiver: a message of a peer has been matched or dropped. Not to be called with a lock held.
  *
- * @param type     MCA_PML_FASTPATH_HDR_MATCH, _RNDV or _RGET
- * @param payload  bytes that came with the header
+ * @param type     MCA_PML_FASTPATH_HDR_MATCH, _RNDV, _RGET or _MULTI
+ * @param payload  bytes that came with the header, or follow it unasked
  */
 static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *peer, uint8_t type,
                                                     size_t payload)

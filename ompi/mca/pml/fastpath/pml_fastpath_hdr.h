@@ -25,7 +25,7 @@
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 7u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 8u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
@@ -51,7 +51,9 @@ enum {
     MCA_PML_FASTPATH_HDR_PASSED =
         16,                         /**< receiver to sender: all up to this message have come in their turn */
     MCA_PML_FASTPATH_HDR_HELP = 17, /**< receiver to sender: I read the rest; write this part of it */
-    MCA_PML_FASTPATH_HDR_HELPED = 18, /**< sender to receiver: that part has been written, or cannot be */
+    MCA_PML_FASTPATH_HDR_HELPED = 18,     /**< sender to receiver: that part has been written, or cannot be */
+    MCA_PML_FASTPATH_HDR_MULTI = 19,      /**< first fragment of a message whose others follow unasked */
+    MCA_PML_FASTPATH_HDR_MULTI_FRAG = 20, /**< another one */
     MCA_PML_FASTPATH_HDR_MAX
 };
 
@@ -169,6 +171,22 @@ typedef struct {
     uint64_t hdr_length;  /**< bytes in the whole message */
     uint64_t hdr_src_req; /**< handle of the sender's request, given back in ACK, PUT and GET_DONE */
 } mca_pml_fastpath_rndv_hdr_t;
+
+/** MULTI: followed by the first bytes of the message, and by MULTI_FRAGs with all others. */
+typedef struct {
+    mca_pml_fastpath_rndv_hdr_t hdr_rndv; /**< its hdr_src_req is the message's id, pml_fastpath_multi.h */
+    opal_process_name_t hdr_name;         /**< the sender, which its id belongs to */
+} mca_pml_fastpath_multi_hdr_t;
+
+/** MULTI_FRAG: followed by data. May come before the MULTI, whose communicator need not be here either. */
+typedef struct {
+    uint8_t hdr_type;
+    uint8_t hdr_flags;
+    uint8_t hdr_padding[6];
+    opal_process_name_t hdr_name; /**< the sender */
+    uint64_t hdr_id;              /**< of the message */
+    uint64_t hdr_offset;          /**< of the data within the message, bytes */
+} mca_pml_fastpath_multi_frag_hdr_t;
 
 /** RGET: followed by the sender's registration handle, and no data. */
 typedef struct {
@@ -309,6 +327,8 @@ typedef union {
     mca_pml_fastpath_put_hdr_t hdr_put;
     mca_pml_fastpath_done_hdr_t hdr_done;
     mca_pml_fastpath_help_hdr_t hdr_help;
+    mca_pml_fastpath_multi_hdr_t hdr_multi;
+    mca_pml_fastpath_multi_frag_hdr_t hdr_multi_frag;
     mca_pml_fastpath_cancel_hdr_t hdr_cancel;
     mca_pml_fastpath_credit_hdr_t hdr_credit;
     mca_pml_fastpath_leave_hdr_t hdr_leave;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "pml_fastpath_message.h"
+#include "pml_fastpath_multi.h"
 
 /* Records come in chunks of their own: items of Open MPI's free lists carry 48 bytes more. Free ones
  * are a stack, linked through the first link of the matcher's. */
@@ -87,6 +88,14 @@ static mca_pml_fastpath_message_t *record_get(size_t payload)
     return (mca_pml_fastpath_message_t *) ((char *) link - offsetof(mca_pml_fastpath_message_t, msg.link[0]));
 }
 
+void mca_pml_fastpath_messages_account(int64_t bytes)
+{
+    OPAL_THREAD_LOCK(&records.lock);
+    records.kept += (size_t) bytes;
+    records.most = records.kept > records.most ? records.kept : records.most;
+    OPAL_THREAD_UNLOCK(&records.lock);
+}
+
 /* Copy all that follows the header. */
 static void payload_copy(uint8_t *to, const mca_pml_fastpath_arrival_t *arrival)
 {
@@ -116,7 +125,9 @@ mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath
     message->flags = arrival->flags;
     message->length = arrival->length;
     message->payload = NULL;
-    if (MCA_PML_FASTPATH_HDR_MATCH != arrival->type) {
+    if (MCA_PML_FASTPATH_HDR_MULTI == arrival->type) {
+        message->u.multi = mca_pml_fastpath_multi_first(arrival);
+    } else if (MCA_PML_FASTPATH_HDR_MATCH != arrival->type) {
         message->u.rndv.src_req = arrival->src_req;
         message->u.rndv.address = arrival->address;
         message->u.rndv.btl = arrival->btl;
@@ -143,7 +154,9 @@ void mca_pml_fastpath_message_arrival(mca_pml_fastpath_message_t *message, mca_b
     arrival->src = message->msg.src;
     arrival->tag = message->msg.tag;
     arrival->length = message->length;
-    if (MCA_PML_FASTPATH_HDR_MATCH != message->type) {
+    if (MCA_PML_FASTPATH_HDR_MULTI == message->type) {
+        arrival->multi = message->u.multi;
+    } else if (MCA_PML_FASTPATH_HDR_MATCH != message->type) {
         arrival->src_req = message->u.rndv.src_req;
         arrival->address = message->u.rndv.address;
         arrival->btl = message->u.rndv.btl;
@@ -172,6 +185,9 @@ void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message)
 {
     size_t payload = mca_pml_fastpath_message_payload(message);
 
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == message->type)) {
+        mca_pml_fastpath_multi_release(message->u.multi);
+    }
     free(message->payload);
     OPAL_THREAD_LOCK(&records.lock);
     records.kept -= sizeof(*message) + payload;

@@ -21,13 +21,16 @@ BEGIN_C_DECLS
 
 /** What is known of a message that is being delivered, wherever its bytes are. Lives on the stack. */
 typedef struct {
-    uint8_t type;  /**< MCA_PML_FASTPATH_HDR_MATCH, _RNDV or _RGET */
+    uint8_t type;  /**< MCA_PML_FASTPATH_HDR_MATCH, _RNDV, _RGET or _MULTI */
     uint8_t flags; /**< MCA_PML_FASTPATH_HDR_FLAG_* */
     int32_t src;   /**< sender's rank */
     int32_t tag;
     size_t length;              /**< bytes of the whole message */
-    uint64_t src_req;           /**< RNDV, RGET: the sender's request, opaque */
+    uint64_t src_req;           /**< RNDV, RGET: the sender's request, opaque; MULTI: the message's id */
     uint64_t address;           /**< RGET: of the message in the sender's memory */
+    opal_process_name_t name;   /**< MULTI, not kept before: the sender */
+    struct mca_pml_fastpath_multi_t
+        *multi;                 /**< MULTI: what is known of its fragments, once it was kept; else NULL */
     mca_btl_base_module_t *btl; /**< it came by */
     const mca_btl_base_segment_t
         *segments; /**< of which the first skip bytes are header; then data or handle */
@@ -51,7 +54,7 @@ typedef struct {
 typedef struct {
     mca_pml_fastpath_match_msg_t msg; /**< links it; source and tag */
     uint32_t sequence;                /**< its number within (communicator, sender) */
-    uint8_t type;                     /**< MCA_PML_FASTPATH_HDR_MATCH, _RNDV or _RGET */
+    uint8_t type;                     /**< MCA_PML_FASTPATH_HDR_MATCH, _RNDV, _RGET or _MULTI */
     uint8_t flags;
     uint16_t padding;
     uint64_t length;                     /**< bytes of the whole message */
@@ -63,6 +66,7 @@ typedef struct {
             uint64_t address;
             mca_btl_base_module_t *btl;
         } rndv;
+        struct mca_pml_fastpath_multi_t *multi; /**< what is known of its fragments */
     } u;
 } mca_pml_fastpath_message_t;
 _Static_assert(128 == sizeof(mca_pml_fastpath_message_t), "a message costs its receiver 128 bytes");
@@ -96,12 +100,22 @@ static inline size_t mca_pml_fastpath_message_payload(const mca_pml_fastpath_mes
     return MCA_PML_FASTPATH_HDR_MATCH == message->type ? message->length : 0;
 }
 
+/** @return bytes of data of a kept message that its sender sends without being asked */
+static inline size_t mca_pml_fastpath_message_unasked(const mca_pml_fastpath_message_t *message)
+{
+    return MCA_PML_FASTPATH_HDR_MULTI == message->type ? message->length
+                                                       : mca_pml_fastpath_message_payload(message);
+}
+
 /** Prepare and release what messages are made of; see mca_pml_fastpath_enable() and _close(). */
 void mca_pml_fastpath_messages_init(void);
 void mca_pml_fastpath_messages_fini(void);
 
 /** @return bytes of memory that kept messages take now; in most, if not NULL, the most there have been */
 size_t mca_pml_fastpath_messages_kept(size_t *most);
+
+/** So many bytes more, or less, are kept of messages beside their first fragments. */
+void mca_pml_fastpath_messages_account(int64_t bytes);
 
 /** Keep what arrived. Does not return when memory is short: the message would be lost. */
 mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath_arrival_t *arrival,
@@ -114,10 +128,17 @@ mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath
 void mca_pml_fastpath_message_arrival(mca_pml_fastpath_message_t *message, mca_btl_base_segment_t *segment,
                                       mca_pml_fastpath_arrival_t *arrival);
 
-/** @return bytes that follow the header of a parked MATCH, RNDV or RGET */
+/** @return bytes that follow the header of a parked message */
 static inline size_t mca_pml_fastpath_parked_payload(const mca_pml_fastpath_parked_t *parked)
 {
     return parked->size - mca_pml_fastpath_rule(parked->hdr->hdr_type).size;
+}
+
+/** @return bytes of data of a parked MATCH, RNDV, RGET or MULTI that its sender sends without being asked */
+static inline size_t mca_pml_fastpath_parked_unasked(const mca_pml_fastpath_parked_t *parked)
+{
+    return MCA_PML_FASTPATH_HDR_MULTI == parked->hdr->hdr_type ? parked->hdr->hdr_rndv.hdr_length
+                                                               : mca_pml_fastpath_parked_payload(parked);
 }
 
 /** Give a kept message's memory back. */

@@ -18,6 +18,7 @@
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_epoch.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_rdma.h"
@@ -98,7 +99,7 @@ int mca_pml_fastpath_enable(bool enable)
     pml->enabled = true;
     pml->ft = fastpath_ft();
     /* debuggers find the requests on Open MPI's own two lists */
-    if (OMPI_SUCCESS != mca_pml_fastpath_handles_init()
+    if (OMPI_SUCCESS != mca_pml_fastpath_handles_init() || OMPI_SUCCESS != mca_pml_fastpath_multi_init()
         || OPAL_SUCCESS != opal_hash_table_init(&pml->peers, 256)
         || OPAL_SUCCESS != opal_hash_table_init(&pml->freed, 64)
         || OPAL_SUCCESS != opal_hash_table_init(&pml->epochs, 64)
@@ -146,6 +147,7 @@ void mca_pml_fastpath_close(void)
     mca_pml_fastpath_comms_fini();
     mca_pml_fastpath_links_fini();
     mca_pml_fastpath_extcid_fini();
+    mca_pml_fastpath_multi_fini();
     mca_pml_fastpath_messages_fini();
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
         OBJ_DESTRUCT(&pml->retries[i].retries);

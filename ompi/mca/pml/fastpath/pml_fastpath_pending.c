@@ -10,6 +10,7 @@
 #include "pml_fastpath_epoch.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_recvfrag.h"
 
@@ -124,7 +125,10 @@ static void see_late(mca_pml_fastpath_parked_t *parked, todo_t *todo)
         return;
     }
     ++mca_pml_fastpath.late;
-    if (mca_pml_fastpath_freed_sender(hdr->hdr_ctx, hdr->hdr_src, &todo->sender)) {
+    if (MCA_PML_FASTPATH_HDR_MULTI == hdr->hdr_type) { /* but for such a one */
+        todo->sender = parked->hdr->hdr_multi.hdr_name;
+        todo->lost = parked;
+    } else if (mca_pml_fastpath_freed_sender(hdr->hdr_ctx, hdr->hdr_src, &todo->sender)) {
         todo->lost = parked;
     }
 }
@@ -145,21 +149,22 @@ static void keep(mca_pml_fastpath_parked_t *parked, todo_t *todo)
     todo->dropped = true;
 }
 
-/* A message is dropped: its sender may send as much again. When this process has come to its end nobody
- * there waits for that. */
-static void give_back(const todo_t *todo)
+/* When this process has come to its end nobody there waits for that. */
+void mca_pml_fastpath_pending_drop(const mca_pml_fastpath_parked_t *lost, opal_process_name_t sender)
 {
-    const mca_pml_fastpath_parked_t *lost = todo->lost;
     ompi_proc_t *proc;
     mca_pml_fastpath_peer_t *peer;
 
+    if (NULL != lost && MCA_PML_FASTPATH_HDR_MULTI == lost->hdr->hdr_type) {
+        mca_pml_fastpath_multi_lost(lost);
+    }
     if (NULL == lost || mca_pml_fastpath_at_end()) {
         return;
     }
-    proc = (ompi_proc_t *) ompi_proc_for_name(todo->sender);
+    proc = (ompi_proc_t *) ompi_proc_for_name(sender);
     peer = NULL == proc ? NULL : mca_pml_fastpath_peer_get(proc);
     if (NULL != peer) {
-        mca_pml_fastpath_credit_consumed(peer, lost->hdr->hdr_type, mca_pml_fastpath_parked_payload(lost));
+        mca_pml_fastpath_credit_consumed(peer, lost->hdr->hdr_type, mca_pml_fastpath_parked_unasked(lost));
         if (0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & lost->hdr->hdr_match.hdr_flags)) {
             mca_pml_fastpath_number_tell_late(peer, &lost->hdr->hdr_match);
         }
@@ -183,7 +188,7 @@ ompi_communicator_t *mca_pml_fastpath_pending(mca_btl_base_module_t *btl, const 
         keep(parked, &todo);
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    give_back(&todo);
+    mca_pml_fastpath_pending_drop(todo.lost, todo.sender);
     if (NULL != todo.lost && parked != todo.lost) {
         mca_pml_fastpath_parked_free(todo.lost);
     }

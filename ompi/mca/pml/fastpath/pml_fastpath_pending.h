@@ -32,7 +32,7 @@
 BEGIN_C_DECLS
 
 /**
- * See to a MATCH, RNDV, RGET or CANCEL of a communicator that is not known here.
+ * See to a MATCH, RNDV, RGET, MULTI or CANCEL of a communicator that is not known here.
  * Not to be called with a lock held.
  *
  * @param hdr   as it has been read
@@ -43,6 +43,12 @@ BEGIN_C_DECLS
 ompi_communicator_t *mca_pml_fastpath_pending(mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
                                               const mca_btl_base_segment_t *segments, size_t num_segments,
                                               size_t skip);
+
+/**
+ * A message that nobody can receive is dropped: its sender may send as much again.
+ * @param lost    the message, or NULL: nothing is done
+ */
+void mca_pml_fastpath_pending_drop(const mca_pml_fastpath_parked_t *lost, opal_process_name_t sender);
 
 /** A communicator is known from now on, also by its id: deliver what came before. */
 void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm);

@@ -285,6 +285,8 @@ static const struct {
                                          "with the same lower bits of the id"},
     [MCA_PML_FASTPATH_HELPED] = {"messages_helped",
                                  "Messages received of which the sender has copied a part"},
+    [MCA_PML_FASTPATH_MULTI] = {"messages_multi_eager",
+                                "Messages sent in several eager fragments (multi_eager_limits)"},
 };
 
 void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)

@@ -13,6 +13,7 @@
 #include "pml_fastpath_help.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_extcid.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_rdma.h"
@@ -139,7 +140,12 @@ static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
     }
     if (MATCHED == result || DROPPED == result) {
         mca_pml_fastpath_consumed(member, comm, arrival->src, arrival->type,
-                                  mca_pml_fastpath_arrival_payload(arrival));
+                                  MCA_PML_FASTPATH_HDR_MULTI == arrival->type
+                                      ? arrival->length
+                                      : mca_pml_fastpath_arrival_payload(arrival));
+    }
+    if (OPAL_UNLIKELY(DROPPED == result && MCA_PML_FASTPATH_HDR_MULTI == arrival->type)) {
+        mca_pml_fastpath_multi_release(mca_pml_fastpath_multi_first(arrival));
     }
     if (OPAL_LIKELY(NULL != req)) {
         mca_pml_fastpath_recv_request_matched(req, arrival);
@@ -169,6 +175,11 @@ static inline void arrival_init(mca_pml_fastpath_arrival_t *arrival, uint8_t typ
     }
     arrival->length = hdr->hdr_rndv.hdr_length;
     arrival->src_req = hdr->hdr_rndv.hdr_src_req;
+    if (MCA_PML_FASTPATH_HDR_MULTI == type) {
+        arrival->name = hdr->hdr_multi.hdr_name;
+        arrival->multi = NULL;
+        return;
+    }
     arrival->address = MCA_PML_FASTPATH_HDR_RGET == type ? hdr->hdr_rget.hdr_address : 0;
 }
 
@@ -188,6 +199,17 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
     }
 }
 
+/* The first fragment of a message for a communicator that was freed here, whose id has come to mean another
+ * one. */
+static void lose(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
+                 const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip)
+{
+    mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_park(btl, hdr, segments, num_segments, skip);
+
+    mca_pml_fastpath_pending_drop(parked, hdr->hdr_multi.hdr_name);
+    mca_pml_fastpath_parked_free(parked);
+}
+
 /* A message, perhaps of a communicator that does not exist here yet. */
 static void deliver(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
                     const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip)
@@ -203,6 +225,12 @@ static void deliver(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *bt
             return;
         }
     }
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == hdr->hdr_type
+                      && !mca_pml_fastpath_multi_is_for(btl, comm, &hdr->hdr_multi))) {
+        lose(hdr, btl, segments, num_segments, skip);
+        OBJ_RELEASE(comm);
+        return;
+    }
     arrival_init(&arrival, hdr->hdr_type, hdr, btl, segments, num_segments, skip);
     member = deliver_one(comm, hdr, &arrival);
     if (OPAL_UNLIKELY(NULL != member)) {
@@ -216,8 +244,11 @@ void mca_pml_fastpath_rndv_check(const mca_btl_base_module_t *btl, const mca_pml
 {
     /* what it counts has to leave room for what is added to it: MCA_PML_FASTPATH_TODO_UNKNOWN */
     if (hdr->hdr_rndv.hdr_length >= (uint64_t) MCA_PML_FASTPATH_TODO_UNKNOWN
-        || (MCA_PML_FASTPATH_HDR_RNDV == hdr->hdr_type && behind > hdr->hdr_rndv.hdr_length)) {
+        || (MCA_PML_FASTPATH_HDR_RGET != hdr->hdr_type && behind > hdr->hdr_rndv.hdr_length)) {
         mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_type, "length of the message");
+    }
+    if (MCA_PML_FASTPATH_HDR_MULTI == hdr->hdr_type) {
+        mca_pml_fastpath_multi_check(btl, &hdr->hdr_multi);
     }
 }
 
@@ -343,6 +374,12 @@ static inline void recv_rget(mca_btl_base_module_t *btl, const mca_btl_base_segm
     recv_message(MCA_PML_FASTPATH_HDR_RGET, btl, segments, num_segments);
 }
 
+static inline void recv_multi(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                              size_t num_segments)
+{
+    recv_message(MCA_PML_FASTPATH_HDR_MULTI, btl, segments, num_segments);
+}
+
 void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked)
 {
     mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
@@ -417,6 +454,8 @@ FASTPATH_BTL_RECV_CALLBACK(callback_hello, recv_link_hello)
 FASTPATH_BTL_RECV_CALLBACK(callback_passed, recv_number_passed)
 FASTPATH_BTL_RECV_CALLBACK(callback_help, recv_help_requested)
 FASTPATH_BTL_RECV_CALLBACK(callback_helped, recv_help_done)
+FASTPATH_BTL_RECV_CALLBACK(callback_multi, recv_multi)
+FASTPATH_BTL_RECV_CALLBACK(callback_multi_frag, mca_pml_fastpath_multi_arrived)
 
 int mca_pml_fastpath_recvfrag_register(void)
 {
@@ -439,6 +478,8 @@ int mca_pml_fastpath_recvfrag_register(void)
         [MCA_PML_FASTPATH_HDR_PASSED] = callback_passed,
         [MCA_PML_FASTPATH_HDR_HELP] = callback_help,
         [MCA_PML_FASTPATH_HDR_HELPED] = callback_helped,
+        [MCA_PML_FASTPATH_HDR_MULTI] = callback_multi,
+        [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = callback_multi_frag,
     };
 
     for (int type = MCA_PML_FASTPATH_HDR_MATCH; type < MCA_PML_FASTPATH_HDR_MAX; ++type) {

@@ -11,6 +11,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvreq.h"
 
@@ -317,10 +318,31 @@ static void matched_rndv(mca_pml_fastpath_recv_request_t *req, const mca_pml_fas
     mca_pml_fastpath_recv_request_progressed(req, 1);
 }
 
+/* A message in several fragments. What has arrived before its sender failed is received. */
+static void matched_multi(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+{
+    mca_pml_fastpath_multi_t *multi =
+        NULL != arrival->multi ? arrival->multi : mca_pml_fastpath_multi_first(arrival);
+
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_multi_is_whole(multi) && !recv_request_answerable(req, arrival))) {
+        mca_pml_fastpath_failure_recv_refused(req, MPI_ERR_PROC_FAILED);
+    } else {
+        whole_begin(req);
+        mca_pml_fastpath_multi_matched(multi, req, arrival);
+    }
+    if (NULL == arrival->multi) {
+        mca_pml_fastpath_multi_release(multi);
+    }
+}
+
 void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
                                            const mca_pml_fastpath_arrival_t *arrival)
 {
     recv_request_bind(req, arrival);
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == arrival->type)) {
+        matched_multi(req, arrival);
+        return;
+    }
     if (OPAL_LIKELY(MCA_PML_FASTPATH_HDR_MATCH == arrival->type)) {
         if (OPAL_UNLIKELY(1 < arrival->num_segments)) {
             whole_begin(req);

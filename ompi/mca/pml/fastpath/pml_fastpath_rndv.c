@@ -17,6 +17,7 @@
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_help.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_sendreq.h"
@@ -164,31 +165,49 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
 static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                             mca_btl_base_descriptor_t *descriptor, int status);
 
+static size_t frag_hdr_size(const mca_pml_fastpath_send_request_t *req)
+{
+    return OPAL_LIKELY(0 == req->req_multi) ? sizeof(mca_pml_fastpath_frag_hdr_t)
+                                            : sizeof(mca_pml_fastpath_multi_frag_hdr_t);
+}
+
+/* Fill in the header of a piece. @return its type */
+static uint8_t frag_hdr(const mca_pml_fastpath_send_request_t *req, void *to, size_t offset)
+{
+    mca_pml_fastpath_frag_hdr_t *hdr = to;
+
+    if (OPAL_UNLIKELY(0 != req->req_multi)) {
+        mca_pml_fastpath_multi_frag_hdr(req, to, offset);
+        return MCA_PML_FASTPATH_HDR_MULTI_FRAG;
+    }
+    memset(hdr, 0, sizeof(*hdr));
+    hdr->hdr_type = MCA_PML_FASTPATH_HDR_FRAG;
+    hdr->hdr_dst_req = req->req_dst_req;
+    hdr->hdr_offset = offset;
+    return hdr->hdr_type;
+}
+
 /* Send one piece, at most size bytes from offset on. size says how many it became. */
 static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t *size)
 {
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_send);
-    size_t limit = bml_btl->btl->btl_max_send_size - sizeof(mca_pml_fastpath_frag_hdr_t);
+    const size_t hdr_size = frag_hdr_size(req);
+    size_t limit = bml_btl->btl->btl_max_send_size - hdr_size;
     mca_btl_base_descriptor_t *descriptor;
-    mca_pml_fastpath_frag_hdr_t *hdr;
     int rc;
 
     *size = *size < limit ? *size : limit;
     mca_common_fastpath_convertor_seek(&req->req_send.req_base.req_convertor, offset);
     descriptor =
-        mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, sizeof(*hdr), size,
+        mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, hdr_size, size,
                                      MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    hdr = descriptor->des_segments->seg_addr.pval;
-    memset(hdr, 0, sizeof(*hdr));
-    hdr->hdr_type = MCA_PML_FASTPATH_HDR_FRAG;
-    hdr->hdr_dst_req = req->req_dst_req;
-    hdr->hdr_offset = offset;
     descriptor->des_cbfunc = frag_completion;
     descriptor->des_cbdata = req;
-    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_FRAG);
+    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor,
+                                   frag_hdr(req, descriptor->des_segments->seg_addr.pval, offset));
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
         mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &req->req_peer->proc->super, opal_strerror(rc));
         rc = OMPI_ERR_OUT_OF_RESOURCE; /* the request has failed meanwhile */
@@ -272,7 +291,7 @@ static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endp
                             mca_btl_base_descriptor_t *descriptor, int status)
 {
     mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
-    size_t size = payload_of(descriptor, sizeof(mca_pml_fastpath_frag_hdr_t));
+    size_t size = payload_of(descriptor, frag_hdr_size(req));
     bool more;
 
     mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);

@@ -11,6 +11,7 @@
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_extcid.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -429,6 +430,9 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
             mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, req->req_send.req_bytes_packed));
         req->req_paid = false;
     }
+    if (OPAL_UNLIKELY(0 != mca_pml_fastpath.num_multi_limits) && mca_pml_fastpath_multi_begin(req, bml_btl)) {
+        return mca_pml_fastpath_multi_start(req, bml_btl);
+    }
     return mca_pml_fastpath_send_request_start_rndv(req, bml_btl);
 }
 
@@ -497,6 +501,7 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
     req->req_streaming = false;
     req->req_cancelling = false;
     req->req_unanswered = false;
+    req->req_multi = 0;
     if (OPAL_LIKELY(!req->req_send.req_base.req_ompi.req_persistent)) {
         req->req_holds = 2; /* its user does not have it yet */
     } else {

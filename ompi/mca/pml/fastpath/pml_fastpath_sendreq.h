@@ -58,6 +58,8 @@ typedef struct {
     mca_pml_fastpath_watch_t req_watch; /**< pml_fastpath_failure.h */
 
     /* rendezvous */
+    uint64_t
+        req_multi; /**< id of its message if that goes in eager fragments, pml_fastpath_multi.h; else 0 */
     uint64_t req_handle;             /**< that the receiver knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
     uint64_t req_dst_req;            /**< the receiver's handle of its request, opaque */
     void *req_base;                  /**< the message where it is contiguous, else NULL */

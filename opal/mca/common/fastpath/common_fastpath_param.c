@@ -109,11 +109,7 @@ static const char *given_text(const mca_base_var_t *var)
     return NULL != file ? file->mbvfv_value : NULL;
 }
 
-/*
- * Read a number with an optional suffix k, m or g (powers of 1024), as Open MPI does, but all of it.
- * Numbers beyond int64_t become its nearest limit.  Returns false when the text is not a number.
- */
-static bool parse(const char *text, int64_t *value)
+bool mca_common_fastpath_param_parse(const char *text, int64_t *value)
 {
     static const char suffixes[] = "kmg";
     const char *suffix;
@@ -194,7 +190,7 @@ static void check_number(const mca_common_fastpath_param_t *param, const mca_bas
 {
     const char *given = given_text(var);
     int64_t value = param->value, used;
-    bool is_number = NULL == given || parse(given, &value);
+    bool is_number = NULL == given || mca_common_fastpath_param_parse(given, &value);
 
     used = usable(param, value);
     store(param, used);

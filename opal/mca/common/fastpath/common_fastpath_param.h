@@ -75,4 +75,11 @@ int mca_common_fastpath_param_register(const mca_base_component_t *component,
 void mca_common_fastpath_param_check(const mca_base_component_t *component,
                                      const mca_common_fastpath_param_t *table, size_t count);
 
+/**
+ * Read a number with an optional suffix k, m or g (powers of 1024), as Open MPI does, but all of the text.
+ * Numbers beyond int64_t become its nearest limit.
+ * @return false when the text is not a number
+ */
+bool mca_common_fastpath_param_parse(const char *text, int64_t *value);
+
 #endif /* MCA_COMMON_FASTPATH_PARAM_H */
