@@ -591,38 +591,49 @@ static void damage(void)
 
 /* ---- what the BTL does ---- */
 
-/* As a caller does that looks at a message before it takes it. */
+/* As a caller does that looks at a message before it takes it, or leaves it. */
 static ptrdiff_t receive_view(peer_t *peer, void *data, size_t room, uint64_t header[2])
 {
+    const bool undecided = fuzz_one_in(2);
     mca_btl_fastsm_view_t view;
+    bool taken;
 
-    if (OPAL_SUCCESS != mca_btl_fastsm_view(peer->endpoint, &view) || TAG != view.tag || view.length - 16 > room) {
+    if (OPAL_SUCCESS != mca_btl_fastsm_peek(peer->endpoint, 1, &view)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     fastsm_read_once(header, view.header, 16);
-    if (!view.chunks) {
-        mca_btl_fastsm_view_copy(&view, data, view.length - 16);
-    } else if (!mca_btl_fastsm_copy_chunks(&view, data, view.length - 16, fuzz_one_in(2))) {
+    taken = TAG == view.tag && view.length - 16 <= room
+            && mca_btl_fastsm_view_move(&view, data, NULL, view.length - 16, undecided);
+    mca_btl_fastsm_release(&view, taken);
+    return taken ? (ptrdiff_t) view.length - 16 : OPAL_ERR_NOT_AVAILABLE;
+}
+
+/* As a caller does that looks at slots itself. */
+static ptrdiff_t receive_slot(peer_t *peer, void *data, size_t room, uint64_t header[2])
+{
+    fastsm_fifo_receiver_t *in = &peer->endpoint->in;
+    const void *payload;
+    const ptrdiff_t length = fastsm_fifo_see_slot(in, fastsm_fifo_peek(in), TAG, header, &payload);
+
+    if (0 > length || (size_t) length > room) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    fastsm_fifo_release(&peer->endpoint->in, view.halves);
-    return (ptrdiff_t) view.length - 16;
+    mca_common_fastpath_copy_small(data, payload, (size_t) length);
+    fastsm_fifo_release_slot(in, (size_t) length);
+    return length;
 }
 
 static void receive(void)
 {
     peer_t *peer = &peers[FIRST + fuzz_below(LATE - FIRST)];
-    const mca_btl_fastsm_pattern_t pattern = {.tag = TAG, .undecided = fuzz_one_in(2)};
     const size_t room = fuzz_below(fuzz_one_in(2) ? 500 : MOST_BYTES + 100);
     uint8_t *data = malloc(16 + room);
     uint64_t header[2];
     ptrdiff_t length;
 
     length = fuzz_one_in(2) || NULL == mca_btl_fastsm_receiver(peer->endpoint)
-                 ? mca_btl_fastsm_recvi(peer->endpoint, &pattern, 1, data + 16, NULL, room, header)
-             : fuzz_one_in(2)
                  ? receive_view(peer, data + 16, room, header)
-                 : fastsm_fifo_receive_slot(&peer->endpoint->in, &pattern, 1, data + 16, room, header);
+                 : receive_slot(peer, data + 16, room, header);
     if (0 <= length) {
         memcpy(data, header, 16);
         if ((size_t) length > room) {

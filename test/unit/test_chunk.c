@@ -153,7 +153,7 @@ static mca_btl_fastsm_view_t see(void)
 static void copies(const mca_btl_fastsm_view_t *view, size_t length)
 {
     memset(received, 0x5a, sizeof(received));
-    assert_true(mca_btl_fastsm_copy_chunks(view, received, length, 1 == length % 2));
+    assert_true(mca_btl_fastsm_move_chunks(view, received, NULL, length, 1 == length % 2));
     assert_memory_equal(payload, received, length);
     for (size_t i = length; i < length + GUARD; ++i) {
         assert_int_equal(0x5a, received[i]);
@@ -356,10 +356,10 @@ static void test_not_here(void **state)
             view = see();
             assert_int_equal(6, view.halves);
             assert_false(mca_btl_fastsm_chunks_are_here(&world.in, 6));
-            assert_false(mca_btl_fastsm_copy_chunks(&view, received, 6 * CHUNK, false));
-            assert_true(mca_btl_fastsm_copy_chunks(&view, received, missing * CHUNK, false));
+            assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, 6 * CHUNK, false));
+            assert_true(mca_btl_fastsm_move_chunks(&view, received, NULL, missing * CHUNK, false));
             memset(received, 0x5a, sizeof(received));
-            assert_false(mca_btl_fastsm_copy_chunks(&view, received, CHUNK, true));
+            assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, CHUNK, true));
             assert_int_equal(0x5a, received[0]);
             assert_null(mca_btl_fastsm_chunk(&world.in, missing, CHUNK));
             world_close();
@@ -426,8 +426,9 @@ static void test_bad_chunks(void **state)
         view = see();
         chunk = mca_btl_fastsm_chunk(&world.in, 1, 100);
         assert_int_equal(cases[i].good, NULL != chunk);
-        assert_int_equal(cases[i].good, mca_btl_fastsm_copy_chunks(&view, received, CHUNK + 100, false));
-        assert_int_equal(cases[i].good, mca_btl_fastsm_copy_chunks(&view, received, CHUNK + 100, true));
+        assert_int_equal(cases[i].good,
+                         mca_btl_fastsm_move_chunks(&view, received, NULL, CHUNK + 100, false));
+        assert_int_equal(cases[i].good, mca_btl_fastsm_move_chunks(&view, received, NULL, CHUNK + 100, true));
         world_close();
     }
 }

@@ -39,7 +39,7 @@ static __opal_attribute_noinline__ int irecv_any(mca_pml_fastpath_recv_request_t
     return rc;
 }
 
-/* What an attempt to take a message has come to, by what recvi says. */
+/* What an attempt to take a message has come to, by what mca_pml_fastpath_take() says. */
 static inline mca_pml_fastpath_counter_t outcome(int rc)
 {
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? MCA_PML_FASTPATH_IRECVS_IMMEDIATE
@@ -47,30 +47,21 @@ static inline mca_pml_fastpath_counter_t outcome(int rc)
                                            : MCA_PML_FASTPATH_IRECVS_OTHER_MESSAGE;
 }
 
-/* The sender whose FIFO shows at once whether the message of this receive is there. From whomever: the one
- * whose message has come; then src and tag become the message's. Else what keeps the receive from it. */
+/* The sender whose FIFO shows whether the message of this receive is there. From whomever: the one whose
+ * message has come; then src becomes its rank. Else what keeps the receive from it. */
 static inline mca_pml_fastpath_counter_t find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src,
-                                                     int *tag, mca_pml_fastpath_member_t **member)
+                                                     mca_pml_fastpath_member_t **member)
 {
-    mca_pml_fastpath_counter_t found = MCA_PML_FASTPATH_IRECVS_IMMEDIATE;
-
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || !mca_pml_fastpath.use_immediate
                       || NULL == mca_pml_fastpath.fastsm)) {
         return MCA_PML_FASTPATH_IRECVS_OTHER;
     }
     if (MCA_PML_FASTPATH_ANY_SOURCE == *src) {
-        mca_pml_fastpath_match_hdr_t hdr;
-
-        found = outcome(mca_pml_fastpath_find_sender(pml_comm, *tag, 1, member, &hdr));
-        if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == found)) {
-            *src = hdr.hdr_src;
-            *tag = hdr.hdr_tag;
-        }
-        return found;
+        return outcome(mca_pml_fastpath_find_sender(pml_comm, 1, member, src));
     }
     *member = pml_comm->members[*src];
     return OPAL_LIKELY(NULL != *member && NULL != (*member)->peer && NULL != (*member)->peer->ext)
-               ? found
+               ? MCA_PML_FASTPATH_IRECVS_IMMEDIATE
                : MCA_PML_FASTPATH_IRECVS_NO_RECVI;
 }
 
@@ -81,27 +72,20 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
                                              int src, int tag, ompi_communicator_t *comm)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_target_t target = {.undecided = true, .tag = tag, .buffer = buffer, .room = room};
     mca_pml_fastpath_member_t *member = NULL;
-    mca_pml_fastpath_counter_t counter = find_member(pml_comm, &src, &tag, &member);
-    mca_pml_fastpath_match_hdr_t hdr;
-    size_t length = 0;
+    mca_pml_fastpath_counter_t counter = find_member(pml_comm, &src, &member);
 
-    if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == counter)
-        && OPAL_UNLIKELY(!mca_pml_fastpath_member_in_order(member))) {
-        counter = MCA_PML_FASTPATH_IRECVS_QUEUED;
-    }
     if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == counter)) {
-        counter = outcome(
-            mca_pml_fastpath_take(pml_comm, member, src, tag, 1, buffer, NULL, room, true, &hdr, &length));
+        counter = outcome(mca_pml_fastpath_take(pml_comm, member, src, 1, &target));
     }
     mca_pml_fastpath_count(counter);
     if (MCA_PML_FASTPATH_IRECVS_IMMEDIATE != counter) {
         return false;
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    mca_pml_fastpath_recv_request_received(req, comm, mca_pml_fastpath_match_word1(hdr.hdr_src, hdr.hdr_tag),
-                                           length);
-    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, length);
+    mca_pml_fastpath_recv_request_received(req, comm, target.word1, target.length);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target.length);
     return true;
 }
 

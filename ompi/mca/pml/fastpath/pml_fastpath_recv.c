@@ -5,14 +5,14 @@
 /**
  * @file
  * MPI_Recv. While it has nothing else to do, a blocking receive looks where its message will be, and takes it
- * from there without a request: completely, or it leaves no trace and the ordinary path follows. recv_slot()
- * is the shortest way, for the message that most receives wait for; recv_at_once() knows all others.
+ * from there without a request: completely, or it leaves no trace and the ordinary path follows. recv_fast()
+ * is the fast path, for the message that most receives wait for; recv_immediate() knows all others.
  *
  * That is right only while the message that btl/fastsm shows is the one that matching would give to this
  * receive: the next in turn from its sender, with nothing in the queues that comes before it on either side.
- * mca_pml_fastpath_next_is_ours() makes sure of that under the communicator's lock, and recvi compares all
- * that matters, sequence number included, under the same lock. Whoever calls progress in between may move the
- * message to the queues, so everything is asked again after it.
+ * mca_pml_fastpath_none_before() makes sure of that under the communicator's lock, and
+ * mca_pml_fastpath_accept() compares all that matters, sequence number included, under the same lock. Whoever
+ * calls progress in between may move the message to the queues, so everything is asked again after it.
  */
 #include "ompi_config.h"
 
@@ -28,59 +28,43 @@
  * then, and a rank that waits for long need not do so in a hurry. */
 #define ROUNDS 64
 
-/* What a receive asks for. */
-typedef struct {
-    ompi_communicator_t *comm;
-    void *buffer;                      /* where the data goes */
-    const mca_btl_fastsm_data_t *data; /* takes its place; or NULL */
-    size_t room;                       /* bytes */
-    int src;
-    int tag;
-} recv_args_t;
-
-/* Take the next message of a member's if it is for (src, tag). OMPI_ERR_NOT_FOUND when nothing has come,
- * OMPI_ERR_RESOURCE_BUSY when matching has to decide. */
-static inline int take(const recv_args_t *args, mca_pml_fastpath_member_t *member, int src, int tag,
-                       unsigned spins, mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+/* Take the next message of a member's if it is for a receive that named any. OMPI_ERR_NOT_FOUND when nothing
+ * has come, OMPI_ERR_RESOURCE_BUSY when matching has to decide. */
+static inline int take(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                       unsigned spins, mca_pml_fastpath_target_t *target)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(args->comm);
     int rc = OMPI_ERR_RESOURCE_BUSY;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    if (OPAL_LIKELY(mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
-        /* between two attempts, another thread may post a receive */
-        const bool undecided = MCA_PML_FASTPATH_ANY_SOURCE == args->src || opal_using_threads();
-
-        rc = mca_pml_fastpath_take(pml_comm, member, src, tag, spins, args->buffer, args->data, args->room,
-                                   undecided, hdr, length);
+    if (OPAL_LIKELY(mca_pml_fastpath_none_before(pml_comm, src, target->tag))) {
+        rc = mca_pml_fastpath_take(pml_comm, member, src, spins, target);
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     return rc;
 }
 
-/* Take the next message of anybody's. */
-static inline int take_any(const recv_args_t *args, unsigned spins, mca_pml_fastpath_member_t **member,
-                           mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+/* Whether matching has to decide about a receive from whomever. The communicator is locked. */
+static inline bool queued_for_any(mca_pml_fastpath_comm_t *pml_comm, int tag)
 {
-    const int rc =
-        mca_pml_fastpath_find_sender(mca_pml_fastpath_comm(args->comm), args->tag, spins, member, hdr);
-
-    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? take(args, *member, hdr->hdr_src, hdr->hdr_tag, 1, hdr, length)
-                                           : rc;
+    return 0 != pml_comm->matcher.posted
+           || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag);
 }
 
-/* Whether a message has come earlier that a receive from whomever has to take first. */
-static inline bool queued_for_any(const recv_args_t *args)
+/* take() from whomever. */
+static inline int take_any(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t **member,
+                           unsigned spins, mca_pml_fastpath_target_t *target)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(args->comm);
     bool queued;
+    int src, rc;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    queued =
-        0 != pml_comm->matcher.posted
-        || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, args->tag);
+    queued = queued_for_any(pml_comm, target->tag);
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    return queued;
+    if (OPAL_UNLIKELY(queued)) {
+        return OMPI_ERR_RESOURCE_BUSY;
+    }
+    rc = mca_pml_fastpath_find_sender(pml_comm, spins, member, &src);
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? take(pml_comm, *member, src, 1, target) : rc;
 }
 
 /* The member that a receive names, if its messages come through btl/fastsm; else NULL. */
@@ -108,61 +92,64 @@ static inline unsigned spin_count_for(int src)
 }
 
 /* Look for the message until it is there, something else is (OMPI_ERR_NOT_AVAILABLE), matching has to decide
- * (OMPI_ERR_RESOURCE_BUSY), patience ends (OMPI_ERR_NOT_FOUND), or it need not come any more (OMPI_ERROR). */
-static inline int wait_for(const recv_args_t *args, mca_pml_fastpath_member_t **member,
-                           mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+ * (OMPI_ERR_RESOURCE_BUSY), the rounds have ended (OMPI_ERR_NOT_FOUND), or it need not come any more
+ * (OMPI_ERROR). */
+static inline int wait_for(ompi_communicator_t *comm, mca_pml_fastpath_member_t **member, int src,
+                           mca_pml_fastpath_target_t *target)
 {
-    const bool any = MCA_PML_FASTPATH_ANY_SOURCE == args->src;
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
 
     for (unsigned round = 0; round < ROUNDS; ++round) {
-        const unsigned spins = spin_count_for(args->src);
-        /* with threads others need the lock from look to look */
+        const unsigned spins = spin_count_for(src);
+        /* with threads others need the lock in between */
         const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : spins;
-        int rc = any && queued_for_any(args) ? OMPI_ERR_RESOURCE_BUSY : OMPI_ERR_NOT_FOUND;
+        int rc = OMPI_ERR_NOT_FOUND;
 
-        for (unsigned look = 0; OMPI_ERR_NOT_FOUND == rc && look < spins; look += at_a_time) {
-            rc = any ? take_any(args, at_a_time, member, hdr, length)
-                     : take(args, *member, args->src, args->tag, at_a_time, hdr, length);
+        for (unsigned spun = 0; OMPI_ERR_NOT_FOUND == rc && spun < spins; spun += at_a_time) {
+            rc = MCA_PML_FASTPATH_ANY_SOURCE == src ? take_any(pml_comm, member, at_a_time, target)
+                                                    : take(pml_comm, *member, src, at_a_time, target);
         }
         if (OMPI_ERR_NOT_FOUND != rc) {
             return rc;
         }
         mca_pml_fastpath_spin_expired();
         (void) opal_progress();
-        if (mca_pml_fastpath_ft() && MPI_SUCCESS != fastpath_source_error(args->comm, args->src, args->tag)) {
+        if (mca_pml_fastpath_ft() && MPI_SUCCESS != fastpath_source_error(comm, src, target->tag)) {
             return OMPI_ERROR; /* the ordinary path says which, or takes what has come in spite of that */
         }
     }
     return OMPI_ERR_NOT_FOUND;
 }
 
-/* A message has been received at once. */
-static inline void finish(uint64_t word1, size_t length, ompi_status_public_t *status)
+/* A message of a member's has been received, without a request. */
+static inline void finish(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_target_t *target,
+                          ompi_status_public_t *status)
 {
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_IMMEDIATE);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length);
     if (MPI_STATUS_IGNORE != status) {
-        mca_pml_fastpath_status_set(status, word1, length);
+        mca_pml_fastpath_status_set(status, target->word1, target->length);
     }
 }
 
-/* OMPI_SUCCESS, OMPI_ERR_UNREACH when its sender is not one of btl/fastsm's, or what wait_for says. Receives
- * the bytes of the message. */
-static inline int recv_at_once(const recv_args_t *args, size_t *length, ompi_status_public_t *status)
+/* Receive without a request. Returns what wait_for() does; OMPI_ERR_UNREACH: btl/fastsm does not reach the
+ * sender. */
+static int recv_immediate(ompi_communicator_t *comm, int src, mca_pml_fastpath_target_t *target,
+                          ompi_status_public_t *status)
 {
     mca_pml_fastpath_member_t *member = NULL;
-    mca_pml_fastpath_match_hdr_t hdr;
     int rc;
 
-    if (MCA_PML_FASTPATH_ANY_SOURCE != args->src) {
-        member = find_member(args->comm, args->src);
+    target->undecided = MCA_PML_FASTPATH_ANY_SOURCE == src || opal_using_threads();
+    if (MCA_PML_FASTPATH_ANY_SOURCE != src) {
+        member = find_member(comm, src);
         if (OPAL_UNLIKELY(NULL == member)) {
             return OMPI_ERR_UNREACH;
         }
     }
-    rc = wait_for(args, &member, &hdr, length);
+    rc = wait_for(comm, &member, src, target);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, *length);
-        finish(mca_pml_fastpath_match_word1(hdr.hdr_src, hdr.hdr_tag), *length, status);
+        finish(member, target, status);
     }
     return rc;
 }
@@ -181,40 +168,41 @@ static void move_blocks(void *context, void *piece, size_t offset, size_t length
 }
 
 /* Such data that is long: from where it has come to where it belongs. */
-static __opal_attribute_noinline__ int recv_long_blocks(recv_args_t *args,
+static __opal_attribute_noinline__ int recv_long_blocks(ompi_communicator_t *comm, int src,
+                                                        mca_pml_fastpath_target_t *target,
                                                         const mca_pml_fastpath_blocks_t *blocks, void *buf,
                                                         ompi_status_public_t *status)
 {
     blocks_place_t place = {.blocks = blocks, .buf = buf};
     const mca_btl_fastsm_data_t data = {.move = move_blocks, .context = &place};
-    size_t length;
 
-    args->data = &data;
-    return recv_at_once(args, &length, status);
+    target->data = &data;
+    return recv_immediate(comm, src, target, status);
 }
 
 /* Such data that is short: by way of contiguous memory, so that it is taken from its slot without a call. */
-static __opal_attribute_noinline__ int recv_short_blocks(recv_args_t *args,
+static __opal_attribute_noinline__ int recv_short_blocks(ompi_communicator_t *comm, int src,
+                                                         mca_pml_fastpath_target_t *target,
                                                          const mca_pml_fastpath_blocks_t *blocks, void *buf,
                                                          ompi_status_public_t *status)
 {
     char packed[MCA_PML_FASTPATH_BLOCKS_SHORT];
-    size_t length;
     int rc;
 
-    args->buffer = packed;
-    rc = recv_at_once(args, &length, status);
+    target->buffer = packed;
+    rc = recv_immediate(comm, src, target, status);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_pml_fastpath_blocks_unpack(blocks, buf, packed, 0, length);
+        mca_pml_fastpath_blocks_unpack(blocks, buf, packed, 0, target->length);
     }
     return rc;
 }
 
-static int recv_blocks(recv_args_t *args, const mca_pml_fastpath_blocks_t *blocks, void *buf,
-                       ompi_status_public_t *status)
+static int recv_blocks(ompi_communicator_t *comm, int src, mca_pml_fastpath_target_t *target,
+                       const mca_pml_fastpath_blocks_t *blocks, void *buf, ompi_status_public_t *status)
 {
-    return MCA_PML_FASTPATH_BLOCKS_SHORT >= args->room ? recv_short_blocks(args, blocks, buf, status)
-                                                       : recv_long_blocks(args, blocks, buf, status);
+    return MCA_PML_FASTPATH_BLOCKS_SHORT >= target->room
+               ? recv_short_blocks(comm, src, target, blocks, buf, status)
+               : recv_long_blocks(comm, src, target, blocks, buf, status);
 }
 
 static void move_convertor(void *context, void *piece, size_t offset, size_t length)
@@ -228,109 +216,88 @@ static void move_convertor(void *context, void *piece, size_t offset, size_t len
 }
 
 /* Any other data that is not contiguous. */
-static __opal_attribute_noinline__ int recv_convertor(recv_args_t *args, void *buf, size_t count,
-                                                      ompi_datatype_t *datatype, ompi_status_public_t *status)
+static __opal_attribute_noinline__ int recv_convertor(ompi_communicator_t *comm, int src,
+                                                      mca_pml_fastpath_target_t *target, void *buf,
+                                                      size_t count, ompi_datatype_t *datatype,
+                                                      ompi_status_public_t *status)
 {
     opal_convertor_t convertor;
     const mca_btl_fastsm_data_t data = {.move = move_convertor,
                                         .context = &convertor,
                                         .whole =
                                             !mca_common_fastpath_convertor_takes_parts(&datatype->super)};
-    size_t length;
     int rc;
 
     /* all processes on a node have the same representation of data, so anybody's convertor will do */
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &datatype->super, count, buf, 0,
                                              &convertor);
-    args->data = &data;
-    rc = recv_at_once(args, &length, status);
+    target->data = &data;
+    rc = recv_immediate(comm, src, target, status);
     opal_convertor_cleanup(&convertor);
     OBJ_DESTRUCT(&convertor);
     return rc;
 }
 
-/* take_slot() for a message that is not in one slot: in several, or in a buffer of its sender's. The slots'
- * pattern is made once more: a compiler that knows that somebody is shown the first one keeps it in memory. */
-static __opal_attribute_noinline__ int take_long(mca_pml_fastpath_member_t *member, void *buffer, size_t room,
-                                                 int src, int tag, ompi_communicator_t *comm, bool anybody,
-                                                 ompi_status_public_t *status)
+/* recv_slot() for a message that is not in one slot: in several, or in buffers of its sender's. The target is
+ * another one: a compiler that knows that somebody is shown the first one keeps it in memory. */
+static __opal_attribute_noinline__ int recv_view(mca_pml_fastpath_comm_t *pml_comm,
+                                                 mca_pml_fastpath_member_t *member, int src, void *buffer,
+                                                 size_t room, int tag, bool any, ompi_status_public_t *status)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
-    mca_btl_fastsm_pattern_t pattern;
-    uint64_t words[2];
-    ptrdiff_t length;
+    mca_pml_fastpath_target_t target = {.undecided = any, .tag = tag, .buffer = buffer, .room = room};
 
-    mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
-    pattern.undecided = anybody;
-    length = member->peer->ext->recvi(member->peer->btl_endpoint, &pattern, 1, buffer, NULL, room, words);
-    if (OPAL_UNLIKELY(0 > length)) {
+    if (OMPI_SUCCESS != mca_pml_fastpath_take_view(pml_comm, member, src, 1, &target)) {
         return OMPI_ERR_NOT_FOUND;
     }
-    (void) mca_pml_fastpath_advance(member);
-    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, (size_t) length);
-    finish(words[1], (size_t) length, status);
+    finish(member, &target, status);
     return OMPI_SUCCESS;
 }
 
-/* The next message of a member's from its slot to the user's buffer, while there is one thread. What
- * recv_slot returns. */
-static inline __opal_attribute_always_inline__ int take_slot(mca_pml_fastpath_member_t *member, void *buf,
-                                                             size_t count, const ompi_datatype_t *datatype,
-                                                             int src, int tag, ompi_communicator_t *comm,
-                                                             bool anybody, unsigned spins,
-                                                             ompi_status_public_t *status)
+/* The next message of a member's from its slot to the user's buffer, while there is one thread. any: the
+ * receive names no source. What recv_fast returns. */
+static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_comm_t *pml_comm,
+                                                             mca_pml_fastpath_member_t *member, int src,
+                                                             unsigned spins, void *buffer, size_t room,
+                                                             int tag, bool any, ompi_status_public_t *status)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
-    mca_btl_fastsm_pattern_t pattern;
-    uint64_t words[2];
-    ptrdiff_t length;
+    mca_pml_fastpath_target_t target = {.tag = tag, .buffer = buffer, .room = room};
+    int rc;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath_member_has_slots(member))) {
         return OMPI_ERR_NOT_FOUND;
     }
-    if (OPAL_UNLIKELY(!mca_pml_fastpath_next_is_ours(pml_comm, member, src, tag))) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_none_before(pml_comm, src, tag))) {
         return OMPI_ERR_RESOURCE_BUSY;
     }
-    mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
-    length =
-        fastsm_fifo_receive_slot(member->peer->in, &pattern, spins, (char *) buf + datatype->super.true_lb,
-                                 datatype->super.size * count, words);
-    if (OPAL_UNLIKELY(0 > length)) {
-        return FASTSM_SOMETHING_ELSE == length
-                   ? take_long(member, (char *) buf + datatype->super.true_lb, datatype->super.size * count,
-                               src, tag, comm, anybody, status)
-                   : OMPI_ERR_NOT_FOUND;
+    rc = mca_pml_fastpath_take_slot(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &spins),
+                                    &target);
+    if (OPAL_UNLIKELY(0 != rc)) {
+        return FASTSM_SOMETHING_ELSE == rc ? recv_view(pml_comm, member, src, buffer, room, tag, any, status)
+                                           : OMPI_ERR_NOT_FOUND;
     }
-    (void) mca_pml_fastpath_advance(member);
-    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, (size_t) length);
-    finish(words[1], (size_t) length, status);
+    finish(member, &target, status);
     return OMPI_SUCCESS;
 }
 
 /* Messages from one sender in a row, after which the next one is expected from it, too. */
 #define ANY_STREAK 2
 
-/* Looks at that sender's slot, to one at everybody's. */
-#define ANY_LOOKS 16
+/* Polls of that sender's slot, to one of everybody's. */
+#define ANY_SPINS 16
 
-/* Messages from that sender, after which everybody is looked at first. */
+/* Messages from that sender, after which all slots are polled first. */
 #define ANY_HITS 8
 
 /* The same from whomever. */
-static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, const ompi_datatype_t *datatype,
-                                                     int tag, ompi_communicator_t *comm,
-                                                     ompi_status_public_t *status)
+static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pml_comm, void *buffer,
+                                                     size_t room, int tag, ompi_status_public_t *status)
 {
-    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     unsigned spins = spin_count_for(MCA_PML_FASTPATH_ANY_SOURCE);
     mca_pml_fastpath_member_t *member;
-    mca_pml_fastpath_match_hdr_t hdr;
-    int rc;
+    int src, rc;
 
-    if (OPAL_UNLIKELY(
-            0 != pml_comm->matcher.posted
-            || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag))) {
+    if (OPAL_UNLIKELY(queued_for_any(pml_comm, tag))) {
         return OMPI_ERR_RESOURCE_BUSY;
     }
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm)) {
@@ -339,24 +306,24 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
     do {
         if (OPAL_LIKELY(ANY_STREAK == pml_comm->any_streak && ANY_HITS > pml_comm->any_hits)
             && OMPI_SUCCESS
-                   == take_slot(pml_comm->members[pml_comm->any_src], buf, count, datatype, pml_comm->any_src,
-                                tag, comm, true, 1 < spins ? ANY_LOOKS : 1, status)) {
+                   == recv_slot(pml_comm, pml_comm->members[pml_comm->any_src], pml_comm->any_src,
+                                1 < spins ? ANY_SPINS : 1, buffer, room, tag, true, status)) {
             ++pml_comm->any_hits;
             return OMPI_SUCCESS;
         }
-        rc = mca_pml_fastpath_find_sender(pml_comm, tag, 1, &member, &hdr);
+        rc = mca_pml_fastpath_find_sender(pml_comm, 1, &member, &src);
         pml_comm->any_hits = 0;
     } while (OMPI_ERR_NOT_FOUND == rc && 0 < --spins);
     if (OMPI_SUCCESS != rc) {
         return OMPI_ERR_NOT_FOUND;
     }
-    if (hdr.hdr_src != pml_comm->any_src) {
-        pml_comm->any_src = hdr.hdr_src;
+    if (src != pml_comm->any_src) {
+        pml_comm->any_src = src;
         pml_comm->any_streak = 0;
     } else if (ANY_STREAK > pml_comm->any_streak) {
         ++pml_comm->any_streak;
     }
-    return take_slot(member, buf, count, datatype, hdr.hdr_src, hdr.hdr_tag, comm, true, 1, status);
+    return recv_slot(pml_comm, member, src, 1, buffer, room, tag, true, status);
 }
 
 /*
@@ -366,21 +333,25 @@ static __opal_attribute_noinline__ int take_slot_any(void *buf, size_t count, co
  * the queues, or a receive that was posted earlier, may come first), else OMPI_ERR_NOT_FOUND: it may be
  * somewhere else, or something else, or come later.
  */
-static inline __opal_attribute_always_inline__ int recv_slot(void *buf, size_t count,
+static inline __opal_attribute_always_inline__ int recv_fast(void *buf, size_t count,
                                                              const ompi_datatype_t *datatype, int src,
                                                              int tag, ompi_communicator_t *comm,
                                                              ompi_status_public_t *status)
 {
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    void *buffer = (char *) buf + datatype->super.true_lb;
+    const size_t room = datatype->super.size * count;
+
     if (OPAL_UNLIKELY(opal_using_threads() || !fastpath_is_contiguous(datatype, count))) {
         return OMPI_ERR_NOT_FOUND;
     }
     return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
-               ? take_slot(mca_pml_fastpath_comm(comm)->members[src], buf, count, datatype, src, tag, comm,
-                           false, spin_count_for(src), status)
-               : take_slot_any(buf, count, datatype, tag, comm, status);
+               ? recv_slot(pml_comm, pml_comm->members[src], src, spin_count_for(src), buffer, room, tag,
+                           false, status)
+               : recv_slot_any(pml_comm, buffer, room, tag, status);
 }
 
-/* Why a receive has not been served at once, by what recv_at_once says. */
+/* Why a receive has not been immediate, by what recv_immediate says. */
 static mca_pml_fastpath_counter_t reason(int rc)
 {
     switch (rc) {
@@ -397,25 +368,23 @@ static mca_pml_fastpath_counter_t reason(int rc)
     }
 }
 
-/* What recv_slot has not received. */
+/* What recv_fast has not received. */
 static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_datatype_t *datatype, int src,
                                                  int tag, ompi_communicator_t *comm,
                                                  ompi_status_public_t *status)
 {
-    recv_args_t args = {
-        .comm = comm, .data = NULL, .room = datatype->super.size * count, .src = src, .tag = tag};
+    mca_pml_fastpath_target_t target = {.tag = tag, .room = datatype->super.size * count};
     mca_pml_fastpath_blocks_t blocks;
-    size_t length;
     int rc = OMPI_ERR_NOT_SUPPORTED;
 
     if (OPAL_LIKELY(mca_pml_fastpath.use_recvi && NULL != mca_pml_fastpath.fastsm)) {
         if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_contiguous(datatype, count))) {
-            args.buffer = (char *) buf + datatype->super.true_lb;
-            rc = recv_at_once(&args, &length, status);
+            target.buffer = (char *) buf + datatype->super.true_lb;
+            rc = recv_immediate(comm, src, &target, status);
         } else if (mca_pml_fastpath.use_immediate && mca_pml_fastpath_blocks_of(datatype, &blocks)) {
-            rc = recv_blocks(&args, &blocks, buf, status);
+            rc = recv_blocks(comm, src, &target, &blocks, buf, status);
         } else {
-            rc = recv_convertor(&args, buf, count, datatype, status);
+            rc = recv_convertor(comm, src, &target, buf, count, datatype, status);
         }
     }
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
@@ -431,7 +400,7 @@ static inline __opal_attribute_always_inline__ int recv_counted(void *buf, size_
                                                                 ompi_communicator_t *comm,
                                                                 ompi_status_public_t *status)
 {
-    const int rc = recv_slot(buf, count, datatype, src, tag, comm, status);
+    const int rc = recv_fast(buf, count, datatype, src, tag, comm, status);
 
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         return rc;

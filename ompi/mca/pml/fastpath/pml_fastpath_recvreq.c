@@ -259,8 +259,9 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
-    req->req_accepted = mca_pml_fastpath_recv_request_status(
-        req, mca_pml_fastpath_match_word1(arrival->src, arrival->tag), arrival->length);
+    req->req_accepted = mca_pml_fastpath_recv_request_room(req, arrival->length);
+    mca_pml_fastpath_recv_request_status(req, mca_pml_fastpath_match_word1(arrival->src, arrival->tag),
+                                         arrival->length, req->req_accepted);
     req->req_base = NULL;
     if (0 == req->req_accepted) {
         return;

@@ -309,29 +309,38 @@ mca_pml_fastpath_recv_request_complete_st(mca_pml_fastpath_recv_request_t *req)
     }
 }
 
+/** @return bytes of a message of that length that fit into the user's buffer */
+static inline size_t mca_pml_fastpath_recv_request_room(const mca_pml_fastpath_recv_request_t *req,
+                                                        size_t length)
+{
+    return OPAL_LIKELY(length <= req->req_room) ? length : req->req_room;
+}
+
 /**
  * Fill in what the status says of a message.
  *
- * @param word1  source and tag, as in the header
- * @return bytes of it that fit into the user's buffer
+ * @param word1     source and tag, as in the header
+ * @param accepted  mca_pml_fastpath_recv_request_room()
  */
-static inline size_t mca_pml_fastpath_recv_request_status(mca_pml_fastpath_recv_request_t *req,
-                                                          uint64_t word1, size_t length)
+static inline void mca_pml_fastpath_recv_request_status(mca_pml_fastpath_recv_request_t *req, uint64_t word1,
+                                                        size_t length, size_t accepted)
 {
     ompi_status_public_t *status = &req->req_recv.req_base.req_ompi.req_status;
-    const size_t accepted = OPAL_LIKELY(length <= req->req_room) ? length : req->req_room;
 
     req->req_recv.req_bytes_packed = length;
-    status->MPI_ERROR = OPAL_LIKELY(length <= req->req_room) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    status->MPI_ERROR = OPAL_LIKELY(length == accepted) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
     mca_pml_fastpath_status_set(status, word1, accepted);
-    return accepted;
 }
 
-/** A whole message, in one piece, and a receive have found each other, whose buffer is plain: all is done. */
+/** A whole message, in one piece, and a receive have found each other, whose buffer is contiguous: all is
+ * done. */
 static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_request_t *req, uint64_t word1,
                                                          const void *data, size_t length)
 {
-    mca_common_fastpath_copy(req->req_buffer, data, mca_pml_fastpath_recv_request_status(req, word1, length));
+    const size_t accepted = mca_pml_fastpath_recv_request_room(req, length);
+
+    mca_pml_fastpath_recv_request_status(req, word1, length, accepted);
+    mca_common_fastpath_copy(req->req_buffer, data, accepted);
     mca_pml_fastpath_recv_request_complete(req);
 }
 

@@ -4,16 +4,16 @@
  */
 /**
  * @file
- * Taking a message from where it arrives, for a receive that asks for it now: docs/data-path.md, "The
- * immediate path".
+ * Taking a message from where it arrives, for a receive that asks for it now, or that is posted and waited
+ * for: docs/data-path.md, "The immediate path".
  */
 #ifndef MCA_PML_FASTPATH_TAKE_H
 #define MCA_PML_FASTPATH_TAKE_H
 
 #include "opal/runtime/opal_progress.h"
 
-#include "pml_fastpath_accept.h"
 #include "pml_fastpath_pace.h"
+#include "pml_fastpath_recvreq.h"
 
 BEGIN_C_DECLS
 
@@ -58,120 +58,169 @@ static inline void mca_pml_fastpath_spin_expired(void)
 }
 
 /**
- * Whether a receive of (src, tag) would match the next message from this member, if its tag is right. The
- * communicator is locked.
+ * Whether no message has come earlier that a receive of (src, tag) has to take, and no receive is posted that
+ * comes before it: then it gets the next message from src that fits. The communicator is locked.
  */
-static inline bool mca_pml_fastpath_next_is_ours(mca_pml_fastpath_comm_t *pml_comm,
-                                                 mca_pml_fastpath_member_t *member, int src, int tag)
+static inline bool mca_pml_fastpath_none_before(mca_pml_fastpath_comm_t *pml_comm, int src, int tag)
 {
-    return mca_pml_fastpath_member_in_order(member)
-           && !mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)
+    return !mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)
            && NULL == mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
 }
 
-/**
- * The header that the next message from a member has if it is short and matches. MPI_ANY_TAG leaves only the
- * sign of the tag: negative ones are Open MPI's own traffic.
- */
-static inline void mca_pml_fastpath_pattern_init(mca_btl_fastsm_pattern_t *pattern,
-                                                 const mca_pml_fastpath_comm_t *pml_comm, int src, int tag,
-                                                 uint32_t sequence)
-{
-    const bool any_tag = MCA_PML_FASTPATH_ANY_TAG == tag;
+/** Where a message goes: what MPI_Recv and MPI_Irecv ask for now, or a receive that is posted. */
+typedef struct {
+    /** a posted receive gets the message, if matching finds one whose buffer is contiguous; with the members
+     * up to data as its own */
+    bool posted;
+    bool
+        undecided; /**< unless it is taken, another message may come first, or the receive may be cancelled */
+    int tag;       /**< or MCA_PML_FASTPATH_ANY_TAG */
+    void *buffer;  /**< where the data goes */
+    size_t room;   /**< bytes that fit there. One that is not posted takes no longer message */
+    const mca_btl_fastsm_data_t *data; /**< takes the place of buffer; or NULL */
 
-    pattern->expected[0] =
-        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, pml_comm->ctx);
-    pattern->expected[1] = mca_pml_fastpath_match_word1(src, any_tag ? 0 : tag);
-    pattern->mask[0] = UINT64_MAX;
-    pattern->mask[1] = mca_pml_fastpath_match_word1(-1, any_tag ? INT32_MIN : -1);
-    pattern->tag = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH;
-    pattern->undecided = false;
-}
-
-/**
- * Look at where a member's messages arrive, and take the next one if it fits the pattern. Without threads
- * what fits a slot is taken from there without a call.
- * @return bytes of data, or what recvi returns; OMPI_ERR_NOT_FOUND when nothing has come
- */
-static inline ptrdiff_t mca_pml_fastpath_look(const mca_pml_fastpath_peer_t *peer,
-                                              const mca_btl_fastsm_pattern_t *pattern, unsigned spins,
-                                              void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
-                                              uint64_t header[2])
-{
-    if (OPAL_LIKELY(NULL != peer->in && NULL == data && !opal_using_threads())) {
-        const ptrdiff_t taken = fastsm_fifo_receive_slot(peer->in, pattern, spins, buffer, room, header);
-
-        if (OPAL_LIKELY(0 <= taken)) {
-            return taken;
-        }
-        if (FASTSM_NOTHING == taken) {
-            return OMPI_ERR_NOT_FOUND;
-        }
-        spins = 1; /* it is something for recvi, or for progress */
-    }
-    return peer->ext->recvi(peer->btl_endpoint, pattern, spins, buffer, data, room, header);
-}
+    /* from the message */
+    mca_pml_fastpath_recv_request_t *req; /**< the receive, if it was posted */
+    uint64_t word1;                       /**< source and tag, as in the header */
+    size_t length;                        /**< bytes of data */
+    size_t accepted;                      /**< of which so many fit */
+} mca_pml_fastpath_target_t;
 
 /**
- * Take the next message of a member's if it is for (src, tag). The communicator is locked, and matching
- * would give the message to whoever asks: mca_pml_fastpath_next_is_ours().
+ * Whether a message is accepted for a target: the next one that counts from its sender, and what the target
+ * asks for. If so the target is complete but for the data. The communicator is locked.
  *
- * @param undecided  unless it is taken, another message may come first, or the receive may be cancelled
- * @return what recvi returns; OMPI_ERR_NOT_FOUND when nothing has come
+ * @param header  as it has been read, once
  */
-static inline int mca_pml_fastpath_take(const mca_pml_fastpath_comm_t *pml_comm,
-                                        mca_pml_fastpath_member_t *member, int src, int tag, unsigned spins,
-                                        void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
-                                        bool undecided, mca_pml_fastpath_match_hdr_t *hdr, size_t *length)
+static inline __opal_attribute_always_inline__ bool
+mca_pml_fastpath_accept(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                        const uint64_t header[2], size_t length, mca_pml_fastpath_target_t *target)
 {
-    mca_btl_fastsm_pattern_t pattern;
-    uint64_t words[2];
-    ptrdiff_t taken;
+    const int32_t tag = mca_pml_fastpath_match_word1_tag(header[1]);
 
-    _Static_assert(sizeof(*hdr) == sizeof(words), "recvi compares a whole header");
-    mca_pml_fastpath_pattern_init(&pattern, pml_comm, src, tag, member->expected);
-    pattern.undecided = undecided;
-    taken = mca_pml_fastpath_look(member->peer, &pattern, spins, buffer, data, room, words);
-    if (OPAL_UNLIKELY(0 > taken)) {
-        *length = 0;
-        return (int) taken;
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_is_next(pml_comm, member, src, header))) {
+        return false;
     }
-    memcpy(hdr, words, sizeof(*hdr));
-    *length = (size_t) taken;
+    if (target->posted) {
+        mca_pml_fastpath_match_post_t *post = mca_pml_fastpath_match_peek(&pml_comm->matcher, src, tag);
+
+        if (OPAL_UNLIKELY(NULL == post)) {
+            return false;
+        }
+        target->req = mca_pml_fastpath_recv_request_of(post);
+        if (OPAL_UNLIKELY(!target->req->req_contiguous)) {
+            return false;
+        }
+        target->buffer = target->req->req_buffer;
+        target->undecided = MCA_PML_FASTPATH_ANY_SOURCE == post->src;
+        target->data = NULL;
+        target->accepted = mca_pml_fastpath_recv_request_room(target->req, length);
+    } else {
+        if (OPAL_UNLIKELY(length > target->room
+                          || (tag != target->tag && (MCA_PML_FASTPATH_ANY_TAG != target->tag || 0 > tag)))) {
+            return false; /* negative tags are Open MPI's own traffic */
+        }
+        target->accepted = length;
+    }
+    target->word1 = header[1];
+    target->length = length;
+    return true;
+}
+
+/** The data of a message that has been accepted is in its place. The communicator is locked. */
+static inline __opal_attribute_always_inline__ void
+mca_pml_fastpath_accepted(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member,
+                          const mca_pml_fastpath_target_t *target)
+{
+    if (target->posted) {
+        mca_pml_fastpath_match_cancel(&pml_comm->matcher, &target->req->req_post);
+    }
     (void) mca_pml_fastpath_advance(member);
-    return OMPI_SUCCESS;
 }
 
 /**
- * The sender whose message has come and would be taken by a receive of the tag from whomever. Nothing is
- * taken.
+ * Take the next message of a member's from its slot for a target, without a call. Only without threads. Who
+ * is called when a receive completes may look into the FIFO, so that comes after it.
+ *
+ * @param slot  where it begins, or NULL
+ * @return      0, or what fastsm_fifo_see_slot() says; FASTSM_SOMETHING_ELSE leaves it as it was: it may be
+ *              something for mca_pml_fastpath_take_view()
+ */
+static inline __opal_attribute_always_inline__ int
+mca_pml_fastpath_take_slot(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                           const mca_btl_fastsm_slot_t *slot, mca_pml_fastpath_target_t *target)
+{
+    fastsm_fifo_receiver_t *in = member->peer->in;
+    const void *payload;
+    uint64_t header[2];
+    const ptrdiff_t length =
+        fastsm_fifo_see_slot(in, slot, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
+
+    if (OPAL_UNLIKELY(0 > length)) {
+        return (int) length;
+    }
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_accept(pml_comm, member, src, header, (size_t) length, target))) {
+        return FASTSM_SOMETHING_ELSE;
+    }
+    mca_common_fastpath_copy_small(target->buffer, payload, target->accepted);
+    fastsm_fifo_release_slot(in, (size_t) length);
+    mca_pml_fastpath_accepted(pml_comm, member, target);
+    return 0;
+}
+
+/**
+ * Take the next message of a member's for a target, wherever it is. The communicator is locked.
+ *
+ * @param spins  how often to look, at least 1
+ * @return       OMPI_SUCCESS; OMPI_ERR_NOT_FOUND when nothing has come; OMPI_ERR_NOT_AVAILABLE: something
+ *               else has, or another thread is at it. Then it is left as it was
+ */
+int mca_pml_fastpath_take_view(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                               unsigned spins, mca_pml_fastpath_target_t *target);
+
+/** The same, but without threads what fits a slot is taken from there. */
+static inline int mca_pml_fastpath_take(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member,
+                                        int src, unsigned spins, mca_pml_fastpath_target_t *target)
+{
+    if (OPAL_LIKELY(NULL != member->peer->in && NULL == target->data && !opal_using_threads())) {
+        const int rc = mca_pml_fastpath_take_slot(pml_comm, member, src,
+                                                  fastsm_fifo_await(member->peer->in, &spins), target);
+
+        if (OPAL_LIKELY(FASTSM_SOMETHING_ELSE != rc)) {
+            return OPAL_LIKELY(0 == rc) ? OMPI_SUCCESS : OMPI_ERR_NOT_FOUND;
+        }
+        spins = 1;
+    }
+    return mca_pml_fastpath_take_view(pml_comm, member, src, spins, target);
+}
+
+/**
+ * The sender of a message that has come, of all of them. Nothing is taken.
  *
  * @param spins   how often to look, at least 1
  * @param member  receives the sender
- * @param hdr     receives the message's header
- * @return OMPI_SUCCESS; OMPI_ERR_NOT_FOUND when nothing has come; OMPI_ERR_NOT_AVAILABLE: something else
+ * @param src     receives its rank
+ * @return OMPI_SUCCESS; OMPI_ERR_NOT_FOUND when nothing has come; OMPI_ERR_NOT_AVAILABLE: from somebody else
  */
-static inline int mca_pml_fastpath_find_sender(const mca_pml_fastpath_comm_t *pml_comm, int tag,
-                                               unsigned spins, mca_pml_fastpath_member_t **member,
-                                               mca_pml_fastpath_match_hdr_t *hdr)
+static inline int mca_pml_fastpath_find_sender(const mca_pml_fastpath_comm_t *pml_comm, unsigned spins,
+                                               mca_pml_fastpath_member_t **member, int *src)
 {
+    uint64_t header[2];
     struct mca_btl_base_endpoint_t *endpoint =
-        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, spins, hdr);
+        mca_pml_fastpath.fastsm_ext->scan(mca_pml_fastpath.fastsm, spins, header);
 
     if (NULL == endpoint) {
         return OMPI_ERR_NOT_FOUND;
     }
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MATCH != hdr->hdr_type || pml_comm->ctx != hdr->hdr_ctx
-                      || 0 > hdr->hdr_src || pml_comm->size <= hdr->hdr_src
-                      || (MCA_PML_FASTPATH_ANY_TAG == tag ? 0 > hdr->hdr_tag : tag != hdr->hdr_tag))) {
+    *src = mca_pml_fastpath_match_word1_src(header[1]);
+    if (OPAL_UNLIKELY((uint32_t) *src >= (uint32_t) pml_comm->size)) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    *member = pml_comm->members[hdr->hdr_src];
-    if (OPAL_UNLIKELY(NULL == *member || NULL == (*member)->peer || NULL == (*member)->peer->ext
-                      || endpoint != (*member)->peer->btl_endpoint)) {
-        return OMPI_ERR_NOT_AVAILABLE;
-    }
-    return OMPI_SUCCESS;
+    *member = pml_comm->members[*src];
+    return OPAL_LIKELY(NULL != *member && NULL != (*member)->peer && NULL != (*member)->peer->ext
+                       && endpoint == (*member)->peer->btl_endpoint)
+               ? OMPI_SUCCESS
+               : OMPI_ERR_NOT_AVAILABLE;
 }
 
 END_C_DECLS

@@ -159,126 +159,47 @@ static inline unsigned rounds(void)
     return OPAL_UNLIKELY(opal_using_threads()) ? 1 : ROUNDS;
 }
 
-/*
- * The posted receive of the next message from a member, if that is the next in turn, and the receive's buffer
- * is contiguous: what nearly all are. It is taken out of the queues.
- *
- * Returns NULL when matching has to see to the message, and nothing has changed.
- */
-static inline __opal_attribute_always_inline__ mca_pml_fastpath_recv_request_t *
-find_receive(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
-             const uint64_t header[2])
-{
-    mca_pml_fastpath_recv_request_t *req;
-    mca_pml_fastpath_match_post_t *post;
-
-    if (OPAL_UNLIKELY(!mca_pml_fastpath_is_next(pml_comm, member, src, header))) {
-        return NULL;
-    }
-    post = mca_pml_fastpath_match_peek(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(header[1]));
-    if (OPAL_UNLIKELY(NULL == post)) {
-        return NULL;
-    }
-    req = mca_pml_fastpath_recv_request_of(post);
-    return OPAL_LIKELY(req->req_contiguous) ? req : NULL;
-}
-
-/* The message is the receive's that has been found for it. */
-static inline __opal_attribute_always_inline__ void take_receive(mca_pml_fastpath_comm_t *pml_comm,
-                                                                 mca_pml_fastpath_member_t *member,
-                                                                 mca_pml_fastpath_recv_request_t *req)
-{
-    mca_pml_fastpath_match_cancel(&pml_comm->matcher, &req->req_post);
-    (void) mca_pml_fastpath_advance(member);
-}
-
-/* Both. Returns NULL when matching has to see to the message, and nothing has changed. */
-static inline __opal_attribute_always_inline__ mca_pml_fastpath_recv_request_t *
-claim(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, const uint64_t header[2])
-{
-    mca_pml_fastpath_recv_request_t *req = find_receive(pml_comm, member, src, header);
-
-    if (OPAL_LIKELY(NULL != req)) {
-        take_receive(pml_comm, member, req);
-    }
-    return req;
-}
-
-/* A message of so many bytes has been copied to its receive's buffer, and what it took is free: the receive
- * completes after that, because what is called then may look into the FIFO. */
-static inline __opal_attribute_always_inline__ void
-delivered(mca_pml_fastpath_member_t *member, mca_pml_fastpath_recv_request_t *req, size_t length)
+/* A message has been taken for a posted receive, and what it took is free. */
+static inline __opal_attribute_always_inline__ void delivered(mca_pml_fastpath_member_t *member,
+                                                              const mca_pml_fastpath_target_t *target)
 {
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IMMEDIATE);
-    mca_pml_fastpath_recv_request_complete_st(req);
-    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, length);
+    mca_pml_fastpath_recv_request_status(target->req, target->word1, target->length, target->accepted);
+    mca_pml_fastpath_recv_request_complete_st(target->req);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length);
 }
 
-/* deliver_slot() for a message that is not in one slot: in several, or in buffers of its sender's. */
+/* deliver() for a message that is not in one slot: in several, or in buffers of its sender's. */
 static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml_comm,
                                                     mca_pml_fastpath_member_t *member, int src)
 {
-    mca_pml_fastpath_recv_request_t *req;
-    mca_btl_fastsm_view_t view;
-    uint64_t header[2];
-    size_t length, accepted;
+    mca_pml_fastpath_target_t target = {.posted = true};
 
-    if (OPAL_SUCCESS != member->peer->ext->view(member->peer->btl_endpoint, &view)
-        || MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH != view.tag) {
-        return FASTSM_SOMETHING_ELSE;
+    if (OMPI_SUCCESS != mca_pml_fastpath_take_view(pml_comm, member, src, 1, &target)) {
+        return FASTSM_SOMETHING_ELSE; /* its receive stays posted */
     }
-    fastsm_read_once(header, view.header, sizeof(header));
-    req = find_receive(pml_comm, member, src, header);
-    if (OPAL_UNLIKELY(NULL == req)) {
-        return FASTSM_SOMETHING_ELSE;
-    }
-    length = view.length - sizeof(header);
-    accepted = mca_pml_fastpath_recv_request_status(req, header[1], length);
-    if (OPAL_LIKELY(!view.chunks)) {
-        mca_btl_fastsm_view_copy(&view, req->req_buffer, accepted);
-    } else {
-        /* one that names its sender gets no other message, and who waits does not return before it is here */
-        const bool undecided = MCA_PML_FASTPATH_ANY_SOURCE == req->req_post.src;
-
-        if (!member->peer->ext->copy_chunks(&view, req->req_buffer, accepted, undecided)) {
-            return FASTSM_SOMETHING_ELSE; /* it stays posted until all have come */
-        }
-    }
-    take_receive(pml_comm, member, req);
-    fastsm_fifo_release(member->peer->in, view.halves);
-    delivered(member, req, length);
+    delivered(member, &target);
     return 0;
 }
 
 /*
- * Take the next message of a member's out of its slot, and deliver it if claim() finds its receive.
+ * Take the next message of a member's, and deliver it if it is the next in turn and its receive is posted.
  *
  * slot  where it begins, or NULL
  *
- * Returns 0, or what fastsm_fifo_see_slot() says; FASTSM_SOMETHING_ELSE leaves it as it was.
+ * Returns 0, FASTSM_NOTHING, or FASTSM_SOMETHING_ELSE: it is left as it was.
  */
-static inline __opal_attribute_always_inline__ int deliver_slot(mca_pml_fastpath_comm_t *pml_comm,
-                                                                mca_pml_fastpath_member_t *member, int src,
-                                                                const mca_btl_fastsm_slot_t *slot)
+static inline __opal_attribute_always_inline__ int deliver(mca_pml_fastpath_comm_t *pml_comm,
+                                                           mca_pml_fastpath_member_t *member, int src,
+                                                           const mca_btl_fastsm_slot_t *slot)
 {
-    fastsm_fifo_receiver_t *in = member->peer->in;
-    mca_pml_fastpath_recv_request_t *req;
-    const void *payload;
-    uint64_t header[2];
-    const ptrdiff_t length =
-        fastsm_fifo_see_slot(in, slot, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
+    mca_pml_fastpath_target_t target = {.posted = true};
+    const int rc = mca_pml_fastpath_take_slot(pml_comm, member, src, slot, &target);
 
-    if (OPAL_UNLIKELY(0 > length)) {
-        return FASTSM_NOTHING == length ? FASTSM_NOTHING : deliver_long(pml_comm, member, src);
+    if (OPAL_UNLIKELY(0 != rc)) {
+        return FASTSM_NOTHING == rc ? rc : deliver_long(pml_comm, member, src);
     }
-    req = claim(pml_comm, member, src, header);
-    if (OPAL_UNLIKELY(NULL == req)) {
-        return FASTSM_SOMETHING_ELSE;
-    }
-    mca_common_fastpath_copy_small(req->req_buffer, payload,
-                                   mca_pml_fastpath_recv_request_status(req, header[1], (size_t) length));
-    fastsm_fifo_release_slot(in, (size_t) length);
-    delivered(member, req, (size_t) length);
+    delivered(member, &target);
     return 0;
 }
 
@@ -287,7 +208,7 @@ static __opal_attribute_noinline__ void deliver_more(mca_pml_fastpath_comm_t *pm
                                                      mca_pml_fastpath_member_t *member, int src)
 {
     for (int count = 0; MOST_AT_A_TIME > count; ++count) {
-        if (0 != deliver_slot(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
+        if (0 != deliver(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
             break;
         }
     }
@@ -323,7 +244,7 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
     unsigned round = 0;
 
     for (;;) {
-        const int found = deliver_slot(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &left));
+        const int found = deliver(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &left));
 
         if (OPAL_LIKELY(0 == found)) {
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {

@@ -688,11 +688,9 @@ bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, u
  * @return       its data, or NULL: it does not come soon, or makes no sense
  */
 const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes);
-/** The same for contiguous memory, or data, where that is not NULL. */
+/** The extension's move (btl_fastsm_ext.h) for a message in chunks. */
 bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
                                 const mca_btl_fastsm_data_t *data, size_t length, bool undecided);
-/** The extension's copy_chunks (btl_fastsm_ext.h). */
-bool mca_btl_fastsm_copy_chunks(const mca_btl_fastsm_view_t *view, void *to, size_t length, bool undecided);
 
 /* ---- btl_fastsm_send.c, _sendi.c, _get.c, _progress.c ---- */
 
@@ -771,17 +769,17 @@ int mca_btl_fastsm_component_progress(void);
  */
 void mca_btl_fastsm_remember(mca_btl_base_endpoint_t *endpoint);
 
-/** The extension's recvi (btl_fastsm_ext.h). */
-ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                               unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
-                               uint64_t header[2]);
 /** The extension's receiver (btl_fastsm_ext.h). */
 fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint);
-int mca_btl_fastsm_view(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view);
+/** The extension's peek (btl_fastsm_ext.h). */
+int mca_btl_fastsm_peek(mca_btl_base_endpoint_t *endpoint, unsigned spins, mca_btl_fastsm_view_t *view);
+/** The extension's move (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const mca_btl_fastsm_data_t *data,
+                              size_t length, bool undecided);
 /** The extension's poll (btl_fastsm_ext.h). */
-int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks);
+int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned spins);
 /** The extension's scan (btl_fastsm_ext.h). */
-mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigned looks, void *header);
+mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigned spins, void *header);
 
 /* ---- inline helpers ---- */
 
@@ -820,12 +818,6 @@ static inline bool mca_btl_fastsm_begin_consuming(fastsm_fifo_receiver_t *fifo)
     }
     atomic_store_explicit(&fifo->consuming, 1, memory_order_relaxed);
     return true;
-}
-
-static inline void mca_btl_fastsm_end_consuming(fastsm_fifo_receiver_t *fifo)
-{
-    /* C2.  Partner: C1. */
-    atomic_store_explicit(&fifo->consuming, 0, memory_order_release);
 }
 
 /** How many bells there are to look at.  It only grows, and before the first of them that counts can ring. */

@@ -410,8 +410,3 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
     }
     return true;
 }
-
-bool mca_btl_fastsm_copy_chunks(const mca_btl_fastsm_view_t *view, void *to, size_t length, bool undecided)
-{
-    return mca_btl_fastsm_move_chunks(view, to, NULL, length, undecided);
-}

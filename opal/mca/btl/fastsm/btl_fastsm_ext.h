@@ -34,7 +34,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 13u
+#define MCA_BTL_FASTSM_EXT_VERSION 14u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
@@ -133,6 +133,7 @@ typedef int (*mca_btl_fastsm_sendi_data_fn_t)(struct mca_btl_base_endpoint_t *en
 /** A message that has come, where it is: in its slots, or in buffers of its sender's. */
 typedef struct {
     struct mca_btl_base_endpoint_t *endpoint; /**< its sender */
+    fastsm_fifo_receiver_t *in;               /**< the FIFO that it is in */
     const mca_btl_fastsm_slot_t *head;        /**< its first slot */
     /** its first MCA_BTL_FASTSM_PATTERN_BYTES; in the slot, whose line is here already */
     const char *header;
@@ -145,7 +146,7 @@ typedef struct {
 } mca_btl_fastsm_view_t;
 
 /**
- * Copies the beginning of a message that is not in chunks: the extension's copy_chunks() is for those.
+ * Copies the beginning of a message that is not in chunks: the extension's move() is for those.
  *
  * @param to      receives what follows the first MCA_BTL_FASTSM_PATTERN_BYTES
  * @param length  bytes, at most those that follow
@@ -172,6 +173,27 @@ typedef struct {
     bool is_read; /**< it can read ours, or has not said yet that it cannot */
     int error;    /**< errno of why we cannot read it, or 0 */
 } mca_btl_fastsm_copies_t;
+
+/** No longer takes messages from a FIFO: see mca_btl_fastsm_begin_consuming(). */
+static inline void mca_btl_fastsm_end_consuming(fastsm_fifo_receiver_t *fifo)
+{
+    /* C2.  Partner: C1. */
+    atomic_store_explicit(&fifo->consuming, 0, memory_order_release);
+}
+
+/**
+ * Ends what the extension's peek() has begun.
+ *
+ * @param taken  the message has been: what it takes is handed back to its sender.  Otherwise it is left where
+ *               it is, for the next one that looks
+ */
+static inline void mca_btl_fastsm_release(const mca_btl_fastsm_view_t *view, bool taken)
+{
+    if (taken) {
+        fastsm_fifo_release(view->in, view->halves);
+    }
+    mca_btl_fastsm_end_consuming(view->in);
+}
 
 /**
  * The extension: constant after the component's init, owned by the module.
@@ -218,77 +240,61 @@ typedef struct {
     uint32_t (*refused)(mca_btl_base_module_t *btl);
 
     /**
-     * Takes the next message from one sender if it is the one that is
-     * expected, past the callback for its tag: completely, or leaves it
-     * untouched for progress.  Looks at that sender's FIFO only.
-     *
-     * @param endpoint   one of fastsm's
-     * @param pattern    what the message has to begin with
-     * @param looks      how often to look before giving up, at least 1
-     * @param buffer     where the message goes from byte MCA_BTL_FASTSM_PATTERN_BYTES on; may be NULL when
-     *                   room is 0, or with data
-     * @param data       takes the place of buffer; or NULL
-     * @param room       bytes that fit there
-     * @param header     receives the first MCA_BTL_FASTSM_PATTERN_BYTES of the message
-     * @return           bytes behind them, 0 or more; OPAL_ERR_NOT_FOUND when nothing has come;
-     *                   OPAL_ERR_NOT_AVAILABLE when something else has, or is longer than room, or another
-     *                   thread is at it.  Then header may have been written to
-     */
-    ptrdiff_t (*recvi)(struct mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                       unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
-                       uint64_t header[2]);
-
-    /**
      * The receiving end of an endpoint's FIFO, for callers that want to take short messages from there
-     * themselves, with fastsm_fifo_receive_slot(), or fastsm_fifo_see_slot() and fastsm_fifo_release_slot(),
-     * and nothing else, so that there is no call on their way.  What those do not take may be something for
-     * recvi or view.  Only while opal_using_threads() says that there is one thread.
+     * themselves, with fastsm_fifo_see_slot() and fastsm_fifo_release_slot(), and nothing else, so that there
+     * is no call on their way.  What those do not take may be something for peek.  Only while
+     * opal_using_threads() says that there is one thread.
      *
-     * @return  constant while the endpoint exists; or NULL: there is no such end now, or recvi has to be
+     * @return  constant while the endpoint exists; or NULL: there is no such end now, or peek has to be
      * called
      */
     fastsm_fifo_receiver_t *(*receiver)(struct mca_btl_base_endpoint_t *endpoint);
 
     /**
-     * Says what the next message from one sender is, without taking it.  Whoever takes it copies what is
-     * wanted of it, and then hands its halves back by fastsm_fifo_release() on the endpoint's receiver().  Only
-     * while opal_using_threads() says that there is one thread.
+     * Says what the next message from one sender is, past the callback for its tag.  On success nobody else
+     * looks at that sender's messages until mca_btl_fastsm_release() is called, which has to be soon, and
+     * from the same function: who takes the message copies what is wanted of it before.
      *
      * @param endpoint  one of fastsm's
-     * @param view      receives what it is; valid until the message is taken
+     * @param spins     how often to look before giving up, at least 1
+     * @param view      receives what it is
      * @return          OPAL_SUCCESS; OPAL_ERR_NOT_FOUND when nothing has come; OPAL_ERR_NOT_AVAILABLE: it is
-     *                  fastsm's own, or makes no sense, or somebody is taking it
+     *                  fastsm's own, or makes no sense, or somebody else is at it
      */
-    int (*view)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view);
+    int (*peek)(struct mca_btl_base_endpoint_t *endpoint, unsigned spins, mca_btl_fastsm_view_t *view);
 
     /**
-     * mca_btl_fastsm_view_copy() for a message in chunks, which it waits for.
+     * Copies the beginning of a message, or moves all of its data.  For a message in chunks it waits.
      *
+     * @param to         receives what follows the first MCA_BTL_FASTSM_PATTERN_BYTES
+     * @param data       takes the place of to; or NULL
+     * @param length     bytes, at most those that follow; with data, all of them
      * @param undecided  the receive may yet get another message, or none: nothing is written unless all
-     * chunks have come
+     *                   chunks have come
      * @return           false when they do not come soon, because their sender has lost its processor, or
-     *                   make no sense.  Then the message has to be left where it is, and unless the receive
-     *                   was undecided, a part of it may have been written
+     *                   make no sense, or data cannot be moved in parts.  Then the message has to be left
+     *                   where it is, and unless the receive was undecided, a part of it may have been written
      */
-    bool (*copy_chunks)(const mca_btl_fastsm_view_t *view, void *to, size_t length, bool undecided);
+    bool (*move)(const mca_btl_fastsm_view_t *view, void *to, const mca_btl_fastsm_data_t *data,
+                 size_t length, bool undecided);
 
     /**
      * Finds a sender whose next message has come, without touching it.
      *
-     * @param looks   how often to look at all senders before giving up, at least 1
+     * @param spins   how often to look at all senders before giving up, at least 1
      * @param header  receives what the message begins with: MCA_BTL_FASTSM_PATTERN_BYTES
-     * @return        its endpoint, or NULL: nothing has come, or something that recvi would not take
+     * @return        its endpoint, or NULL: nothing has come, or something that peek does not show
      */
-    struct mca_btl_base_endpoint_t *(*scan)(mca_btl_base_module_t *btl, unsigned looks, void *header);
+    struct mca_btl_base_endpoint_t *(*scan)(mca_btl_base_module_t *btl, unsigned spins, void *header);
 
     /**
      * Delivers what has come from one sender, or from all of them, as progress does, and no more than that.
      *
      * @param endpoint  the sender, or NULL: one round of progress for all
-     * @param looks     how often to look at that sender before giving up, at least 1
+     * @param spins     how often to look at that sender before giving up, at least 1
      * @return          messages delivered; 0 when nothing has come or another thread is at it
      */
-    int (*poll)(struct mca_btl_base_endpoint_t *endpoint, unsigned looks);
+    int (*poll)(struct mca_btl_base_endpoint_t *endpoint, unsigned spins);
 
     /**
      * Writes into a peer's memory, at once.

@@ -130,14 +130,9 @@ static fastsm_fifo_receiver_t *refuse_receiver(mca_btl_base_endpoint_t *endpoint
 }
 
 /* As if something else had come. */
-static ptrdiff_t refuse_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                              unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
-                              uint64_t header[2])
+static int refuse_peek(mca_btl_base_endpoint_t *endpoint, unsigned spins, mca_btl_fastsm_view_t *view)
 {
-    if (mca_btl_fastsm_fault()) {
-        return OPAL_ERR_NOT_AVAILABLE;
-    }
-    return mca_btl_fastsm_recvi(endpoint, pattern, looks, buffer, data, room, header);
+    return mca_btl_fastsm_fault() ? OPAL_ERR_NOT_AVAILABLE : mca_btl_fastsm_peek(endpoint, spins, view);
 }
 
 static bool refuse_write(mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size)
@@ -159,7 +154,7 @@ void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module)
     module->ext.sendi_data = refuse_sendi_data;
     module->ext.send_numbered = refuse_send_numbered;
     module->ext.sender = refuse_sender;
-    module->ext.recvi = refuse_recvi;
+    module->ext.peek = refuse_peek;
     module->ext.receiver = refuse_receiver;
     module->ext.write = refuse_write;
 }

@@ -70,16 +70,6 @@ typedef struct {
     fastsm_fifo_idle_t *idle;          /**< what to do while nothing comes; NULL: nothing */
 } fastsm_fifo_receiver_t;
 
-/** What the beginning of a message has to be: the bits under mask are those of expected. */
-typedef struct {
-    uint64_t expected[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
-    uint64_t mask[MCA_BTL_FASTSM_PATTERN_BYTES / sizeof(uint64_t)];
-    uint8_t tag; /**< the message's active message tag */
-    /** the receive may yet get another message, or none: nothing of this one is moved unless all of it has
-     * come */
-    bool undecided;
-} mca_btl_fastsm_pattern_t;
-
 /* ---- ordered accesses ---- */
 
 /** S1, producer.  Partner: S2.  The slots' contents are visible before the head's word. */
@@ -487,14 +477,14 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(fastsm_fifo_receiver_t *fi
 }
 
 /**
- * Looks for the head of the next message until it has come, `*looks` times at the most; leaves those that
+ * Looks for the head of the next message until it has come, `*spins` times at the most; leaves those that
  * remain. Otherwise as fastsm_fifo_peek().
  *
  * The loop keeps all in registers.  Who waits has often just sent.  As long as that store waits for its line,
  * a store in each round would fill the queue behind it, where in the end the looking would have to wait, too.
  */
 static inline __attribute__((always_inline)) mca_btl_fastsm_slot_t *
-fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *looks)
+fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *spins)
 {
     const uint32_t pos = fifo->read_pos;
     const uint32_t next_pos = pos + (pos & 1); /* a second half may have been skipped */
@@ -507,7 +497,7 @@ fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *looks)
     if (NULL != fifo->idle && 0 != fifo->idle->work) {
         fifo->idle->run(fifo->idle, &slot->sequence, pos + 1);
     }
-    for (; 0 < *looks; --*looks) {
+    for (; 0 < *spins; --*spins) {
         if (pos + 1 == fastsm_load_head_sequence(slot)) {
             return slot;
         }
@@ -725,15 +715,7 @@ static inline void fastsm_fifo_extract(void *to, const mca_btl_fastsm_slot_t *he
     mca_common_fastpath_copy_small(t, (++head)->u.cont.data, length);
 }
 
-/* ---- receiving by pattern ---- */
-
-/** Whether a message that begins with `header` fits the pattern, apart from its tag. */
-static inline bool fastsm_pattern_fits(const mca_btl_fastsm_pattern_t *pattern, const uint64_t header[2])
-{
-    return 0
-           == (((header[0] ^ pattern->expected[0]) & pattern->mask[0])
-               | ((header[1] ^ pattern->expected[1]) & pattern->mask[1]));
-}
+/* ---- receiving what fits a slot ---- */
 
 /** what fastsm_fifo_see_slot() says, if not bytes */
 enum {
@@ -777,35 +759,6 @@ fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_sl
 static inline void fastsm_fifo_release_slot(fastsm_fifo_receiver_t *fifo, size_t payload)
 {
     fastsm_fifo_release(fifo, fastsm_fifo_slot_halves(payload));
-}
-
-/**
- * Looks for the next message, and takes it if it fits a pattern and one slot: the shortest way from a sender
- * to where it is wanted.  Only while the process has one thread, because nobody is kept out.
- *
- * @param looks   how often to look before there is nothing
- * @param buffer  for what follows the header; may be NULL when room is 0
- * @param room    bytes that fit there
- * @param header  receives the first MCA_BTL_FASTSM_PATTERN_BYTES
- * @return        bytes behind them, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
- */
-static inline __attribute__((always_inline)) ptrdiff_t
-fastsm_fifo_receive_slot(fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_pattern_t *pattern,
-                         unsigned looks, void *buffer, size_t room, uint64_t header[2])
-{
-    const void *payload;
-    const ptrdiff_t length =
-        fastsm_fifo_see_slot(fifo, fastsm_fifo_await(fifo, &looks), pattern->tag, header, &payload);
-
-    if (0 > length) {
-        return length;
-    }
-    if ((size_t) length > room || !fastsm_pattern_fits(pattern, header)) {
-        return FASTSM_SOMETHING_ELSE;
-    }
-    mca_common_fastpath_copy_small(buffer, payload, (size_t) length);
-    fastsm_fifo_release_slot(fifo, (size_t) length);
-    return length;
 }
 
 #endif /* MCA_BTL_FASTSM_FIFO_H */

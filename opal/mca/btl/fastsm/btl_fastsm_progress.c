@@ -452,7 +452,7 @@ int mca_btl_fastsm_component_progress(void)
     return count;
 }
 
-int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks)
+int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned spins)
 {
     const bool threads = opal_using_threads();
     int count = 0;
@@ -460,7 +460,7 @@ int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned looks)
     if (NULL == endpoint || NULL != endpoint->dynamic || !endpoint->connected) {
         return mca_btl_fastsm_component_progress();
     }
-    for (; 0 == count && 0 < looks; --looks) {
+    for (; 0 == count && 0 < spins; --spins) {
         /* with threads only the consumer may look */
         if (threads || NULL != fastsm_fifo_peek(&endpoint->in)) {
             count = consume(endpoint);

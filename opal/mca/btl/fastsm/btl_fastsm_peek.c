@@ -7,7 +7,7 @@
 /**
  * @file
  *
- * Receiving at once: a message goes from its slots to where it is wanted.
+ * Immediate receives: what has come, for callers that take it themselves.
  */
 
 #include "opal_config.h"
@@ -39,7 +39,7 @@ static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpo
     return NULL != view->data && 0 != view->halves;
 }
 
-/* Pads are the BTL's own affair, so they go at once. */
+/* Pads are the BTL's own affair: they are released here. */
 static __opal_attribute_noinline__ const mca_btl_fastsm_slot_t *
 skip_pad(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *pad, uint32_t length)
 {
@@ -52,7 +52,7 @@ skip_pad(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *pad, ui
     return fastsm_fifo_peek(&endpoint->in);
 }
 
-/* What has come from this peer: OPAL_SUCCESS, or what recvi returns. */
+/* What has come from this peer; as mca_btl_fastsm_peek(). */
 static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view)
 {
     const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&endpoint->in);
@@ -70,6 +70,7 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t 
         head = fastsm_slot_head(slot);
     }
     view->endpoint = endpoint;
+    view->in = &endpoint->in;
     view->head = slot;
     view->header = view->data = (const char *) slot->u.head.data;
     view->chunks = false;
@@ -80,26 +81,6 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t 
         return OPAL_ERR_NOT_AVAILABLE;
     }
     return OPAL_LIKELY(HEADER <= view->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
-}
-
-/* false: it cannot be had now, or not in parts. */
-static __opal_attribute_noinline__ bool move_data(const mca_btl_fastsm_data_t *data,
-                                                  const mca_btl_fastsm_view_t *view, bool undecided)
-{
-    _Alignas(16) char piece[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
-    const size_t length = view->length - HEADER;
-
-    if (view->chunks) {
-        return !data->whole && mca_btl_fastsm_move_chunks(view, NULL, data, length, undecided);
-    }
-    if (2 < view->halves) {
-        fastsm_fifo_extract(piece, view->head, HEADER, length);
-    }
-    if (0 < length) {
-        data->move(data->context, 2 < view->halves ? piece : (void *) (uintptr_t) (view->data + HEADER), 0,
-                   length);
-    }
-    return true;
 }
 
 /* What is to be done while nothing comes. */
@@ -113,64 +94,45 @@ static inline void idle(const mca_btl_base_endpoint_t *endpoint)
     }
 }
 
-/* The caller is the consumer. */
-static inline ptrdiff_t receive(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                                unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
-                                uint64_t header[2])
+int mca_btl_fastsm_peek(mca_btl_base_endpoint_t *endpoint, unsigned spins, mca_btl_fastsm_view_t *view)
 {
-    mca_btl_fastsm_view_t view;
     int rc;
 
+    if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
     for (;;) {
-        rc = find(endpoint, &view);
-        if (OPAL_ERR_NOT_FOUND != rc || 0 == --looks) {
+        rc = find(endpoint, view);
+        if (OPAL_ERR_NOT_FOUND != rc || 0 == --spins) {
             break;
         }
         idle(endpoint);
         mca_common_fastpath_relax();
     }
-    if (OPAL_SUCCESS != rc) {
-        return rc;
+    if (OPAL_UNLIKELY(OPAL_SUCCESS != rc)) {
+        mca_btl_fastsm_end_consuming(&endpoint->in);
     }
-    fastsm_read_once(header, view.header, HEADER);
-    if (OPAL_UNLIKELY(view.tag != pattern->tag || !fastsm_pattern_fits(pattern, header)
-                      || view.length - HEADER > room)) {
-        return OPAL_ERR_NOT_AVAILABLE;
-    }
-    if (OPAL_UNLIKELY(NULL != data)) {
-        if (!move_data(data, &view, pattern->undecided)) {
-            return OPAL_ERR_NOT_AVAILABLE;
-        }
-    } else if (view.chunks) {
-        if (!mca_btl_fastsm_copy_chunks(&view, buffer, view.length - HEADER, pattern->undecided)) {
-            return OPAL_ERR_NOT_AVAILABLE;
-        }
-    } else {
-        mca_btl_fastsm_view_copy(&view, buffer, view.length - HEADER);
-    }
-    fastsm_fifo_release(&endpoint->in, view.halves);
-    return (ptrdiff_t) (view.length - HEADER);
-}
-
-ptrdiff_t mca_btl_fastsm_recvi(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_pattern_t *pattern,
-                               unsigned looks, void *buffer, const mca_btl_fastsm_data_t *data, size_t room,
-                               uint64_t header[2])
-{
-    ptrdiff_t rc;
-
-    if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
-        return OPAL_ERR_NOT_AVAILABLE;
-    }
-    rc = receive(endpoint, pattern, looks, buffer, data, room, header);
-    mca_btl_fastsm_end_consuming(&endpoint->in);
     return rc;
 }
 
-int mca_btl_fastsm_view(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view)
+bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const mca_btl_fastsm_data_t *data,
+                              size_t length, bool undecided)
 {
-    return OPAL_LIKELY(0 == atomic_load_explicit(&endpoint->in.consuming, memory_order_relaxed))
-               ? find(endpoint, view)
-               : OPAL_ERR_NOT_AVAILABLE;
+    _Alignas(16) char piece[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
+
+    if (view->chunks) {
+        return (NULL == data || !data->whole)
+               && mca_btl_fastsm_move_chunks(view, to, data, length, undecided);
+    }
+    if (NULL == data) {
+        mca_btl_fastsm_view_copy(view, to, length);
+    } else if (2 < view->halves) {
+        fastsm_fifo_extract(piece, view->head, HEADER, length);
+        data->move(data->context, piece, 0, length);
+    } else if (0 < length) {
+        data->move(data->context, (void *) (uintptr_t) (view->data + HEADER), 0, length);
+    }
+    return true;
 }
 
 fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint)
@@ -181,18 +143,14 @@ fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoin
 
 static mca_btl_base_endpoint_t *scan_one(mca_btl_base_endpoint_t *endpoint, void *header)
 {
-    mca_btl_base_endpoint_t *found = NULL;
     mca_btl_fastsm_view_t view;
 
-    if (!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in)) {
+    if (OPAL_SUCCESS != mca_btl_fastsm_peek(endpoint, 1, &view)) {
         return NULL;
     }
-    if (OPAL_SUCCESS == find(endpoint, &view)) {
-        fastsm_read_once(header, view.header, HEADER);
-        found = endpoint;
-    }
-    mca_btl_fastsm_end_consuming(&endpoint->in);
-    return found;
+    fastsm_read_once(header, view.header, HEADER);
+    mca_btl_fastsm_release(&view, false);
+    return endpoint;
 }
 
 /* A sender that always has a message waiting must not hide the others: the next look begins with the one
@@ -267,7 +225,7 @@ static mca_btl_base_endpoint_t *scan_all(uint32_t turn, void *header)
     return found;
 }
 
-mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigned looks, void *header)
+mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigned spins, void *header)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const uint32_t turn = atomic_load_explicit(&component->scan_turn, memory_order_relaxed);
@@ -276,7 +234,7 @@ mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigne
     (void) btl;
     for (;;) {
         found = scan_all(turn, header);
-        if (NULL != found || 0 == --looks) {
+        if (NULL != found || 0 == --spins) {
             break;
         }
         mca_common_fastpath_relax();
