@@ -83,7 +83,7 @@ typedef struct {
 
     mca_btl_base_module_t *fastsm;          /**< btl/fastsm's module, where it runs; else NULL */
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
-    volatile unsigned impatient;            /**< waits to come that look once only, if cores are shared */
+    volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
 
     /** protects all up to num_waited_for; never held across a call into a BTL */
     opal_mutex_t lock;

@@ -316,7 +316,7 @@ mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_
     OBJ_CONSTRUCT(&member->early, opal_list_t);
     OBJ_CONSTRUCT(&member->withdrawn, opal_list_t);
     member->expected = 1;
-    member->ahead = MCA_PML_FASTPATH_AHEAD;
+    member->early_hits = MCA_PML_FASTPATH_EARLY_HITS;
     member->ctx = mca_pml_fastpath_comm_has_extcid(pml_comm) ? MCA_PML_FASTPATH_CTX_UNKNOWN : pml_comm->ctx;
     /* two threads may come here for the same rank, one of them with the communicator locked */
     opal_atomic_wmb();

@@ -30,14 +30,14 @@ typedef struct {
 
 /** Messages that come before they are waited for, after which the next one is expected to have come even
  * before its receive is posted. */
-#define MCA_PML_FASTPATH_AHEAD 8
+#define MCA_PML_FASTPATH_EARLY_HITS 8
 
 /** A member of a communicator (of the remote group, for an intercommunicator). */
 typedef struct {
     mca_pml_fastpath_peer_t *peer; /**< holds a reference; NULL until we send to it or receive from it */
     /** where short messages to it go; NULL until we send to it, and where that is not possible */
     fastsm_fifo_sender_t *out;
-    /** how other messages of contiguous data are sent at once; NULL as out is */
+    /** how other messages of contiguous data are sent immediately; NULL as out is */
     mca_btl_fastsm_sendi_fn_t sendi;
     mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered; /**< the same with threads */
     /** sequence number of the last message sent to it; headers carry 16 bits of it. Protected by the lock of
@@ -47,8 +47,8 @@ typedef struct {
                                * protected by mca_pml_fastpath.lock */
     uint32_t expected;        /**< sequence number of the next message from it */
     volatile uint32_t ctx;    /**< the communicator's number there, pml_fastpath_extcid.h */
-    uint8_t ahead;         /**< of its last messages, those that were there when a wait for them began: up to
-                            * MCA_PML_FASTPATH_AHEAD, when MPI_Irecv looks for the next one */
+    uint8_t early_hits;    /**< of its last messages, those that were there when a wait for them began: up to
+                            * MCA_PML_FASTPATH_EARLY_HITS, when MPI_Irecv looks for the next one */
     bool told;             /**< it knows the communicator's number here */
     opal_list_t early;     /**< mca_pml_fastpath_parked_t before their turn, by sequence number */
     opal_list_t withdrawn; /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */
@@ -222,7 +222,7 @@ static inline bool mca_pml_fastpath_member_has_slots(const mca_pml_fastpath_memb
     return NULL != member && NULL != member->peer && NULL != member->peer->in;
 }
 
-/** Prepare what sending at once to a member needs, where that is possible. Its peer can be sent to. */
+/** Prepare what an immediate send to a member needs, where that is possible. Its peer can be sent to. */
 void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member);
 
 /** The same, if it has not been done. */

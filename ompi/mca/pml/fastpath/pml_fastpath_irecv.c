@@ -114,7 +114,7 @@ static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src
         || NULL != fastsm_fifo_peek(member->peer->in)) {
         return true;
     }
-    member->ahead = 0;
+    member->early_hits = 0;
     mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_POSTED);
     return false;
 }
@@ -139,7 +139,7 @@ static __opal_attribute_noinline__ int not_posted(mca_pml_fastpath_recv_request_
     return rc;
 }
 
-/* A receive whose data is contiguous. If it may look, what is there already is taken at once, as
+/* A receive whose data is contiguous. If it may look, what is there already is taken immediately, as
  * MPI_Recv would do; and so is what has come unexpectedly; the request is complete then. Else it is posted,
  * under the same lock. */
 static inline __opal_attribute_always_inline__ int
@@ -218,7 +218,8 @@ static inline bool is_early(const mca_pml_fastpath_comm_t *pml_comm, int src)
         return false;
     }
     member = pml_comm->members[src];
-    return OPAL_LIKELY(mca_pml_fastpath_member_has_slots(member)) && MCA_PML_FASTPATH_AHEAD != member->ahead;
+    return OPAL_LIKELY(mca_pml_fastpath_member_has_slots(member))
+           && MCA_PML_FASTPATH_EARLY_HITS != member->early_hits;
 }
 
 /* A receive with a wildcard tag has to be posted. */
@@ -234,7 +235,7 @@ static __opal_attribute_noinline__ int post(mca_pml_fastpath_recv_request_t *req
 }
 
 /* Most receives are posted before their message has come, alone or behind others of the same source and tag:
- * those take the shortest way, on which nobody is called. Only without threads. */
+ * those take the fast path, on which nobody is called. Only without threads. */
 int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                            ompi_communicator_t *comm, ompi_request_t **request)
 {

@@ -158,13 +158,13 @@ static int recv_immediate(ompi_communicator_t *comm, int src, mca_pml_fastpath_t
 typedef struct {
     const mca_pml_fastpath_blocks_t *blocks;
     void *buf;
-} blocks_place_t;
+} blocks_target_t;
 
 static void move_blocks(void *context, void *piece, size_t offset, size_t length)
 {
-    const blocks_place_t *place = context;
+    const blocks_target_t *to = context;
 
-    mca_pml_fastpath_blocks_unpack(place->blocks, place->buf, piece, offset, length);
+    mca_pml_fastpath_blocks_unpack(to->blocks, to->buf, piece, offset, length);
 }
 
 /* Such data that is long: from where it has come to where it belongs. */
@@ -173,8 +173,8 @@ static __opal_attribute_noinline__ int recv_long_blocks(ompi_communicator_t *com
                                                         const mca_pml_fastpath_blocks_t *blocks, void *buf,
                                                         ompi_status_public_t *status)
 {
-    blocks_place_t place = {.blocks = blocks, .buf = buf};
-    const mca_btl_fastsm_data_t data = {.move = move_blocks, .context = &place};
+    blocks_target_t to = {.blocks = blocks, .buf = buf};
+    const mca_btl_fastsm_data_t data = {.move = move_blocks, .context = &to};
 
     target->data = &data;
     return recv_immediate(comm, src, target, status);

@@ -96,10 +96,10 @@ static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_requ
 }
 
 /**
- * A request's user is done with it, in a job without threads: the short way, without a call.
+ * A request's user is done with it, in a job without threads: the fast path, without a call.
  * @return false when there is more to do: then nothing has been done
  */
-static inline bool mca_pml_fastpath_recv_request_let_go_st(mca_pml_fastpath_recv_request_t *req)
+static inline bool mca_pml_fastpath_recv_request_release_st(mca_pml_fastpath_recv_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
@@ -121,14 +121,14 @@ static inline bool mca_pml_fastpath_recv_request_let_go_st(mca_pml_fastpath_recv
     return true;
 }
 
-/** What only our requests have, but for the holds. plain: the buffer is contiguous. */
+/** What only our requests have, but for the holds. */
 static inline void mca_pml_fastpath_recv_request_init_own(mca_pml_fastpath_recv_request_t *req, void *buf,
                                                           size_t count, const ompi_datatype_t *datatype,
-                                                          bool plain)
+                                                          bool contiguous)
 {
     req->req_post.queued = false;
     req->req_precompleted = false;
-    req->req_contiguous = plain;
+    req->req_contiguous = contiguous;
     req->req_template = false;
     req->req_buffer = (char *) buf + datatype->super.true_lb;
     req->req_room = datatype->super.size * count;

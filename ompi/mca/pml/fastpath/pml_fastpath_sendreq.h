@@ -106,7 +106,7 @@ int mca_pml_fastpath_send_request_free(ompi_request_t **request);
  * A request's user is done with it, in a job without threads: the short way, without a call.
  * @return false when there is more to do: then nothing has been done
  */
-static inline bool mca_pml_fastpath_send_request_let_go_st(mca_pml_fastpath_send_request_t *req)
+static inline bool mca_pml_fastpath_send_request_release_st(mca_pml_fastpath_send_request_t *req)
 {
     ompi_request_t *request = &req->req_send.req_base.req_ompi;
 

@@ -17,29 +17,29 @@
 
 BEGIN_C_DECLS
 
-/** Waits that look only once, on a node with more processes than cores, after one that has looked in vain. */
-#define MCA_PML_FASTPATH_IMPATIENT 64
+/** Waits that poll only once, on a node with more processes than cores, after one whose spins expired. */
+#define MCA_PML_FASTPATH_BACKOFF 64
 
-/** How many times as often as elsewhere others look there: until an answer must have come from somebody who
- * looks only once between two calls of progress. If both gave up before that, neither would find out that the
+/** How many times as often as elsewhere others poll there: until an answer must have come from somebody who
+ * polls only once between two calls of progress. If both gave up before that, neither would find out that the
  * other one answers fast. */
-#define MCA_PML_FASTPATH_PATIENCE 2
+#define MCA_PML_FASTPATH_SHARED_SPINS 2
 
 /** mca_pml_fastpath_spin_count() where whoever waits gives its core to others. */
 static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_spin_count_shared(void)
 {
-    const unsigned impatient = mca_pml_fastpath.impatient; /* other threads may count, too */
+    const unsigned backoff = mca_pml_fastpath.backoff; /* other threads may count, too */
 
-    if (0 < impatient) {
-        mca_pml_fastpath.impatient = impatient - 1;
+    if (0 < backoff) {
+        mca_pml_fastpath.backoff = backoff - 1;
         return 1;
     }
-    return MCA_PML_FASTPATH_PATIENCE * mca_pml_fastpath.spin_count;
+    return MCA_PML_FASTPATH_SHARED_SPINS * mca_pml_fastpath.spin_count;
 }
 
 /**
- * How often to look for a message before everything else progresses, and others get the core if there are
- * more processes than cores. Even then it may come from one that runs, and looking for some time costs less
+ * How often to poll for a message before everything else progresses, and others get the core if there are
+ * more processes than cores. Even then it may come from one that runs, and polling for some time costs less
  * than to give the core away. So that is tried now and then, and goes on as long as it succeeds:
  * mca_pml_fastpath_spin_expired().
  */
@@ -52,8 +52,8 @@ static inline unsigned mca_pml_fastpath_spin_count(void)
 /** So many polls have found nothing. */
 static inline void mca_pml_fastpath_spin_expired(void)
 {
-    if (0 == mca_pml_fastpath.impatient) {
-        mca_pml_fastpath.impatient = MCA_PML_FASTPATH_IMPATIENT;
+    if (0 == mca_pml_fastpath.backoff) {
+        mca_pml_fastpath.backoff = MCA_PML_FASTPATH_BACKOFF;
     }
 }
 
@@ -171,7 +171,7 @@ mca_pml_fastpath_take_slot(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
 /**
  * Take the next message of a member's for a target, wherever it is. The communicator is locked.
  *
- * @param spins  how often to look, at least 1
+ * @param spins  how often to poll, at least 1
  * @return       OMPI_SUCCESS; OMPI_ERR_NOT_FOUND when nothing has come; OMPI_ERR_NOT_AVAILABLE: something
  *               else has, or another thread is at it. Then it is left as it was
  */
@@ -197,7 +197,7 @@ static inline int mca_pml_fastpath_take(mca_pml_fastpath_comm_t *pml_comm, mca_p
 /**
  * The sender of a message that has come, of all of them. Nothing is taken.
  *
- * @param spins   how often to look, at least 1
+ * @param spins   how often to poll, at least 1
  * @param member  receives the sender
  * @param src     receives its rank
  * @return OMPI_SUCCESS; OMPI_ERR_NOT_FOUND when nothing has come; OMPI_ERR_NOT_AVAILABLE: from somebody else

@@ -10,7 +10,7 @@
  * everything progress they look where the message of a pending receive will be; what they find there is
  * delivered as always, by matching. And they hand out complete requests of the simplest kind themselves.
  * Everything else is left as it was to the functions that were in the table before: requests that are not
- * point-to-point, persistent or in error, and whatever is still pending when patience has ended.
+ * point-to-point, persistent or in error, and whatever is still pending after all rounds.
  */
 #include "ompi_config.h"
 
@@ -26,8 +26,8 @@
 /* Calls of opal_progress after which the original function goes on waiting. */
 #define ROUNDS 64
 
-/* Looks that found other messages than the awaited one, after which everything gets its turn. */
-#define SPINS_EXPIRED 8
+/* Polls that found other messages than the awaited one, after which everything gets its turn. */
+#define OTHER_MESSAGES 8
 
 /* Messages that are taken from one sender before everything gets its turn. */
 #define MOST_AT_A_TIME 64
@@ -58,19 +58,19 @@ static inline kind_t kind_of(const ompi_request_t *request)
                : OTHER;
 }
 
-/* A simple request is given back the short way, if that is possible. Only without threads. */
-static inline bool let_go_st(ompi_request_t *request)
+/* A simple request is given back without a call, if that is possible. Only without threads. */
+static inline bool release_st(ompi_request_t *request)
 {
     return mca_pml_fastpath_recv_request_free == request->req_free
-               ? mca_pml_fastpath_recv_request_let_go_st((mca_pml_fastpath_recv_request_t *) request)
+               ? mca_pml_fastpath_recv_request_release_st((mca_pml_fastpath_recv_request_t *) request)
                : mca_pml_fastpath_send_request_free == request->req_free
-                     && mca_pml_fastpath_send_request_let_go_st((mca_pml_fastpath_send_request_t *) request);
+                     && mca_pml_fastpath_send_request_release_st((mca_pml_fastpath_send_request_t *) request);
 }
 
 /* Give a simple request back. */
 static inline int give_back(ompi_request_t **request, bool alone)
 {
-    if (OPAL_LIKELY(alone && let_go_st(*request))) {
+    if (OPAL_LIKELY(alone && release_st(*request))) {
         *request = MPI_REQUEST_NULL;
         return OMPI_SUCCESS;
     }
@@ -98,59 +98,59 @@ static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *
     return give_back(request, alone);
 }
 
-/* Where to look for what a pending request waits for. */
+/* Where to poll for what a pending request waits for. */
 typedef struct {
     struct mca_btl_base_endpoint_t *endpoint; /* the sender's; NULL: all of them */
-    bool here;                                /* it may come through btl/fastsm at all */
-} place_t;
+    bool exists;                              /* it may come through btl/fastsm at all */
+} poll_target_t;
 
-static inline place_t place_of(const ompi_request_t *request)
+static inline poll_target_t poll_target_of(const ompi_request_t *request)
 {
     const mca_pml_base_request_t *base = (const mca_pml_base_request_t *) request;
     mca_pml_fastpath_member_t *member;
 
     if (mca_pml_fastpath_recv_request_free != request->req_free) {
-        return (place_t){.here = false};
+        return (poll_target_t){.exists = false};
     }
     if (MCA_PML_FASTPATH_ANY_SOURCE == base->req_peer) {
-        return (place_t){.here = true};
+        return (poll_target_t){.exists = true};
     }
     member = mca_pml_fastpath_comm(base->req_comm)->members[base->req_peer];
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->ext)) {
-        return (place_t){.here = false};
+        return (poll_target_t){.exists = false};
     }
-    return (place_t){.endpoint = member->peer->btl_endpoint, .here = true};
+    return (poll_target_t){.endpoint = member->peer->btl_endpoint, .exists = true};
 }
 
-/* Where to look for what any of several requests waits for: at one sender if that is all, else at all. */
-static place_t place_of_any(size_t count, ompi_request_t **requests)
+/* The same for any of several requests: one sender if that is all, else all of them. */
+static poll_target_t poll_target_of_any(size_t count, ompi_request_t **requests)
 {
-    place_t place = {.here = false};
+    poll_target_t target = {.exists = false};
 
     for (size_t i = 0; i < count; ++i) {
         if (PENDING == kind_of(requests[i])) {
-            const place_t other = place_of(requests[i]);
+            const poll_target_t other = poll_target_of(requests[i]);
 
-            if (other.here && place.here && other.endpoint != place.endpoint) {
-                return (place_t){.here = true};
+            if (other.exists && target.exists && other.endpoint != target.endpoint) {
+                return (poll_target_t){.exists = true};
             }
-            place = other.here ? other : place;
+            target = other.exists ? other : target;
         }
     }
-    return place;
+    return target;
 }
 
-static inline int look(place_t place, unsigned spins)
+static inline int poll_sender(poll_target_t target, unsigned spins)
 {
-    return mca_pml_fastpath.fastsm_ext->poll(place.endpoint, spins);
+    return mca_pml_fastpath.fastsm_ext->poll(target.endpoint, spins);
 }
 
 /* How often a wait polls at a time. With threads somebody else may complete the request meanwhile. */
-static inline unsigned looks_at(place_t place)
+static inline unsigned spins_for(poll_target_t target)
 {
     const unsigned spins = mca_pml_fastpath_spin_count();
 
-    return NULL == place.endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + spins / 8 : spins;
+    return NULL == target.endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + spins / 8 : spins;
 }
 
 /* With threads the original functions wait and call opal_progress: they let one thread do it for all. */
@@ -231,7 +231,7 @@ static __opal_attribute_noinline__ bool let_progress(const ompi_request_t *reque
     return REQUEST_COMPLETE(request);
 }
 
-/* Wait for a receive whose sender's slots we may look at ourselves, until patience ends. Only without
+/* Wait for a receive whose sender's slots we may look at ourselves, for ROUNDS. Only without
  * threads. If more is wanted, what else has come from that sender is delivered, too. @return whether it is
  * complete */
 static inline __opal_attribute_always_inline__ bool await_slots(const ompi_request_t *request,
@@ -253,7 +253,7 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
             mca_pml_fastpath_pace_wait(); /* it was for another receive */
         } else {
             if (FASTSM_NOTHING == found) {
-                member->ahead = 0;
+                member->early_hits = 0;
             }
             if (ROUNDS == round++) {
                 mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPIN_EXPIRED);
@@ -266,9 +266,9 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
         left = spins = mca_pml_fastpath_spin_count();
     }
     if (OPAL_LIKELY(spins != left)) {
-        member->ahead = 0;
-    } else if (0 == round && MCA_PML_FASTPATH_AHEAD != member->ahead) {
-        ++member->ahead;
+        member->early_hits = 0;
+    } else if (0 == round && MCA_PML_FASTPATH_EARLY_HITS != member->early_hits) {
+        ++member->early_hits;
     }
     if (more) {
         deliver_more(pml_comm, member, src);
@@ -276,19 +276,19 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
     return true;
 }
 
-/* Wait for a pending request wherever it may come from, until patience ends. @return whether it is complete
+/* Wait for a pending request wherever it may come from, for rounds(). @return whether it is complete
  */
-static __opal_attribute_noinline__ bool await_any_place(const ompi_request_t *request)
+static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *request)
 {
-    const place_t place = place_of(request);
+    const poll_target_t target = poll_target_of(request);
 
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
-    if (OPAL_UNLIKELY(!place.here)) {
+    if (OPAL_UNLIKELY(!target.exists)) {
         return false;
     }
     for (unsigned round = rounds(); 0 < round; --round) {
-        for (unsigned in_vain = 0; in_vain < SPINS_EXPIRED; ++in_vain) {
-            const bool found = 0 < look(place, looks_at(place));
+        for (unsigned others = 0; others < OTHER_MESSAGES; ++others) {
+            const bool found = 0 < poll_sender(target, spins_for(target));
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
@@ -308,7 +308,7 @@ static __opal_attribute_noinline__ bool await_any_place(const ompi_request_t *re
     return false;
 }
 
-/* Wait for a pending request, until patience ends. If more is wanted, what else has come from the same sender
+/* Wait for a pending request, for some rounds. If more is wanted, what else has come from the same sender
  * is delivered, too. @return whether it is complete */
 static inline __opal_attribute_always_inline__ bool await(const ompi_request_t *request, bool more)
 {
@@ -323,7 +323,7 @@ static inline __opal_attribute_always_inline__ bool await(const ompi_request_t *
             return await_slots(request, pml_comm, member, base->req_peer, more);
         }
     }
-    return await_any_place(request);
+    return await_elsewhere(request);
 }
 
 /* The index of a request out of several that is complete; count if there is none. */
@@ -338,19 +338,19 @@ static inline size_t first_complete(size_t count, ompi_request_t **requests, kin
     return count;
 }
 
-/* Look until one of several requests is complete. @return which one, or count */
+/* Poll until one of several requests is complete. @return which one, or count */
 static size_t await_any(size_t count, ompi_request_t **requests, kind_t *kind)
 {
     size_t at = first_complete(count, requests, kind);
-    place_t place;
+    poll_target_t target;
 
     if (at < count) {
         return at;
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
-    place = place_of_any(count, requests);
-    for (unsigned round = place.here ? rounds() : 0; at == count && 0 < round; --round) {
-        if (0 == look(place, looks_at(place))) {
+    target = poll_target_of_any(count, requests);
+    for (unsigned round = target.exists ? rounds() : 0; at == count && 0 < round; --round) {
+        if (0 == poll_sender(target, spins_for(target))) {
             mca_pml_fastpath_spin_expired();
             if (!opal_using_threads()) {
                 (void) opal_progress();
@@ -361,20 +361,20 @@ static size_t await_any(size_t count, ompi_request_t **requests, kind_t *kind)
     return at;
 }
 
-/* One look, where only one sender is awaited: the original functions go round all of them. */
-static inline bool look_once(size_t count, ompi_request_t **requests)
+/* Poll once, where only one sender is awaited: the original functions go round all of them. */
+static inline bool poll_once(size_t count, ompi_request_t **requests)
 {
-    const place_t place = place_of_any(count, requests);
+    const poll_target_t target = poll_target_of_any(count, requests);
 
-    return NULL != place.endpoint && 0 < look(place, 1);
+    return NULL != target.endpoint && 0 < poll_sender(target, 1);
 }
 
-/* Whether one of several requests is complete, perhaps after a look. @return which one, or count */
-static size_t look_any(size_t count, ompi_request_t **requests, kind_t *kind)
+/* Whether one of several requests is complete, perhaps after a poll. @return which one, or count */
+static size_t poll_any(size_t count, ompi_request_t **requests, kind_t *kind)
 {
     const size_t at = first_complete(count, requests, kind);
 
-    return at == count && look_once(count, requests) ? first_complete(count, requests, kind) : at;
+    return at == count && poll_once(count, requests) ? first_complete(count, requests, kind) : at;
 }
 
 static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
@@ -501,7 +501,7 @@ static int test_one(ompi_request_t **request, int *completed, ompi_status_public
 
     mca_pml_fastpath_pace_wait();
     kind = kind_of(*request);
-    if (PENDING == kind && look_once(1, request)) {
+    if (PENDING == kind && poll_once(1, request)) {
         kind = kind_of(*request);
     }
     if (SIMPLE != kind) {
@@ -515,7 +515,7 @@ static int test_all(size_t count, ompi_request_t **requests, int *completed, omp
 {
     mca_pml_fastpath_pace_wait();
     if (!all_simple(count, requests, false)
-        && (!look_once(count, requests) || !all_simple(count, requests, false))) {
+        && (!poll_once(count, requests) || !all_simple(count, requests, false))) {
         return original.req_test_all(count, requests, completed, statuses);
     }
     *completed = true;
@@ -529,7 +529,7 @@ static int test_any(size_t count, ompi_request_t **requests, int *index, int *co
     size_t at;
 
     mca_pml_fastpath_pace_wait();
-    at = look_any(count, requests, &kind);
+    at = poll_any(count, requests, &kind);
     if (at == count || SIMPLE != kind) {
         return original.req_test_any(count, requests, index, completed, status);
     }
@@ -545,7 +545,7 @@ static int test_some(size_t count, ompi_request_t **requests, int *outcount, int
     int rc;
 
     mca_pml_fastpath_pace_wait();
-    if (count > look_any(count, requests, &kind)
+    if (count > poll_any(count, requests, &kind)
         && finish_some(count, requests, outcount, indices, statuses, &rc)) {
         return rc;
     }
