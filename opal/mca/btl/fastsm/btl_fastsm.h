@@ -273,7 +273,6 @@ typedef struct {
     uint64_t nonce_address; /**< of `nonce` in the process's private memory */
     uint64_t pid_ns;        /**< namespaces: inode numbers of /proc/self/ns */
     uint64_t user_ns;
-    uint64_t mnt_ns;
     uint8_t boot_id[16]; /**< of the running kernel: which machine this is */
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
 } mca_btl_fastsm_modex_t;

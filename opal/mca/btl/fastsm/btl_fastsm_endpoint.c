@@ -80,7 +80,6 @@ int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
     me->dynamic_peers = mca_btl_fastsm_component.dynamic_peers;
     me->pid_ns = namespace_id("/proc/self/ns/pid");
     me->user_ns = namespace_id("/proc/self/ns/user");
-    me->mnt_ns = namespace_id("/proc/self/ns/mnt");
     me->nonce_address = (uint64_t) (uintptr_t) me->nonce;
     if (sizeof(me->nonce) != getrandom(me->nonce, sizeof(me->nonce), 0)) {
         return OPAL_ERR_NOT_AVAILABLE;
@@ -91,7 +90,7 @@ int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
 bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
 {
     return a->version == b->version && 0 != a->usable && 0 != b->usable && a->pid_ns == b->pid_ns
-           && a->user_ns == b->user_ns && a->mnt_ns == b->mnt_ns && a->uid == b->uid
+           && a->user_ns == b->user_ns && a->uid == b->uid
            && 0 == memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
 }
 
