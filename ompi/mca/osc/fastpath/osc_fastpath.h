@@ -95,6 +95,7 @@ typedef struct {
     size_t length;         /**< bytes filled, header included */
     size_t capacity;       /**< bytes of room, header included */
     bool data_from_target; /**< an operation in it brings a reply with data */
+    size_t place_bytes;    /**< that the target may write into this process's memory for it */
 } mca_osc_fastpath_packet_t;
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_packet_t);
 

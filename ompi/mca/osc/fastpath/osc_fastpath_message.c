@@ -24,9 +24,12 @@
 #define GET_MAX (64 << 10)
 /** Bytes that gets from one target may wait for; further pieces wait. More fills the caches of the target. */
 #define GET_BYTES_MAX (1 << 20)
-/** The same for gets that the target's BTL writes, which fill nothing */
-#define PLACE_MAX       (1 << 20)
-#define PLACE_BYTES_MAX (16 << 20)
+/** The same for gets that the target's BTL writes. What is under way is in the buffers of sockets, which are
+ * in nobody's caches any more when they grow to several MiB */
+#define PLACE_MAX       (256 << 10)
+#define PLACE_BYTES_MAX (1 << 20)
+/** A packet that asks for so many of these bytes leaves: they are said to be there all at once */
+#define PLACE_PACKET (256 << 10)
 
 /** An operation on its way into packets. */
 typedef struct {
@@ -301,6 +304,7 @@ static size_t put_piece(sending_t *sending, mca_osc_fastpath_packet_t *packet, s
         packet->data_from_target = true;
         *(sending->place ? &sending->peer->origin.place_bytes : &sending->peer->origin.ticket_bytes) +=
             length;
+        packet->place_bytes += sending->place ? length : 0;
     }
     mca_osc_fastpath_count(MCA_OSC_FASTPATH_OPERATIONS);
     return length;
@@ -323,6 +327,9 @@ static int put_pieces(sending_t *sending)
             return OMPI_ERR_TYPE_MISMATCH;
         }
         sending->hdr.offset += length;
+        if (sending->place && PLACE_PACKET <= packet->place_bytes) {
+            ompi_osc_fastpath_origin_send(sending->peer, 0);
+        }
     }
     return rc;
 }

@@ -110,6 +110,7 @@ mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open_by(mca_osc_fastpath_pee
     }
     packet->length = sizeof(mca_osc_fastpath_hdr_t);
     packet->data_from_target = false;
+    packet->place_bytes = 0;
     *mca_osc_fastpath_packet_hdr(packet) = (mca_osc_fastpath_hdr_t){
         .type = type, .window = peer->module->id, .rank = (uint32_t) peer->module->rank};
     return packet;
