@@ -27,13 +27,7 @@
 #include "fuzz.h"
 
 enum { ME, FIRST, SECOND, LATE, PEERS, TAG = 200, MOST = 64, LATE_INDEX = 1 };
-enum {
-    HEADER = MCA_BTL_FASTSM_PATTERN_BYTES,
-    CHUNK = 448,
-    EAGER = CHUNK + 64,
-    BUFFERS = 16,
-    MOST_CHUNKS = 6
-};
+enum { HEADER = MCA_BTL_FASTSM_HEADER_BYTES, CHUNK = 448, EAGER = CHUNK + 64, BUFFERS = 16, MOST_CHUNKS = 6 };
 enum { MOST_IN_ONE = 401, MOST_BYTES = HEADER + MOST_CHUNKS * CHUNK };
 
 /* A message that is on its way. */

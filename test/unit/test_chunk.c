@@ -22,7 +22,7 @@
 
 #include "fifo_fixture.h"
 
-enum { CHUNK = 4096, HEADER = MCA_BTL_FASTSM_PATTERN_BYTES, BUFFERS = 128, TAG = 9, DEPTH = 64 };
+enum { CHUNK = 4096, HEADER = MCA_BTL_FASTSM_HEADER_BYTES, BUFFERS = 128, TAG = 9, DEPTH = 64 };
 enum { LONGEST = MCA_BTL_FASTSM_CHUNKS_MAX * CHUNK, GUARD = 64 };
 
 mca_btl_fastsm_component_t mca_btl_fastsm_component;

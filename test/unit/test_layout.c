@@ -340,12 +340,12 @@ static void test_eager_sizes(void **state)
         assert_int_equal(params.eager_size,
                          mca_btl_fastsm_layout_eager_size(mca_btl_fastsm_layout_eager_limit(&params)));
         assert_int_equal(mca_btl_fastsm_layout_eager_limit(&params),
-                         MCA_BTL_FASTSM_PATTERN_BYTES + mca_btl_fastsm_layout_chunk(&params));
+                         MCA_BTL_FASTSM_HEADER_BYTES + mca_btl_fastsm_layout_chunk(&params));
     }
     assert_int_equal(4160, mca_btl_fastsm_layout_eager_size(4112));
     assert_int_equal(4096, mca_btl_fastsm_layout_chunk(&usual));
     assert_int_equal(4112, mca_btl_fastsm_layout_eager_limit(&usual));
-    assert_int_equal(0, (MCA_BTL_FASTSM_EAGER_LEAD + MCA_BTL_FASTSM_PATTERN_BYTES) % 64);
+    assert_int_equal(0, (MCA_BTL_FASTSM_EAGER_LEAD + MCA_BTL_FASTSM_HEADER_BYTES) % 64);
 }
 
 static void test_pool_bounds(void **state)

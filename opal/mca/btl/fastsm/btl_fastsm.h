@@ -656,7 +656,7 @@ void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
 /**
  * Sends a message in one or several eager buffers, at once and completely, or not at all.
  *
- * @param header   MCA_BTL_FASTSM_PATTERN_BYTES of it; stamped
+ * @param header   MCA_BTL_FASTSM_HEADER_BYTES of it; stamped
  * @param payload  contiguous; or NULL
  * @param data     takes its place then
  * @param size     bytes, more than 0

@@ -61,7 +61,7 @@ static inline void fetch_lines(const char *from, size_t bytes)
 /* A chunk's buffer from the line on that its data begins with. */
 static inline char *chunk_data(const mca_btl_fastsm_frag_t *frag)
 {
-    return (char *) frag->buffer + MCA_BTL_FASTSM_PATTERN_BYTES;
+    return (char *) frag->buffer + MCA_BTL_FASTSM_HEADER_BYTES;
 }
 
 /* The buffers that the next message of this length will take, if it is to the same peer, are free by now. */
@@ -161,7 +161,7 @@ static inline void post_first(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fasts
                               const void *header, size_t size, size_t chunk, mca_btl_base_tag_t tag)
 {
     mca_btl_fastsm_pool_ref_t reference = {
-        .place = mca_btl_fastsm_place(frag->offset, MCA_BTL_FASTSM_PATTERN_BYTES + size)};
+        .place = mca_btl_fastsm_place(frag->offset, MCA_BTL_FASTSM_HEADER_BYTES + size)};
 
     memcpy(reference.header, header, sizeof(reference.header));
     memcpy(frag->buffer, header, sizeof(reference.header));
@@ -173,7 +173,7 @@ static inline void post_further(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fas
                                 mca_btl_base_tag_t tag)
 {
     const mca_btl_fastsm_pool_ref_t reference = {
-        .place = mca_btl_fastsm_place(frag->offset + MCA_BTL_FASTSM_PATTERN_BYTES, size)};
+        .place = mca_btl_fastsm_place(frag->offset + MCA_BTL_FASTSM_HEADER_BYTES, size)};
 
     post_chunk(endpoint, frag, &reference, tag, MCA_BTL_FASTSM_SLOT_POOL);
 }
@@ -316,7 +316,7 @@ int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0,
 uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, size_t length)
 {
     const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
-    const size_t size = length - MCA_BTL_FASTSM_PATTERN_BYTES; /* of less than that: very much */
+    const size_t size = length - MCA_BTL_FASTSM_HEADER_BYTES; /* of less than that: very much */
 
     return chunk < size && size <= chunk * MCA_BTL_FASTSM_CHUNKS_MAX && size <= chunk * endpoint->in.depth
                ? chunks_of(size, chunk)
@@ -389,14 +389,14 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
 {
     const mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
     const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
-    const size_t size = view->length - MCA_BTL_FASTSM_PATTERN_BYTES;
+    const size_t size = view->length - MCA_BTL_FASTSM_HEADER_BYTES;
     size_t done = smaller(length, chunk);
 
     if (undecided && !all_come(view, chunk, size)) {
         return false;
     }
     if (0 < done) {
-        move_in(to, data, view->data + MCA_BTL_FASTSM_PATTERN_BYTES, 0, done);
+        move_in(to, data, view->data + MCA_BTL_FASTSM_HEADER_BYTES, 0, done);
     }
     for (uint32_t i = 1; done < length; ++i) {
         const char *from = mca_btl_fastsm_chunk(endpoint, i, smaller(size - i * chunk, chunk));

@@ -37,7 +37,7 @@ BEGIN_C_DECLS
 #define MCA_BTL_FASTSM_EXT_VERSION 14u
 
 /**
- * btl_sendi for a header of MCA_BTL_FASTSM_PATTERN_BYTES and without a convertor: sends header and payload at
+ * btl_sendi for a header of MCA_BTL_FASTSM_HEADER_BYTES and without a convertor: sends header and payload at
  * once and completely, or not at all.  All that it is given travels in registers.
  *
  * @param endpoint      one of fastsm's
@@ -135,11 +135,11 @@ typedef struct {
     struct mca_btl_base_endpoint_t *endpoint; /**< its sender */
     fastsm_fifo_receiver_t *in;               /**< the FIFO that it is in */
     const mca_btl_fastsm_slot_t *head;        /**< its first slot */
-    /** its first MCA_BTL_FASTSM_PATTERN_BYTES; in the slot, whose line is here already */
+    /** its first MCA_BTL_FASTSM_HEADER_BYTES; in the slot, whose line is here already */
     const char *header;
     /** the message in one piece; or its beginning, where it takes several slots or chunks */
     const char *data;
-    size_t length;   /**< bytes, at least MCA_BTL_FASTSM_PATTERN_BYTES */
+    size_t length;   /**< bytes, at least MCA_BTL_FASTSM_HEADER_BYTES */
     uint32_t halves; /**< that it takes */
     uint8_t tag;     /**< its active message tag */
     bool chunks;     /**< it is in several buffers, of which the last may still be on their way */
@@ -148,17 +148,17 @@ typedef struct {
 /**
  * Copies the beginning of a message that is not in chunks: the extension's move() is for those.
  *
- * @param to      receives what follows the first MCA_BTL_FASTSM_PATTERN_BYTES
+ * @param to      receives what follows the first MCA_BTL_FASTSM_HEADER_BYTES
  * @param length  bytes, at most those that follow
  */
 static inline void mca_btl_fastsm_view_copy(const mca_btl_fastsm_view_t *view, void *to, size_t length)
 {
-    const char *data = view->data + MCA_BTL_FASTSM_PATTERN_BYTES;
+    const char *data = view->data + MCA_BTL_FASTSM_HEADER_BYTES;
 
     if (length <= MCA_BTL_FASTSM_SLOT_PAYLOAD) {
         mca_common_fastpath_copy_small(to, data, length);
     } else if (2 < view->halves) {
-        fastsm_fifo_extract(to, view->head, MCA_BTL_FASTSM_PATTERN_BYTES, length);
+        fastsm_fifo_extract(to, view->head, MCA_BTL_FASTSM_HEADER_BYTES, length);
     } else {
         memcpy(to, data, length);
     }
@@ -266,7 +266,7 @@ typedef struct {
     /**
      * Copies the beginning of a message, or moves all of its data.  For a message in chunks it waits.
      *
-     * @param to         receives what follows the first MCA_BTL_FASTSM_PATTERN_BYTES
+     * @param to         receives what follows the first MCA_BTL_FASTSM_HEADER_BYTES
      * @param data       takes the place of to; or NULL
      * @param length     bytes, at most those that follow; with data, all of them
      * @param undecided  the receive may yet get another message, or none: nothing is written unless all
@@ -282,7 +282,7 @@ typedef struct {
      * Finds a sender whose next message has come, without touching it.
      *
      * @param spins   how often to look at all senders before giving up, at least 1
-     * @param header  receives what the message begins with: MCA_BTL_FASTSM_PATTERN_BYTES
+     * @param header  receives what the message begins with: MCA_BTL_FASTSM_HEADER_BYTES
      * @return        its endpoint, or NULL: nothing has come, or something that peek does not show
      */
     struct mca_btl_base_endpoint_t *(*scan)(mca_btl_base_module_t *btl, unsigned spins, void *header);

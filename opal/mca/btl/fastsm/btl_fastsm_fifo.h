@@ -730,7 +730,7 @@ enum {
  *
  * @param slot     of fastsm_fifo_await(), may be NULL
  * @param tag      the active message tag that it has to have
- * @param header   receives the first MCA_BTL_FASTSM_PATTERN_BYTES
+ * @param header   receives the first MCA_BTL_FASTSM_HEADER_BYTES
  * @param payload  receives where the rest is
  * @return         bytes of that, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
  */
@@ -743,15 +743,14 @@ fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_sl
     if (NULL == slot) {
         return FASTSM_NOTHING;
     }
-    length =
-        fastsm_slot_length(slot, tag) - MCA_BTL_FASTSM_PATTERN_BYTES; /* a short one becomes a long one */
+    length = fastsm_slot_length(slot, tag) - MCA_BTL_FASTSM_HEADER_BYTES; /* a short one becomes a long one */
     if (length > MCA_BTL_FASTSM_SLOT_PAYLOAD || 0 != (fifo->read_pos & (fastsm_fifo_slot_halves(length) - 1))
         || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
         return FASTSM_SOMETHING_ELSE;
     }
     memcpy(&header[0], slot->u.head.data, sizeof(header[0]));
     memcpy(&header[1], slot->u.head.data + sizeof(header[0]), sizeof(header[1]));
-    *payload = slot->u.head.data + MCA_BTL_FASTSM_PATTERN_BYTES;
+    *payload = slot->u.head.data + MCA_BTL_FASTSM_HEADER_BYTES;
     return (ptrdiff_t) length;
 }
 

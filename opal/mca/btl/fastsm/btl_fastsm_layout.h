@@ -99,11 +99,11 @@
 /** user-visible bytes in a slot of the ring */
 #define MCA_BTL_FASTSM_RING_DATA 48u
 
-/** bytes of a header that is compared where messages are received by pattern */
-#define MCA_BTL_FASTSM_PATTERN_BYTES 16u
-/** Bytes of an eager buffer before its message: behind a header of MCA_BTL_FASTSM_PATTERN_BYTES the data
+/** bytes of its user's header that a message begins with, where it goes past the callbacks */
+#define MCA_BTL_FASTSM_HEADER_BYTES 16u
+/** Bytes of an eager buffer before its message: behind a header of MCA_BTL_FASTSM_HEADER_BYTES the data
  * begins with a line. */
-#define MCA_BTL_FASTSM_EAGER_LEAD (MCA_BTL_FASTSM_LINE - MCA_BTL_FASTSM_PATTERN_BYTES)
+#define MCA_BTL_FASTSM_EAGER_LEAD (MCA_BTL_FASTSM_LINE - MCA_BTL_FASTSM_HEADER_BYTES)
 /** longest segment in bytes: what a reference can tell */
 #define MCA_BTL_FASTSM_SEGMENT_MAX (UINT64_C(1) << 40)
 
@@ -215,8 +215,7 @@ _Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.data) == 16, "slot header 
  */
 typedef struct {
     uint64_t place; /**< mca_btl_fastsm_place() */
-    uint8_t
-        header[MCA_BTL_FASTSM_PATTERN_BYTES]; /**< the message's first bytes; of a further chunk nothing */
+    uint8_t header[MCA_BTL_FASTSM_HEADER_BYTES]; /**< the message's first bytes; of a further chunk nothing */
 } mca_btl_fastsm_pool_ref_t;
 
 _Static_assert(sizeof(mca_btl_fastsm_pool_ref_t) == MCA_BTL_FASTSM_HALF_DATA,
@@ -370,7 +369,7 @@ static inline uint32_t mca_btl_fastsm_layout_eager_limit(const mca_btl_fastsm_la
     return params->eager_size - MCA_BTL_FASTSM_EAGER_LEAD;
 }
 
-/** bytes of a message in an eager buffer behind a header of MCA_BTL_FASTSM_PATTERN_BYTES */
+/** bytes of a message in an eager buffer behind a header of MCA_BTL_FASTSM_HEADER_BYTES */
 static inline uint32_t mca_btl_fastsm_layout_chunk(const mca_btl_fastsm_layout_params_t *params)
 {
     return params->eager_size - MCA_BTL_FASTSM_LINE;

@@ -14,7 +14,7 @@
 
 #include "btl_fastsm.h"
 
-#define HEADER MCA_BTL_FASTSM_PATTERN_BYTES
+#define HEADER MCA_BTL_FASTSM_HEADER_BYTES
 
 /* Messages of several slots, or in the sender's pool.  What cannot be is left for progress to report. */
 static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpoint, fastsm_head_t head,

@@ -96,9 +96,9 @@ static __opal_attribute_noinline__ uint32_t deliver_chunks(mca_btl_fastsm_endpoi
         return NOTHING_MORE;
     }
     segments[0].seg_addr.pval = message;
-    segments[0].seg_len = MCA_BTL_FASTSM_PATTERN_BYTES + chunk;
+    segments[0].seg_len = MCA_BTL_FASTSM_HEADER_BYTES + chunk;
     for (uint32_t i = 1; i < chunks; ++i) {
-        const size_t rest = length - MCA_BTL_FASTSM_PATTERN_BYTES - i * chunk;
+        const size_t rest = length - MCA_BTL_FASTSM_HEADER_BYTES - i * chunk;
 
         segments[i].seg_len = rest < chunk ? rest : chunk;
         segments[i].seg_addr.pval =

@@ -80,7 +80,7 @@ static void set_limits(const mca_btl_fastsm_layout_params_t *params)
         component->chunks_max = 1;
     }
     mca_btl_fastsm_module.ext.sendi_limit =
-        MCA_BTL_FASTSM_PATTERN_BYTES + (size_t) component->chunks_max * mca_btl_fastsm_layout_chunk(params);
+        MCA_BTL_FASTSM_HEADER_BYTES + (size_t) component->chunks_max * mca_btl_fastsm_layout_chunk(params);
     if (!component->eager_limit_given) {
         btl->btl_eager_limit = mca_btl_fastsm_layout_eager_limit(params);
     }
