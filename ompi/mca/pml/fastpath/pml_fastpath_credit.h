@@ -92,14 +92,15 @@ void mca_pml_fastpath_credit_return(mca_pml_fastpath_peer_t *peer);
  *
  * @param type     MCA_PML_FASTPATH_HDR_MATCH, _RNDV, _RGET or _MULTI
  * @param payload  bytes that came with the header, or follow it unasked
+ * @param threads  opal_using_threads()
  */
 static inline void mca_pml_fastpath_credit_consumed(mca_pml_fastpath_peer_t *peer, uint8_t type,
-                                                    size_t payload)
+                                                    size_t payload, bool threads)
 {
     const int64_t cost = mca_pml_fastpath_credit_cost(type, payload);
     int64_t consumed;
 
-    if (OPAL_UNLIKELY(opal_using_threads())) {
+    if (OPAL_UNLIKELY(threads)) {
         consumed = opal_atomic_add_fetch_64(&peer->consumed, cost);
     } else {
         consumed = peer->consumed + cost; /* it is volatile: stored, and not loaded again */
@@ -117,7 +118,7 @@ static inline void mca_pml_fastpath_consumed(mca_pml_fastpath_member_t *member, 
     mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_member_peer(member, comm, rank);
 
     if (OPAL_LIKELY(NULL != peer)) {
-        mca_pml_fastpath_credit_consumed(peer, type, payload);
+        mca_pml_fastpath_credit_consumed(peer, type, payload, opal_using_threads());
     }
 }
 

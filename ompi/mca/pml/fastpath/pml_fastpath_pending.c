@@ -164,7 +164,8 @@ void mca_pml_fastpath_pending_drop(const mca_pml_fastpath_parked_t *lost, opal_p
     proc = (ompi_proc_t *) ompi_proc_for_name(sender);
     peer = NULL == proc ? NULL : mca_pml_fastpath_peer_get(proc);
     if (NULL != peer) {
-        mca_pml_fastpath_credit_consumed(peer, lost->hdr->hdr_type, mca_pml_fastpath_parked_unasked(lost));
+        mca_pml_fastpath_credit_consumed(peer, lost->hdr->hdr_type, mca_pml_fastpath_parked_unasked(lost),
+                                         opal_using_threads());
         if (0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & lost->hdr->hdr_match.hdr_flags)) {
             mca_pml_fastpath_number_tell_late(peer, &lost->hdr->hdr_match);
         }

@@ -123,10 +123,10 @@ static inline int wait_for(ompi_communicator_t *comm, mca_pml_fastpath_member_t 
 
 /* A message of a member's has been received, without a request. */
 static inline void finish(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_target_t *target,
-                          ompi_status_public_t *status)
+                          ompi_status_public_t *status, bool threads)
 {
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_IMMEDIATE);
-    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length, threads);
     if (MPI_STATUS_IGNORE != status) {
         mca_pml_fastpath_status_set(status, target->word1, target->length);
     }
@@ -149,7 +149,7 @@ static int recv_immediate(ompi_communicator_t *comm, int src, mca_pml_fastpath_t
     }
     rc = wait_for(comm, &member, src, target);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        finish(member, target, status);
+        finish(member, target, status, opal_using_threads());
     }
     return rc;
 }
@@ -250,7 +250,7 @@ static __opal_attribute_noinline__ int recv_view(mca_pml_fastpath_comm_t *pml_co
     if (OMPI_SUCCESS != mca_pml_fastpath_take_view(pml_comm, member, src, 1, &target)) {
         return OMPI_ERR_NOT_FOUND;
     }
-    finish(member, &target, status);
+    finish(member, &target, status, false);
     return OMPI_SUCCESS;
 }
 
@@ -276,7 +276,7 @@ static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_co
         return FASTSM_SOMETHING_ELSE == rc ? recv_view(pml_comm, member, src, buffer, room, tag, any, status)
                                            : OMPI_ERR_NOT_FOUND;
     }
-    finish(member, &target, status);
+    finish(member, &target, status, false);
     return OMPI_SUCCESS;
 }
 

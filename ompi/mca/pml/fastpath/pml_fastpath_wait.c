@@ -166,7 +166,7 @@ static inline __opal_attribute_always_inline__ void delivered(mca_pml_fastpath_m
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IMMEDIATE);
     mca_pml_fastpath_recv_request_status(target->req, target->word1, target->length, target->accepted);
     mca_pml_fastpath_recv_request_complete_st(target->req);
-    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length, false);
 }
 
 /* deliver() for a message that is not in one slot: in several, or in buffers of its sender's. */

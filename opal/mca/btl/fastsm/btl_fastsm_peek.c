@@ -16,18 +16,14 @@
 
 #define HEADER MCA_BTL_FASTSM_HEADER_BYTES
 
-/* Messages of several slots, or in the sender's pool.  What cannot be is left for progress to report. */
-static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpoint, fastsm_head_t head,
-                                                  mca_btl_fastsm_view_t *view)
+/* Messages in the sender's pool.  What cannot be is left for progress to report. */
+static __opal_attribute_noinline__ bool find_in_pool(mca_btl_base_endpoint_t *endpoint, uint8_t flags,
+                                                     mca_btl_fastsm_view_t *view)
 {
     uint64_t place;
 
-    if (0 == head.flags) {
-        view->halves = mca_btl_fastsm_extent(&endpoint->in, 0, view->length);
-        return 0 != view->halves;
-    }
-    view->chunks = (MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS) == head.flags;
-    if (MCA_BTL_FASTSM_SLOT_POOL != head.flags && !view->chunks) {
+    view->chunks = (MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS) == flags;
+    if (MCA_BTL_FASTSM_SLOT_POOL != flags && !view->chunks) {
         return false;
     }
     view->header = view->data + offsetof(mca_btl_fastsm_pool_ref_t, header);
@@ -36,7 +32,7 @@ static __opal_attribute_noinline__ bool find_long(mca_btl_base_endpoint_t *endpo
         view->chunks ? mca_btl_fastsm_layout_eager_limit(&endpoint->layout.params) : SIZE_MAX);
     view->length = mca_btl_fastsm_place_length(place);
     view->halves = view->chunks ? mca_btl_fastsm_view_chunks(endpoint, view->length) : 1;
-    return NULL != view->data && 0 != view->halves;
+    return NULL != view->data;
 }
 
 /* Pads are the BTL's own affair: they are released here. */
@@ -53,7 +49,8 @@ skip_pad(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *pad, ui
 }
 
 /* What has come from this peer; as mca_btl_fastsm_peek(). */
-static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t *view)
+static inline __opal_attribute_always_inline__ int find(mca_btl_base_endpoint_t *endpoint,
+                                                        mca_btl_fastsm_view_t *view)
 {
     const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&endpoint->in);
     fastsm_head_t head;
@@ -76,11 +73,12 @@ static inline int find(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_view_t 
     view->chunks = false;
     view->length = head.length;
     view->tag = head.tag;
-    view->halves = fastsm_fifo_short_halves(&endpoint->in, view->length);
-    if (OPAL_UNLIKELY(0 != head.flags || 0 == view->halves) && !find_long(endpoint, head, view)) {
+    if (OPAL_LIKELY(0 == head.flags)) {
+        view->halves = mca_btl_fastsm_extent(&endpoint->in, 0, view->length);
+    } else if (!find_in_pool(endpoint, head.flags, view)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    return OPAL_LIKELY(HEADER <= view->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
+    return OPAL_LIKELY(0 != view->halves && HEADER <= view->length) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
 }
 
 /* What is to be done while nothing comes. */
@@ -94,6 +92,21 @@ static inline void idle(const mca_btl_base_endpoint_t *endpoint)
     }
 }
 
+/* The rest of a peek whose first look found no message. */
+static __opal_attribute_noinline__ int peek_again(mca_btl_base_endpoint_t *endpoint, int rc, unsigned spins,
+                                                  mca_btl_fastsm_view_t *view)
+{
+    while (OPAL_ERR_NOT_FOUND == rc && 0 < --spins) {
+        idle(endpoint);
+        mca_common_fastpath_relax();
+        rc = find(endpoint, view);
+    }
+    if (OPAL_SUCCESS != rc) {
+        mca_btl_fastsm_end_consuming(&endpoint->in);
+    }
+    return rc;
+}
+
 int mca_btl_fastsm_peek(mca_btl_base_endpoint_t *endpoint, unsigned spins, mca_btl_fastsm_view_t *view)
 {
     int rc;
@@ -101,18 +114,8 @@ int mca_btl_fastsm_peek(mca_btl_base_endpoint_t *endpoint, unsigned spins, mca_b
     if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    for (;;) {
-        rc = find(endpoint, view);
-        if (OPAL_ERR_NOT_FOUND != rc || 0 == --spins) {
-            break;
-        }
-        idle(endpoint);
-        mca_common_fastpath_relax();
-    }
-    if (OPAL_UNLIKELY(OPAL_SUCCESS != rc)) {
-        mca_btl_fastsm_end_consuming(&endpoint->in);
-    }
-    return rc;
+    rc = find(endpoint, view);
+    return OPAL_LIKELY(OPAL_SUCCESS == rc) ? OPAL_SUCCESS : peek_again(endpoint, rc, spins, view);
 }
 
 bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const mca_btl_fastsm_data_t *data,
