@@ -10,14 +10,15 @@
  * burst when all of it has arrived.  The two wait for each other in read() on named pipes, never inside MPI,
  * so that two runs with different bursts differ by the messages alone.
  *
- * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|isend|windows|at-once|any [BYTES
- * [unexpected|waiting N]]]
+ * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|late|isend|windows|at-once|any
+ * [BYTES [unexpected|waiting N]]]
  *
  * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
- * sent, with "isend" the burst is sent by MPI_Isend, with "windows" both, and the receives end in
- * MPI_Waitall; with "any" it is received from MPI_ANY_SOURCE. BYTES is the size of a message, a multiple of 8
- * (default: 8). "unexpected N": so many messages of other tags
- * wait at the receiver all the time; "waiting N": so many receives of other tags are posted there.
+ * sent, with "late" only when it has arrived, with "isend" the burst is sent by MPI_Isend, with "windows"
+ * both "posted" and "isend", and the receives end in MPI_Waitall; with "any" it is received from
+ * MPI_ANY_SOURCE. BYTES is the size of a message, a multiple of 8 (default: 8). "unexpected N": so many
+ * messages of other tags wait at the receiver all the time; "waiting N": so many receives of other tags are
+ * posted there.
  */
 
 #include <mpi.h>
@@ -106,15 +107,18 @@ static void sender(int go, int back, int burst, bool nonblocking)
     pipes_tell(go);
 }
 
-static void receiver(int go, int back, int burst, bool posted, bool all, int src)
+static void receiver(int go, int back, int burst, bool posted, bool late, bool all, int src)
 {
     MPI_Request request[MAX_BURST];
 
-    if (posted) {
+    if (posted && !late) {
         count_post(burst, request);
     }
     pipes_tell(back);
     pipes_hear(go);
+    if (late) {
+        count_post(burst, request);
+    }
     if (all) {
         count_receive_all(burst, request);
     } else {
@@ -145,6 +149,7 @@ int main(int argc, char **argv)
     int burst = argc > 3 ? atoi(argv[3]) : 0;
     const char *style = argc > 4 ? argv[4] : "at-once";
     bool windows = 0 == strcmp("windows", style);
+    bool late = 0 == strcmp("late", style);
     int bytes = argc > 5 ? atoi(argv[5]) : 8;
     bool unexpected = argc > 7 && 0 == strcmp("unexpected", argv[6]);
     int count = argc > 7 ? atoi(argv[7]) : 0; /* of others */
@@ -157,7 +162,7 @@ int main(int argc, char **argv)
     if (bursts < 1 || burst < 0 || burst > MAX_BURST || count < 0 || count > MAX_OTHERS || bytes < 0 || 0 != bytes % 8
         || words > MAX_WORDS) {
         fprintf(stderr, "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST "
-                        "[posted|isend|windows|at-once|any [BYTES [unexpected|waiting N]]]\n");
+                        "[posted|late|isend|windows|at-once|any [BYTES [unexpected|waiting N]]]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     go = pipes_open(argv[1], "go");
@@ -168,7 +173,7 @@ int main(int argc, char **argv)
         if (0 == rank) {
             sender(go, back, burst, windows || 0 == strcmp("isend", style));
         } else if (1 == rank) {
-            receiver(go, back, burst, windows || 0 == strcmp("posted", style), windows,
+            receiver(go, back, burst, late || windows || 0 == strcmp("posted", style), late, windows,
                      0 == strcmp("any", style) ? MPI_ANY_SOURCE : 0);
         }
     }
