@@ -22,6 +22,12 @@ static void probe_into(void *status)
     FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
+/* Has MPI_Iprobe write its flag to an address of the caller's. */
+static void flag_into(void *flag)
+{
+    FP(MPI_Iprobe(fp_rank, 0, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE));
+}
+
 int main(int argc, char **argv)
 {
     const char *what = (1 < argc) ? argv[1] : "";
@@ -43,7 +49,7 @@ int main(int argc, char **argv)
         probe_into(block + 8); /* too short by 7 bytes */
     }
     if (0 == strcmp(what, "component-undefined")) {
-        probe_into(block + 1);
+        flag_into(block + 1); /* misaligned */
     }
     free(block);
     return fp_finish();
