@@ -3,13 +3,16 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 
-/* A process that stops while a message of its leaves in several buffers: chunks_stopped [random]
+/* A process that stops while a message of its leaves in several buffers: chunks_stopped [random|sleep]
  *
- * (none)   rank 1's data has a page that cannot be read until rank 0 says so, so that the message has begun
+ * (none)   rank 1's data has a page that cannot be read until it is told so, so that the message has begun
  *          and does not go on. Rank 2 learns that and sends to rank 0, which receives in all kinds of ways.
- *          What it receives comes from rank 2, and nothing else is written. Then rank 1's message comes.
+ *          What it receives comes from rank 2, and nothing else is written. Then rank 1's message comes. A
+ *          blocking receive may have decided for rank 1's: it gets that whole, and rank 2's message comes
+ *          then; so there rank 2 tells rank 1 to go on.
  * random   rank 1 sends all the time; rank 3 stops it at random times, and then rank 2 and rank 0 exchange
- *          messages before it goes on.
+ *          messages before it goes on; rank 0 posts its receives
+ * sleep    the same, but rank 0 calls MPI_Recv, and rank 1 goes on after some time
  */
 
 #include "support/fp_counters.h"
@@ -87,7 +90,7 @@ static void send_stalling(int page, int sequence)
     CHECK(0 != may_go);
 }
 
-static void send_when_it_has_stalled(int tag, int sequence)
+static void send_when_it_has_stalled(int tag, int sequence, bool tells)
 {
     has_stalled = 0;
     FP(MPI_Barrier(MPI_COMM_WORLD));
@@ -96,6 +99,10 @@ static void send_when_it_has_stalled(int tag, int sequence)
     }
     fp_sleep_ms(5); /* rank 0 finds what there is of the message */
     fp_send(&fp_modes[FP_STANDARD], SHORT, 0, tag, sequence, MPI_COMM_WORLD);
+    if (tells) {
+        fp_sleep_ms(5);
+        kill(pids[1], SIGUSR1);
+    }
 }
 
 /* ---- rank 0 ---- */
@@ -168,29 +175,45 @@ static void by_vector(unsigned char *buffer, MPI_Status *status)
     enum { BLOCK = 8 };
     unsigned char *area_of_vector = fp_alloc(2 * LENGTH);
     MPI_Datatype type;
+    int length;
 
     FP(MPI_Type_vector(LENGTH / BLOCK, BLOCK, 2 * BLOCK, MPI_BYTE, &type));
     FP(MPI_Type_commit(&type));
     FP(MPI_Recv(area_of_vector, 1, type, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, status));
-    for (int i = 0; i < SHORT / BLOCK; i++) {
+    length = 1 == status->MPI_SOURCE ? LENGTH : SHORT;
+    for (int i = 0; i < length / BLOCK; i++) {
         memcpy(buffer + i * BLOCK, area_of_vector + 2 * i * BLOCK, BLOCK);
         CHECK_POISON(area_of_vector + (2 * i + 1) * BLOCK, BLOCK);
     }
-    CHECK_POISON(area_of_vector + 2 * SHORT, 2 * LENGTH - 2 * SHORT);
+    CHECK_POISON(area_of_vector + 2 * length, 2 * LENGTH - 2 * length);
     FP(MPI_Type_free(&type));
     fp_free(area_of_vector);
 }
 
-static void receive_both(void (*receive)(unsigned char *buffer, MPI_Status *status), int sequence)
+typedef struct {
+    const char *name;
+    void (*receive)(unsigned char *buffer, MPI_Status *status);
+    bool may_begin; /* rank 1's message may be the one that it gets */
+} way_t;
+
+static void receive_both(const way_t *way, int sequence)
 {
     unsigned char *buffer = fp_alloc(LENGTH);
     MPI_Status status;
 
     FP(MPI_Barrier(MPI_COMM_WORLD));
-    receive(buffer, &status);
-    check_short(buffer, &status, sequence);
-    kill(pids[1], SIGUSR1);
-    fp_recv(LENGTH, 1, TAG, sequence, MPI_COMM_WORLD);
+    way->receive(buffer, &status);
+    if (way->may_begin && 1 == status.MPI_SOURCE) {
+        CHECK_STATUS(&status, 1, TAG, LENGTH);
+        CHECK_DATA(buffer, LENGTH, fp_key(1, 0, TAG, sequence));
+        fp_recv(SHORT, 2, TAG, sequence, MPI_COMM_WORLD);
+    } else {
+        check_short(buffer, &status, sequence);
+        if (!way->may_begin) {
+            kill(pids[1], SIGUSR1);
+        }
+        fp_recv(LENGTH, 1, TAG, sequence, MPI_COMM_WORLD);
+    }
     fp_free(buffer);
 }
 
@@ -233,12 +256,10 @@ static void cancel(int sequence)
 
 static void stalls(void)
 {
-    static const struct {
-        const char *name;
-        void (*receive)(unsigned char *buffer, MPI_Status *status);
-    } ways[] = {{"MPI_Recv", by_recv},         {"MPI_ANY_TAG", by_any_tag}, {"MPI_Wait", by_wait},
-                {"MPI_Test", by_test},         {"MPI_Waitany", by_waitany}, {"MPI_Probe", by_probe},
-                {"less room", with_less_room}, {"a vector", by_vector}};
+    static const way_t ways[] = {{"MPI_Recv", by_recv, true},          {"MPI_ANY_TAG", by_any_tag, true},
+                                 {"MPI_Wait", by_wait, false},         {"MPI_Test", by_test, false},
+                                 {"MPI_Waitany", by_waitany, false},   {"MPI_Probe", by_probe, false},
+                                 {"less room", with_less_room, false}, {"a vector", by_vector, true}};
     const int count = (int) (sizeof(ways) / sizeof(ways[0]));
 
     catch_signals();
@@ -248,13 +269,13 @@ static void stalls(void)
 
             fp_case("page %d, %s", page, i < count ? ways[i].name : "MPI_Cancel");
             if (0 == fp_rank && i < count) {
-                receive_both(ways[i].receive, sequence);
+                receive_both(&ways[i], sequence);
             } else if (0 == fp_rank) {
                 cancel(sequence);
             } else if (1 == fp_rank) {
                 send_stalling(page, sequence);
             } else if (2 == fp_rank) {
-                send_when_it_has_stalled(i < count ? TAG : OTHER, sequence);
+                send_when_it_has_stalled(i < count ? TAG : OTHER, sequence, i < count && ways[i].may_begin);
             } else {
                 FP(MPI_Barrier(MPI_COMM_WORLD));
             }
@@ -289,6 +310,9 @@ static void send_all_the_time(void)
     FP(MPI_Send(&sequence, 0, MPI_BYTE, 0, LAST, MPI_COMM_WORLD));
 }
 
+/* Whether rank 1 goes on without rank 0's doing. */
+static bool sleeps;
+
 /* Rank 2: each time that rank 1 is stopped. */
 static void exchange(void)
 {
@@ -312,6 +336,10 @@ static void stop_and_go(void)
         nanosleep(&pause, NULL);
         kill(pids[1], SIGSTOP);
         fp_signal(2, MPI_COMM_WORLD);
+        if (sleeps) {
+            nanosleep(&pause, NULL);
+            kill(pids[1], SIGCONT);
+        }
         fp_await(2, MPI_COMM_WORLD);
         kill(pids[1], SIGCONT);
     }
@@ -320,10 +348,16 @@ static void stop_and_go(void)
 /* Rank 0 takes what comes. Returns whether that was rank 1's last. */
 static bool take_next(unsigned char *buffer, int *longs, int *shorts)
 {
+    MPI_Request request;
     MPI_Status status;
     size_t length = SHORT;
 
-    FP(MPI_Recv(buffer, 33 * BUFFER, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+    if (sleeps) {
+        FP(MPI_Recv(buffer, 33 * BUFFER, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+    } else {
+        FP(MPI_Irecv(buffer, 33 * BUFFER, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request));
+        FP(MPI_Wait(&request, &status));
+    }
     if (LAST == status.MPI_TAG) {
         return true;
     }
@@ -351,7 +385,7 @@ static void at_random(void)
     unsigned char *buffer;
     int longs = 0, shorts = 0;
 
-    fp_case("at random");
+    fp_case("at random%s", sleeps ? ", asleep" : "");
     switch (fp_rank) {
     case 0:
         buffer = fp_alloc(33 * BUFFER);
@@ -375,9 +409,10 @@ static void at_random(void)
 
 int main(int argc, char **argv)
 {
-    const bool random = 2 == argc && 0 == strcmp(argv[1], "random");
+    const bool random = 2 == argc;
     int pid = (int) getpid(), all[8];
 
+    sleeps = random && 0 == strcmp(argv[1], "sleep");
     fp_init(&argc, &argv, random ? 4 : 3);
     if (8 < fp_size) {
         fp_skip("too many ranks");

@@ -13,6 +13,11 @@
  * mca_pml_fastpath_none_before() makes sure of that under the communicator's lock, and
  * mca_pml_fastpath_accept() compares all that matters, sequence number included, under the same lock. Whoever
  * calls progress in between may move the message to the queues, so everything is asked again after it.
+ *
+ * Without threads a receive from anybody that has found a message in chunks may write what has come of it at
+ * once. If the rest does not come it has to get that message all the same, so from then on it names its
+ * sender (begun). That is the message that it gets: the next one of that sender's that counts, which fits it,
+ * with none in the queues that fits, and no receive posted before.
  */
 #include "ompi_config.h"
 
@@ -140,7 +145,7 @@ static int recv_immediate(ompi_communicator_t *comm, int src, mca_pml_fastpath_t
     mca_pml_fastpath_member_t *member = NULL;
     int rc;
 
-    target->undecided = MCA_PML_FASTPATH_ANY_SOURCE == src || opal_using_threads();
+    target->undecided = opal_using_threads();
     if (MCA_PML_FASTPATH_ANY_SOURCE != src) {
         member = find_member(comm, src);
         if (OPAL_UNLIKELY(NULL == member)) {
@@ -243,23 +248,23 @@ static __opal_attribute_noinline__ int recv_convertor(ompi_communicator_t *comm,
  * another one: a compiler that knows that somebody is shown the first one keeps it in memory. */
 static __opal_attribute_noinline__ int recv_view(mca_pml_fastpath_comm_t *pml_comm,
                                                  mca_pml_fastpath_member_t *member, int src, void *buffer,
-                                                 size_t room, int tag, bool any, ompi_status_public_t *status)
+                                                 size_t room, int tag, ompi_status_public_t *status)
 {
-    mca_pml_fastpath_target_t target = {.undecided = any, .tag = tag, .buffer = buffer, .room = room};
+    mca_pml_fastpath_target_t target = {.tag = tag, .buffer = buffer, .room = room};
 
     if (OMPI_SUCCESS != mca_pml_fastpath_take_view(pml_comm, member, src, 1, &target)) {
-        return OMPI_ERR_NOT_FOUND;
+        return target.begun ? OMPI_ERR_NOT_AVAILABLE : OMPI_ERR_NOT_FOUND;
     }
     finish(member, &target, status, false);
     return OMPI_SUCCESS;
 }
 
-/* The next message of a member's from its slot to the user's buffer, while there is one thread. any: the
- * receive names no source. What recv_fast returns. */
+/* The next message of a member's from its slot to the user's buffer, while there is one thread. Returns what
+ * recv_fast does. */
 static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_comm_t *pml_comm,
                                                              mca_pml_fastpath_member_t *member, int src,
                                                              unsigned spins, void *buffer, size_t room,
-                                                             int tag, bool any, ompi_status_public_t *status)
+                                                             int tag, ompi_status_public_t *status)
 {
     mca_pml_fastpath_target_t target = {.tag = tag, .buffer = buffer, .room = room};
     int rc;
@@ -273,7 +278,7 @@ static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_co
     rc = mca_pml_fastpath_take_slot(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &spins),
                                     &target);
     if (OPAL_UNLIKELY(0 != rc)) {
-        return FASTSM_SOMETHING_ELSE == rc ? recv_view(pml_comm, member, src, buffer, room, tag, any, status)
+        return FASTSM_SOMETHING_ELSE == rc ? recv_view(pml_comm, member, src, buffer, room, tag, status)
                                            : OMPI_ERR_NOT_FOUND;
     }
     finish(member, &target, status, false);
@@ -289,7 +294,7 @@ static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_co
 /* Messages from that sender, after which all slots are polled first. */
 #define ANY_HITS 8
 
-/* The same from whomever. */
+/* The same from whomever: any_src, if a message has come. */
 static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pml_comm, void *buffer,
                                                      size_t room, int tag, ompi_status_public_t *status)
 {
@@ -304,12 +309,16 @@ static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pm
         return OMPI_ERR_NOT_FOUND;
     }
     do {
-        if (OPAL_LIKELY(ANY_STREAK == pml_comm->any_streak && ANY_HITS > pml_comm->any_hits)
-            && OMPI_SUCCESS
-                   == recv_slot(pml_comm, pml_comm->members[pml_comm->any_src], pml_comm->any_src,
-                                1 < spins ? ANY_SPINS : 1, buffer, room, tag, true, status)) {
-            ++pml_comm->any_hits;
-            return OMPI_SUCCESS;
+        if (OPAL_LIKELY(ANY_STREAK == pml_comm->any_streak && ANY_HITS > pml_comm->any_hits)) {
+            rc = recv_slot(pml_comm, pml_comm->members[pml_comm->any_src], pml_comm->any_src,
+                           1 < spins ? ANY_SPINS : 1, buffer, room, tag, status);
+            if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+                ++pml_comm->any_hits;
+                return OMPI_SUCCESS;
+            }
+            if (OPAL_UNLIKELY(OMPI_ERR_NOT_AVAILABLE == rc)) {
+                return rc;
+            }
         }
         rc = mca_pml_fastpath_find_sender(pml_comm, 1, &member, &src);
         pml_comm->any_hits = 0;
@@ -323,7 +332,7 @@ static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pm
     } else if (ANY_STREAK > pml_comm->any_streak) {
         ++pml_comm->any_streak;
     }
-    return recv_slot(pml_comm, member, src, 1, buffer, room, tag, true, status);
+    return recv_slot(pml_comm, member, src, 1, buffer, room, tag, status);
 }
 
 /*
@@ -331,7 +340,8 @@ static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pm
  * and nothing is set up for it. Returns OMPI_SUCCESS; or, without a trace of the attempt and with the
  * message, if there is one, where it was, OMPI_ERR_RESOURCE_BUSY when matching has to see to it (a message in
  * the queues, or a receive that was posted earlier, may come first), else OMPI_ERR_NOT_FOUND: it may be
- * somewhere else, or something else, or come later.
+ * somewhere else, or something else, or come later. OMPI_ERR_NOT_AVAILABLE: the message has been begun, and
+ * its rest does not come; from whomever, it is any_src's.
  */
 static inline __opal_attribute_always_inline__ int recv_fast(void *buf, size_t count,
                                                              const ompi_datatype_t *datatype, int src,
@@ -347,7 +357,7 @@ static inline __opal_attribute_always_inline__ int recv_fast(void *buf, size_t c
     }
     return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
                ? recv_slot(pml_comm, pml_comm->members[src], src, spin_count_for(src), buffer, room, tag,
-                           false, status)
+                           status)
                : recv_slot_any(pml_comm, buffer, room, tag, status);
 }
 
@@ -390,6 +400,9 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         return rc;
     }
+    if (OPAL_UNLIKELY(target.begun)) {
+        src = mca_pml_fastpath_match_word1_src(target.word1);
+    }
     mca_pml_fastpath_count(reason(rc));
     return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
 }
@@ -405,7 +418,10 @@ static inline __opal_attribute_always_inline__ int recv_counted(void *buf, size_
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         return rc;
     }
-    if (OMPI_ERR_NOT_FOUND == rc) {
+    if (OMPI_ERR_NOT_AVAILABLE == rc && MCA_PML_FASTPATH_ANY_SOURCE == src) {
+        src = mca_pml_fastpath_comm(comm)->any_src;
+    }
+    if (OMPI_ERR_RESOURCE_BUSY != rc) {
         return recv_rest(buf, count, datatype, src, tag, comm, status);
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_QUEUED);

@@ -72,8 +72,9 @@ typedef struct {
     /** a posted receive gets the message, if matching finds one whose buffer is contiguous; with the members
      * up to data as its own */
     bool posted;
-    bool
-        undecided; /**< unless it is taken, another message may come first, or the receive may be cancelled */
+    /** unless it is taken, a receive of another thread's may get it, or that of this target another message,
+     * or it may be cancelled. A blocking receive of a process with one thread has it or waits for it */
+    bool undecided;
     int tag;       /**< or MCA_PML_FASTPATH_ANY_TAG */
     void *buffer;  /**< where the data goes */
     size_t room;   /**< bytes that fit there. One that is not posted takes no longer message */
@@ -84,6 +85,8 @@ typedef struct {
     uint64_t word1;                       /**< source and tag, as in the header */
     size_t length;                        /**< bytes of data */
     size_t accepted;                      /**< of which so many fit */
+    bool begun; /**< this message fits but has not been taken; a part may have been written: no other one will
+                   do */
 } mca_pml_fastpath_target_t;
 
 /**
@@ -193,18 +196,19 @@ mca_pml_fastpath_take_view(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
     const mca_btl_fastsm_ext_t *ext = member->peer->ext;
     mca_btl_fastsm_view_t view;
     uint64_t header[2];
-    bool taken;
+    bool fits, taken;
     const int rc = ext->peek(member->peer->btl_endpoint, spins, &view);
 
     if (OPAL_UNLIKELY(OPAL_SUCCESS != rc)) {
         return rc;
     }
     fastsm_read_once(header, view.header, sizeof(header));
-    taken = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH == view.tag
-            && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), target)
-            && mca_pml_fastpath_move(ext, &view, target);
+    fits = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH == view.tag
+           && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), target);
+    taken = fits && mca_pml_fastpath_move(ext, &view, target);
     mca_btl_fastsm_release(&view, taken);
     if (OPAL_UNLIKELY(!taken)) {
+        target->begun = fits && !target->undecided;
         return OMPI_ERR_NOT_AVAILABLE;
     }
     mca_pml_fastpath_accepted(pml_comm, member, target);
