@@ -27,6 +27,7 @@
 #include "ompi/message/message.h"
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
+#include "ompi/runtime/mpiruntime.h"
 
 #include "fastpath_ft_compat.h"
 #include "fastpath_ompi_compat.h"
@@ -81,6 +82,7 @@ typedef struct {
     unsigned interval;      /**< microseconds that may pass without opal_progress where calls do not wait */
     unsigned spin_count; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
 
+    const mca_base_component_t *component;  /**< what Open MPI knows us by; constant after register() */
     mca_btl_base_module_t *fastsm;          /**< btl/fastsm's module, where it runs; else NULL */
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
     volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
@@ -120,9 +122,19 @@ static inline bool mca_pml_fastpath_ft(void)
     return FASTPATH_HAVE_FT && OPAL_UNLIKELY(mca_pml_fastpath.ft);
 }
 
+/** @return whether all processes of the job arrive at the end of MPI: from now on they go one after the other
+ */
+static inline bool mca_pml_fastpath_at_end(void)
+{
+    return OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT <= ompi_mpi_state;
+}
+
 OMPI_DECLSPEC extern mca_pml_base_component_t mca_pml_fastpath_component;
 
-/* pml_fastpath_module.c: the ends of life; see pml.h for arguments and results */
+/** pml_fastpath_module.c: fill in the table of functions that Open MPI calls. Before it is handed over. */
+void mca_pml_fastpath_module_init(void);
+
+/* the same file: the ends of life; see pml.h for arguments and results */
 int mca_pml_fastpath_enable(bool enable);
 int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs);
 int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs);
@@ -160,6 +172,9 @@ int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *m
                              ompi_message_t **message, ompi_status_public_t *status);
 int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_message_t **message,
                             ompi_status_public_t *status);
+/** pml_fastpath_progress.c: all that has to be seen to. @return how many things that were refused have left
+ */
+int mca_pml_fastpath_progress(void);
 int mca_pml_fastpath_start(size_t count, ompi_request_t **requests);
 int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose);
 
@@ -167,7 +182,7 @@ int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose);
 void mca_pml_fastpath_pvar_register(const mca_base_component_t *component);
 
 /**
- * Say on stderr what went wrong and end the job.
+ * pml_fastpath_abort.c: say on stderr what went wrong and end the job.
  *
  * @param topic  of help-mpi-pml-fastpath.txt; its two %s take what and reason
  */

@@ -10,6 +10,7 @@
 #include "opal/util/proc.h"
 
 #include "pml_fastpath_cancel.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_freed.h"

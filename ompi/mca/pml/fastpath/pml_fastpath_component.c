@@ -17,6 +17,7 @@
 #include "ompi/mca/pml/base/pml_base_sendreq.h"
 
 #include "pml_fastpath.h"
+#include "pml_fastpath_end.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_multi.h"
@@ -221,6 +222,7 @@ static int component_register(void)
         || !mca_common_fastpath_layouts_ok(component, layouts, sizeof(layouts) / sizeof(layouts[0]))) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
+    mca_pml_fastpath.component = component;
     mca_common_fastpath_help_dir();
     mca_pml_fastpath_pvar_register(component);
     return mca_common_fastpath_param_register(component, params, sizeof(params) / sizeof(params[0]));
@@ -254,10 +256,14 @@ static void multi_limits(void)
 
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads)
 {
+    const mca_pml_fastpath_end_t *ends;
+    size_t num_ends;
+
     if (OMPI_SUCCESS != mca_bml_base_init(progress_threads, mpi_threads)) {
         return NULL;
     }
-    if (OMPI_SUCCESS != mca_pml_fastpath_jobs_publish()) {
+    num_ends = mca_pml_fastpath_ends_find(&ends);
+    if (OMPI_SUCCESS != mca_pml_fastpath_jobs_publish(ends, num_ends)) {
         return NULL;
     }
     confirm_fastsm();
@@ -266,9 +272,7 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
     mca_pml_fastpath.window_part =
         0 == mca_pml_fastpath.window ? INT64_MAX : (int64_t) (mca_pml_fastpath.window / 4);
     *priority = mca_pml_fastpath.priority;
-    if (fastpath_ft()) {
-        mca_pml_fastpath.super.pml_recv = mca_pml_fastpath_recv_ft;
-    }
+    mca_pml_fastpath_module_init();
     return &mca_pml_fastpath.super;
 }
 

@@ -6,6 +6,7 @@
 
 #include "opal/util/proc.h"
 
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_credit.h"
 
 void mca_pml_fastpath_credit_return(mca_pml_fastpath_peer_t *peer)

@@ -43,12 +43,6 @@ static inline int64_t mca_pml_fastpath_credit_cost(uint8_t type, size_t payload)
                : 0;
 }
 
-/** @return the credit that a sender begins with, bytes; where it is unlimited, too many to be used up */
-static inline int64_t mca_pml_fastpath_credit_initial(void)
-{
-    return 0 == mca_pml_fastpath.window ? INT64_MAX / 2 : (int64_t) mca_pml_fastpath.window;
-}
-
 /**
  * Sender: take credit for a message. Threads that take it at the same time never take more than there is.
  *

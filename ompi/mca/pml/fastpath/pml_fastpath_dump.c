@@ -11,6 +11,7 @@
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_retry.h"
 
 static void dump_posted(mca_pml_fastpath_match_post_t *post, void *ctx)
 {

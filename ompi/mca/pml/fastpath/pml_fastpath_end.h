@@ -21,9 +21,6 @@
 
 BEGIN_C_DECLS
 
-/** Ends that a process publishes at most; links to further ones are not watched. */
-#define MCA_PML_FASTPATH_ENDS 64
-
 /** @return whether a BTL is btl/tcp */
 static inline bool mca_pml_fastpath_is_tcp(const mca_btl_base_module_t *btl)
 {

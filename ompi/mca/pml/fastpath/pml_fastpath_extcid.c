@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "pml_fastpath_cancel.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_extcid.h"

@@ -50,51 +50,7 @@ void mca_pml_fastpath_failure_recv_refused(mca_pml_fastpath_recv_request_t *req,
     mca_pml_fastpath_recv_request_complete(req);
 }
 
-bool mca_pml_fastpath_failure_watch_slow(mca_pml_fastpath_peer_t *peer, mca_pml_base_request_t *request,
-                                         mca_pml_fastpath_watch_t *watch)
-{
-    bool failed;
-
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    failed = peer->failed || NULL == peer->endpoint;
-    if (!failed && MCA_PML_FASTPATH_WATCH_NONE == watch->state) {
-        watch->state = MCA_PML_FASTPATH_WATCH_ON;
-        opal_list_append(&peer->watched, (opal_list_item_t *) request);
-    }
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    return !failed;
-}
-
-bool mca_pml_fastpath_failure_unwatch_slow(mca_pml_fastpath_peer_t *peer, mca_pml_base_request_t *request,
-                                           mca_pml_fastpath_watch_t *watch)
-{
-    bool failed;
-
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    failed = MCA_PML_FASTPATH_WATCH_FAILED == watch->state;
-    if (MCA_PML_FASTPATH_WATCH_ON == watch->state) {
-        opal_list_remove_item(&peer->watched, (opal_list_item_t *) request);
-    }
-    watch->state = MCA_PML_FASTPATH_WATCH_NONE;
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    return !failed;
-}
-
 /* ---- peers ---- */
-
-/* From here on nothing is sent to it. Who sends looks at queued first, and so comes to know. */
-static void mark(mca_pml_fastpath_peer_t *peer)
-{
-    peer->failed = true;
-    (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, 1);
-}
-
-void mca_pml_fastpath_failure_peer_init(mca_pml_fastpath_peer_t *peer)
-{
-    if (mca_pml_fastpath_ft() && fastpath_proc_failed(peer->proc)) {
-        mark(peer);
-    }
-}
 
 static mca_pml_base_request_t *take_watched(mca_pml_fastpath_peer_t *peer)
 {
@@ -133,7 +89,7 @@ static void fail_peer(mca_pml_fastpath_peer_t *peer)
     mca_pml_base_request_t *request;
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    mark(peer);
+    mca_pml_fastpath_peer_mark_failed(peer);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     while (NULL != (request = take_watched(peer))) {
         if (MCA_PML_REQUEST_SEND == request->req_type) {

@@ -24,6 +24,7 @@
 
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
+#include "pml_fastpath_watch.h"
 
 BEGIN_C_DECLS
 
@@ -46,58 +47,30 @@ bool mca_pml_fastpath_failure_report(ompi_proc_t *proc);
 /** @return the process that a BTL's endpoint leads to, or NULL */
 ompi_proc_t *mca_pml_fastpath_failure_proc_of(const struct mca_btl_base_endpoint_t *endpoint);
 
-/** A peer is known as of now: its process may have failed already. mca_pml_fastpath.lock is held. */
-void mca_pml_fastpath_failure_peer_init(mca_pml_fastpath_peer_t *peer);
-
-/**
- * Watch a request that its peer is at work on from now on.
- * @return false when the peer has failed: complete it in error
- */
-bool mca_pml_fastpath_failure_watch_slow(mca_pml_fastpath_peer_t *peer, mca_pml_base_request_t *request,
-                                         mca_pml_fastpath_watch_t *watch);
-/**
- * Nothing of a request is under way any more.
- * @return false when its user has been told that it has failed: nothing is left to be done but to drop it
- */
-bool mca_pml_fastpath_failure_unwatch_slow(mca_pml_fastpath_peer_t *peer, mca_pml_base_request_t *request,
-                                           mca_pml_fastpath_watch_t *watch);
-
 /** The same for a send, where there is fault tolerance. */
 static inline bool mca_pml_fastpath_send_watch(mca_pml_fastpath_send_request_t *req)
 {
     return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_failure_watch_slow(req->req_peer, &req->req_send.req_base, &req->req_watch);
+           || mca_pml_fastpath_watch_begin(req->req_peer, &req->req_send.req_base, &req->req_watch);
 }
 
 static inline bool mca_pml_fastpath_send_unwatch(mca_pml_fastpath_send_request_t *req)
 {
     return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_failure_unwatch_slow(req->req_peer, &req->req_send.req_base, &req->req_watch);
+           || mca_pml_fastpath_watch_end(req->req_peer, &req->req_send.req_base, &req->req_watch);
 }
 
 /** And for a receive. */
 static inline bool mca_pml_fastpath_recv_watch(mca_pml_fastpath_recv_request_t *req)
 {
     return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_failure_watch_slow(req->req_peer, &req->req_recv.req_base, &req->req_watch);
+           || mca_pml_fastpath_watch_begin(req->req_peer, &req->req_recv.req_base, &req->req_watch);
 }
 
 static inline bool mca_pml_fastpath_recv_unwatch(mca_pml_fastpath_recv_request_t *req)
 {
     return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_failure_unwatch_slow(req->req_peer, &req->req_recv.req_base, &req->req_watch);
-}
-
-/** @return whether a request has failed: its user has been told, and the user's memory is out of bounds */
-static inline bool mca_pml_fastpath_has_failed(const mca_pml_fastpath_watch_t *watch)
-{
-    return FASTPATH_HAVE_FT && OPAL_UNLIKELY(MCA_PML_FASTPATH_WATCH_FAILED == watch->state);
-}
-
-/** @return whether nothing need be sent to a peer any more */
-static inline bool mca_pml_fastpath_peer_has_failed(const mca_pml_fastpath_peer_t *peer)
-{
-    return FASTPATH_HAVE_FT && OPAL_UNLIKELY(peer->failed);
+           || mca_pml_fastpath_watch_end(req->req_peer, &req->req_recv.req_base, &req->req_watch);
 }
 
 /** Complete a send in error that has just been started, and of which nothing has left. */

@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_check.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"

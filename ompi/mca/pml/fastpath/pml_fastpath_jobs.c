@@ -20,25 +20,19 @@
 /* Under this key rank 0 of every job publishes its PML's name (ompi/mca/pml/base/pml_base_select.c). */
 #define PML_KEY "pml.base.2.0"
 
-static const mca_base_component_t *our_key(void)
-{
-    return &mca_pml_fastpath_component.pmlm_version;
-}
-
 /* What every process publishes: the version, and behind it the ends where it listens. */
 typedef struct {
     uint32_t version;
     uint8_t ends[MCA_PML_FASTPATH_ENDS * sizeof(mca_pml_fastpath_end_t)];
 } published_t;
 
-int mca_pml_fastpath_jobs_publish(void)
+int mca_pml_fastpath_jobs_publish(const mca_pml_fastpath_end_t *ends, size_t count)
 {
     published_t published = {.version = MCA_PML_FASTPATH_WIRE_VERSION};
-    const mca_pml_fastpath_end_t *ends;
-    const size_t size = mca_pml_fastpath_ends_find(&ends) * sizeof(*ends);
+    const size_t size = count * sizeof(*ends);
 
     memcpy(published.ends, ends, size);
-    return fastpath_modex_send(our_key(), &published, offsetof(published_t, ends) + size);
+    return fastpath_modex_send(mca_pml_fastpath.component, &published, offsetof(published_t, ends) + size);
 }
 
 /* 0 when the process has no pml/fastpath */
@@ -48,7 +42,7 @@ static uint32_t wire_version(const opal_process_name_t *name)
     size_t size;
     void *data;
 
-    if (OPAL_SUCCESS == fastpath_modex_recv(our_key(), name, &data, &size)) {
+    if (OPAL_SUCCESS == fastpath_modex_recv(mca_pml_fastpath.component, name, &data, &size)) {
         if (sizeof(version) <= size) {
             memcpy(&version, data, sizeof(version));
         }
@@ -63,7 +57,7 @@ size_t mca_pml_fastpath_jobs_ends(const opal_process_name_t *name, mca_pml_fastp
     char *data;
 
     *ends = NULL;
-    if (OPAL_SUCCESS != fastpath_modex_recv(our_key(), name, (void **) &data, &size)) {
+    if (OPAL_SUCCESS != fastpath_modex_recv(mca_pml_fastpath.component, name, (void **) &data, &size)) {
         return 0;
     }
     count = offsetof(published_t, ends) > size ? 0 : (size - offsetof(published_t, ends)) / sizeof(**ends);
@@ -137,40 +131,6 @@ int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs)
             known = name->jobid;
         }
     }
-    return rc;
-}
-
-/* They have no endpoint when nobody has added them. */
-static size_t strangers(ompi_communicator_t *comm, int size, ompi_proc_t **procs)
-{
-    const opal_jobid_t own = opal_proc_local_get()->proc_name.jobid;
-    size_t count = 0;
-
-    for (int rank = 0; rank < size; ++rank) {
-        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
-
-        if (NULL != proc && own != proc->super.proc_name.jobid
-            && NULL == proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_BML]) {
-            procs[count++] = proc;
-        }
-    }
-    return count;
-}
-
-int mca_pml_fastpath_jobs_meet(ompi_communicator_t *comm)
-{
-    int size = ompi_comm_remote_size(comm), rc;
-    ompi_proc_t **procs;
-
-    if (FASTPATH_JOBS_ARE_ADDED || 0 == size) {
-        return OMPI_SUCCESS; /* jobs are connected by intercommunicators */
-    }
-    procs = malloc((size_t) size * sizeof(*procs));
-    if (NULL == procs) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    rc = mca_pml_fastpath_add_procs(procs, strangers(comm, size, procs));
-    free(procs);
     return rc;
 }
 

@@ -12,13 +12,19 @@
 
 #include "pml_fastpath.h"
 
-#include "pml_fastpath_end.h"
+#include "pml_fastpath_socket.h"
 
 BEGIN_C_DECLS
 
-/** Tell whoever will meet us which wire headers we use, and where we listen. To be called before the modex.
+/** Ends that a process publishes at most; links to further ones are not watched. */
+#define MCA_PML_FASTPATH_ENDS 64
+
+/**
+ * Tell whoever will meet us which wire headers we use, and where we listen. To be called before the modex.
+ *
+ * @param count  of the ends, at most MCA_PML_FASTPATH_ENDS
  */
-int mca_pml_fastpath_jobs_publish(void);
+int mca_pml_fastpath_jobs_publish(const mca_pml_fastpath_end_t *ends, size_t count);
 
 /**
  * Where a process listens, as it has published. May wait for the answer of one that we have not met.
@@ -35,13 +41,6 @@ size_t mca_pml_fastpath_jobs_ends(const opal_process_name_t *name, mca_pml_fastp
  *         headers; a help text has then said so
  */
 int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs);
-
-/**
- * Add the processes of other jobs that a new communicator connects us with. Open MPI 4.1 does so itself; 5.0
- * and 6.0 hand an empty list to add_procs, and somebody who only receives would never know who sends.
- * @return as add_procs
- */
-int mca_pml_fastpath_jobs_meet(ompi_communicator_t *comm);
 
 /** @return how many processes btl/fastsm could not serve although they count on it; it has said why */
 uint32_t mca_pml_fastpath_jobs_refused(void);

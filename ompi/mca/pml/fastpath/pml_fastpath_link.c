@@ -21,6 +21,7 @@
 
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_check.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_end.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"

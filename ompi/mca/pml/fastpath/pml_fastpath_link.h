@@ -30,18 +30,9 @@
 #ifndef MCA_PML_FASTPATH_LINK_H
 #define MCA_PML_FASTPATH_LINK_H
 
-#include "ompi/runtime/mpiruntime.h"
-
 #include "pml_fastpath_peer.h"
 
 BEGIN_C_DECLS
-
-/** @return whether all processes of the job arrive at the end of MPI: from now on they go one after the other
- */
-static inline bool mca_pml_fastpath_at_end(void)
-{
-    return OMPI_MPI_STATE_FINALIZE_PAST_COMM_SELF_DESTRUCT <= ompi_mpi_state;
-}
 
 /** What a link is. */
 typedef enum {

@@ -12,6 +12,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
@@ -25,41 +26,38 @@
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_wait.h"
 
-mca_pml_fastpath_t mca_pml_fastpath = {
-    .super =
-        {
-            .pml_add_procs = mca_pml_fastpath_add_procs,
-            .pml_del_procs = mca_pml_fastpath_del_procs,
-            .pml_enable = mca_pml_fastpath_enable,
-            .pml_progress = mca_pml_fastpath_progress,
-            .pml_add_comm = mca_pml_fastpath_add_comm,
-            .pml_del_comm = mca_pml_fastpath_del_comm,
-            .pml_irecv_init = mca_pml_fastpath_irecv_init,
-            .pml_irecv = mca_pml_fastpath_irecv,
-            .pml_recv = mca_pml_fastpath_recv,
-            .pml_isend_init = mca_pml_fastpath_isend_init,
-            .pml_isend = mca_pml_fastpath_isend,
-            .pml_send = mca_pml_fastpath_send,
-            .pml_iprobe = mca_pml_fastpath_iprobe,
-            .pml_probe = mca_pml_fastpath_probe,
-            .pml_start = mca_pml_fastpath_start,
-            .pml_improbe = mca_pml_fastpath_improbe,
-            .pml_mprobe = mca_pml_fastpath_mprobe,
-            .pml_imrecv = mca_pml_fastpath_imrecv,
-            .pml_mrecv = mca_pml_fastpath_mrecv,
-            .pml_dump = mca_pml_fastpath_dump,
-            .pml_max_contextid = INT32_MAX, /* ids are below it: 32 bits in headers, int in Open MPI */
-            .pml_max_tag = INT_MAX,
-            FASTPATH_PML_MODULE_SINCE_5_0 /* no comma */
-        },
-};
-
-void mca_pml_fastpath_abort(const char *topic, const char *what, const char *reason)
+void mca_pml_fastpath_module_init(void)
 {
-    mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, what,
-                                  reason);
-    ompi_rte_abort(1, NULL);
-    _exit(1); /* ompi_rte_abort does not return, but does not say so */
+    static const mca_pml_base_module_t functions = {
+        .pml_add_procs = mca_pml_fastpath_add_procs,
+        .pml_del_procs = mca_pml_fastpath_del_procs,
+        .pml_enable = mca_pml_fastpath_enable,
+        .pml_progress = mca_pml_fastpath_progress,
+        .pml_add_comm = mca_pml_fastpath_add_comm,
+        .pml_del_comm = mca_pml_fastpath_del_comm,
+        .pml_irecv_init = mca_pml_fastpath_irecv_init,
+        .pml_irecv = mca_pml_fastpath_irecv,
+        .pml_recv = mca_pml_fastpath_recv,
+        .pml_isend_init = mca_pml_fastpath_isend_init,
+        .pml_isend = mca_pml_fastpath_isend,
+        .pml_send = mca_pml_fastpath_send,
+        .pml_iprobe = mca_pml_fastpath_iprobe,
+        .pml_probe = mca_pml_fastpath_probe,
+        .pml_start = mca_pml_fastpath_start,
+        .pml_improbe = mca_pml_fastpath_improbe,
+        .pml_mprobe = mca_pml_fastpath_mprobe,
+        .pml_imrecv = mca_pml_fastpath_imrecv,
+        .pml_mrecv = mca_pml_fastpath_mrecv,
+        .pml_dump = mca_pml_fastpath_dump,
+        .pml_max_contextid = INT32_MAX, /* ids are below it: 32 bits in headers, int in Open MPI */
+        .pml_max_tag = INT_MAX,
+        FASTPATH_PML_MODULE_SINCE_5_0 /* no comma */
+    };
+
+    mca_pml_fastpath.super = functions;
+    if (fastpath_ft()) {
+        mca_pml_fastpath.super.pml_recv = mca_pml_fastpath_recv_ft;
+    }
 }
 
 static int list_init(opal_free_list_t *list, size_t size, opal_class_t *class)
@@ -264,10 +262,46 @@ int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs)
     return mca_pml_fastpath_links_close(procs, nprocs);
 }
 
+/* They have no endpoint when nobody has added them. */
+static size_t strangers(ompi_communicator_t *comm, int size, ompi_proc_t **procs)
+{
+    const opal_jobid_t own = opal_proc_local_get()->proc_name.jobid;
+    size_t count = 0;
+
+    for (int rank = 0; rank < size; ++rank) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
+
+        if (NULL != proc && own != proc->super.proc_name.jobid
+            && NULL == proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_BML]) {
+            procs[count++] = proc;
+        }
+    }
+    return count;
+}
+
+/* Add the processes of other jobs that a new communicator connects us with. Open MPI 4.1 does so itself; 5.0
+ * and 6.0 hand an empty list to add_procs, and somebody who only receives would never know who sends. */
+static int meet_jobs(ompi_communicator_t *comm)
+{
+    int size = ompi_comm_remote_size(comm), rc;
+    ompi_proc_t **procs;
+
+    if (FASTPATH_JOBS_ARE_ADDED || 0 == size) {
+        return OMPI_SUCCESS; /* jobs are connected by intercommunicators */
+    }
+    procs = malloc((size_t) size * sizeof(*procs));
+    if (NULL == procs) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = mca_pml_fastpath_add_procs(procs, strangers(comm, size, procs));
+    free(procs);
+    return rc;
+}
+
 int mca_pml_fastpath_add_comm(ompi_communicator_t *comm)
 {
     mca_pml_fastpath_comm_t *pml_comm;
-    int rc = mca_pml_fastpath_jobs_meet(comm);
+    int rc = meet_jobs(comm);
 
     if (OMPI_SUCCESS != rc) {
         return rc;

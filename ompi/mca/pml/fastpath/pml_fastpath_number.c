@@ -7,6 +7,7 @@
 #include "opal/util/proc.h"
 
 #include "pml_fastpath_check.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_number.h"

@@ -8,8 +8,7 @@
 
 #include "opal/util/proc.h"
 
-#include "pml_fastpath_credit.h"
-#include "pml_fastpath_failure.h"
+#include "pml_fastpath_peer.h"
 
 static void peer_construct(mca_pml_fastpath_peer_t *peer)
 {
@@ -41,6 +40,13 @@ static void peer_destruct(mca_pml_fastpath_peer_t *peer)
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_peer_t, opal_object_t, peer_construct, peer_destruct);
 
+/* Who sends looks at queued first, and so comes to know. */
+void mca_pml_fastpath_peer_mark_failed(mca_pml_fastpath_peer_t *peer)
+{
+    peer->failed = true;
+    (void) OPAL_THREAD_ADD_FETCH32(&peer->queued, 1);
+}
+
 static inline uint64_t peer_key(const ompi_proc_t *proc)
 {
     return (uint64_t) (uintptr_t) proc;
@@ -69,7 +75,9 @@ mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
         peer = OBJ_NEW(mca_pml_fastpath_peer_t);
         if (NULL != peer) {
             peer->proc = proc;
-            mca_pml_fastpath_failure_peer_init(peer);
+            if (mca_pml_fastpath_ft() && fastpath_proc_failed(proc)) { /* already */
+                mca_pml_fastpath_peer_mark_failed(peer);
+            }
             if (OPAL_SUCCESS
                 != opal_hash_table_set_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), peer)) {
                 OBJ_RELEASE(peer);

@@ -49,19 +49,6 @@ typedef struct {
 } mca_pml_fastpath_peer_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_peer_t);
 
-/** What pml_fastpath_failure.h knows of a request. */
-typedef enum {
-    MCA_PML_FASTPATH_WATCH_NONE,   /**< nothing of it is under way */
-    MCA_PML_FASTPATH_WATCH_ON,     /**< it is on its peer's list */
-    MCA_PML_FASTPATH_WATCH_FAILED, /**< its user has been told that it has failed */
-} mca_pml_fastpath_watch_state_t;
-
-/** Part of a request. Both are 0 while nothing is under way. */
-typedef struct {
-    volatile mca_pml_fastpath_watch_state_t state; /**< protected by mca_pml_fastpath.lock */
-    int error; /**< of a send that is being taken back because its communicator is of no use any more */
-} mca_pml_fastpath_watch_t;
-
 /**
  * All peers, each with a reference for the caller.
  * @param peers  malloc'ed, or NULL when memory is short
@@ -99,59 +86,20 @@ void mca_pml_fastpath_say(ompi_proc_t **procs, size_t nprocs);
 /** Forget the peer of a process; its object lives on while references exist. */
 void mca_pml_fastpath_peer_forget(ompi_proc_t *proc);
 
-/**
- * Something a BTL refused, and who owns it now: progress calls fn until it is
- * accepted, with no other event needed. Embedded in what is to be sent.
- */
-typedef struct mca_pml_fastpath_retry_t mca_pml_fastpath_retry_t;
-struct mca_pml_fastpath_retry_t {
-    opal_list_item_t super;
-    mca_pml_fastpath_peer_t *peer; /**< whose resources are awaited */
-    /** try again: OMPI_ERR_OUT_OF_RESOURCE keeps the place in the queue, anything else leaves it */
-    int (*fn)(mca_pml_fastpath_retry_t *retry);
-};
-OBJ_CLASS_DECLARATION(mca_pml_fastpath_retry_t);
+/** A peer's process has failed: from here on nothing is sent to it. mca_pml_fastpath.lock is held. */
+void mca_pml_fastpath_peer_mark_failed(mca_pml_fastpath_peer_t *peer);
 
-/**
- * Put a retry at the end of a queue; from here on progress owns it.
- * @param queue  MCA_PML_FASTPATH_QUEUE_*
- */
-void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastpath_peer_t *peer, int queue,
-                                  int (*fn)(mca_pml_fastpath_retry_t *retry));
+/** @return whether nothing need be sent to a peer any more */
+static inline bool mca_pml_fastpath_peer_has_failed(const mca_pml_fastpath_peer_t *peer)
+{
+    return FASTPATH_HAVE_FT && OPAL_UNLIKELY(peer->failed);
+}
 
-/** Try everything that was refused. @return how many were accepted */
-int mca_pml_fastpath_progress(void);
-
-/** A control header that found no room, with the registration handle that may follow it. */
-typedef struct {
-    opal_free_list_item_t super;
-    mca_pml_fastpath_retry_t retry;
-    mca_btl_base_module_t *btl; /**< required BTL, or NULL for any */
-    size_t size;
-    uint8_t bytes[sizeof(mca_pml_fastpath_hdr_t) + MCA_BTL_REG_HANDLE_MAX_SIZE];
-} mca_pml_fastpath_packet_t;
-OBJ_CLASS_DECLARATION(mca_pml_fastpath_packet_t);
-
-/**
- * Send a control header: all but MATCH, RNDV, RGET and FRAG, and what follows it. Never refused: what the BTL
- * does not take now, progress sends later.
- *
- * @param btl   the BTL it has to travel by, or NULL for the fastest
- * @param hdr   header; copied
- * @param size  bytes, at most what mca_pml_fastpath_packet_t holds
- */
-void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
-                                   size_t size);
-
-/** The same, behind all messages that wait for the peer to have room: by the fastest BTL. */
-void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size);
-
-/**
- * A BTL's word that a descriptor it owns has left. Nothing of ours hangs on it
- * unless it failed, which ends the job: the message is lost.
- */
-void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                                         mca_btl_base_descriptor_t *descriptor, int status);
+/** @return the credit that a sender begins with, bytes; where it is unlimited, too many to be used up */
+static inline int64_t mca_pml_fastpath_credit_initial(void)
+{
+    return 0 == mca_pml_fastpath.window ? INT64_MAX / 2 : (int64_t) mca_pml_fastpath.window;
+}
 
 END_C_DECLS
 

@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_bml.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_help.h"

@@ -11,6 +11,7 @@
 #define MCA_PML_FASTPATH_RDMA_H
 
 #include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_retry.h"
 #include "pml_fastpath_sendreq.h"
 
 BEGIN_C_DECLS

@@ -14,6 +14,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
 #include "pml_fastpath_accept.h"
+#include "pml_fastpath_watch.h"
 
 BEGIN_C_DECLS
 

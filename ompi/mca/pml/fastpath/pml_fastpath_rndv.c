@@ -12,6 +12,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 
 #include "pml_fastpath_bml.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"

@@ -6,6 +6,7 @@
 
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_cancel.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"

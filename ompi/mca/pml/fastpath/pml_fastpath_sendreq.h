@@ -13,6 +13,8 @@
 #include "ompi/mca/pml/base/pml_base_sendreq.h"
 
 #include "pml_fastpath_comm.h"
+#include "pml_fastpath_retry.h"
+#include "pml_fastpath_watch.h"
 
 BEGIN_C_DECLS
 

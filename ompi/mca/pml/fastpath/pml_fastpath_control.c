@@ -1,0 +1,119 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "opal/mca/btl/base/base.h"
+
+#include "pml_fastpath_bml.h"
+#include "pml_fastpath_control.h"
+#include "pml_fastpath_link.h"
+
+static void packet_construct(mca_pml_fastpath_packet_t *packet)
+{
+    OBJ_CONSTRUCT(&packet->retry, mca_pml_fastpath_retry_t);
+}
+
+static void packet_destruct(mca_pml_fastpath_packet_t *packet)
+{
+    OBJ_DESTRUCT(&packet->retry);
+}
+
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_packet_t, opal_free_list_item_t, packet_construct, packet_destruct);
+
+static mca_bml_base_btl_t *control_btl(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl)
+{
+    mca_bml_base_btl_t *bml_btl = NULL;
+
+    if (NULL != btl) {
+        bml_btl = mca_bml_base_btl_array_find(&peer->endpoint->btl_rdma, btl);
+        if (NULL == bml_btl) {
+            bml_btl = mca_bml_base_btl_array_find(&peer->endpoint->btl_send, btl);
+        }
+    }
+    if (NULL == bml_btl) {
+        bml_btl = mca_bml_base_btl_array_get_next(&peer->endpoint->btl_eager);
+    }
+    return bml_btl;
+}
+
+void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                         mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) descriptor;
+    if (OPAL_UNLIKELY(OPAL_SUCCESS != status)) {
+        mca_pml_fastpath_link_failed(btl, endpoint, NULL, opal_strerror(status));
+    }
+}
+
+static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                       size_t size)
+{
+    const mca_pml_fastpath_hdr_t *any = hdr;
+    mca_btl_base_descriptor_t *descriptor;
+    mca_bml_base_btl_t *bml_btl;
+    int rc;
+
+    if (mca_pml_fastpath_peer_has_failed(peer)) {
+        return OMPI_SUCCESS; /* nobody waits for it */
+    }
+    bml_btl = control_btl(peer, btl);
+    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, size,
+                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
+                                                | MCA_BTL_DES_FLAGS_SIGNAL);
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(descriptor->des_segments->seg_addr.pval, hdr, size);
+    descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
+    descriptor->des_cbdata = NULL;
+    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, any->hdr_type);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
+        mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &peer->proc->super, opal_strerror(rc));
+        rc = OMPI_SUCCESS;
+    }
+    return rc;
+}
+
+static int packet_retry(mca_pml_fastpath_retry_t *retry)
+{
+    mca_pml_fastpath_packet_t *packet =
+        (mca_pml_fastpath_packet_t *) ((char *) retry - offsetof(mca_pml_fastpath_packet_t, retry));
+    int rc = control_try(retry->peer, packet->btl, packet->bytes, packet->size);
+
+    if (OMPI_SUCCESS == rc) {
+        opal_free_list_return(&mca_pml_fastpath.packets, &packet->super);
+    }
+    return rc;
+}
+
+static void control_later(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                          size_t size, int queue)
+{
+    mca_pml_fastpath_packet_t *packet =
+        (mca_pml_fastpath_packet_t *) opal_free_list_get(&mca_pml_fastpath.packets);
+
+    if (NULL == packet) {
+        mca_pml_fastpath_abort("no memory", "a control message", "malloc");
+    }
+    packet->btl = btl;
+    packet->size = size;
+    memcpy(packet->bytes, hdr, size);
+    mca_pml_fastpath_retry_later(&packet->retry, peer, queue, packet_retry);
+}
+
+void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                                   size_t size)
+{
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != control_try(peer, btl, hdr, size))) {
+        control_later(peer, btl, hdr, size, MCA_PML_FASTPATH_QUEUE_REST);
+    }
+}
+
+void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size)
+{
+    if (0 != peer->queued || OMPI_SUCCESS != control_try(peer, NULL, hdr, size)) {
+        control_later(peer, NULL, hdr, size, MCA_PML_FASTPATH_QUEUE_MESSAGES);
+    }
+}

@@ -1,0 +1,49 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Control headers on their way out: all that the two ends of a message tell each other besides its data.
+ */
+#ifndef MCA_PML_FASTPATH_CONTROL_H
+#define MCA_PML_FASTPATH_CONTROL_H
+
+#include "pml_fastpath_retry.h"
+
+BEGIN_C_DECLS
+
+/** A control header that found no room, with the registration handle that may follow it. */
+typedef struct {
+    opal_free_list_item_t super;
+    mca_pml_fastpath_retry_t retry;
+    mca_btl_base_module_t *btl; /**< required BTL, or NULL for any */
+    size_t size;
+    uint8_t bytes[sizeof(mca_pml_fastpath_hdr_t) + MCA_BTL_REG_HANDLE_MAX_SIZE];
+} mca_pml_fastpath_packet_t;
+OBJ_CLASS_DECLARATION(mca_pml_fastpath_packet_t);
+
+/**
+ * Send a control header: all but MATCH, RNDV, RGET and FRAG, and what follows it. Never refused: what the BTL
+ * does not take now, progress sends later.
+ *
+ * @param btl   the BTL it has to travel by, or NULL for the fastest
+ * @param hdr   header; copied
+ * @param size  bytes, at most what mca_pml_fastpath_packet_t holds
+ */
+void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                                   size_t size);
+
+/** The same, behind all messages that wait for the peer to have room: by the fastest BTL. */
+void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size);
+
+/**
+ * A BTL's word that a descriptor it owns has left. Nothing of ours hangs on it
+ * unless it failed, which ends the job: the message is lost.
+ */
+void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                                         mca_btl_base_descriptor_t *descriptor, int status);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_CONTROL_H */
