@@ -13,12 +13,12 @@
 
 #include "ompi/mca/pml/base/pml_base_request.h"
 
+#include "ompi/mca/pml/fastpath/pml_fastpath_callbacks.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_comm.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_freed.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_handle.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_multi.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_peer.h"
-#include "ompi/mca/pml/fastpath/pml_fastpath_recvfrag.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_sendreq.h"
 
 enum { FIRST_ID = 40, IDS = 16, HANDLE_SIZE = 16 };
@@ -227,8 +227,9 @@ static void pml_start(void)
     pml->spin_count = 1;
     OBJ_CONSTRUCT(&mca_pml_base_send_requests, opal_free_list_t); /* with requests of another PML */
     OBJ_CONSTRUCT(&mca_pml_base_recv_requests, opal_free_list_t);
+    mca_pml_fastpath_module_init();
     if (OMPI_SUCCESS != mca_pml_fastpath_enable(true)
-        || OMPI_SUCCESS != mca_pml_fastpath_recvfrag_register()) {
+        || OMPI_SUCCESS != mca_pml_fastpath_callbacks_register()) {
         fuzz_fail("the PML cannot be started");
     }
 }

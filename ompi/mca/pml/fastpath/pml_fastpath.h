@@ -23,6 +23,7 @@
 #include "ompi/mca/bml/base/base.h"
 #include "ompi/mca/bml/bml.h"
 #include "ompi/mca/pml/base/base.h"
+#include "ompi/mca/pml/base/pml_base_request.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/message/message.h"
 #include "ompi/proc/proc.h"
@@ -49,12 +50,32 @@ typedef struct {
     int waited_for;      /**< peers that some of these wait for */
 } mca_pml_fastpath_queue_t;
 
+struct mca_pml_fastpath_comm_t; /* pml_fastpath_comm.h */
+
+/** What there is to be done about requests of a kind, sends or receives, when their peer fails. */
+typedef struct {
+    size_t watch;                                    /**< offset of mca_pml_fastpath_watch_t in them */
+    void (*failed)(mca_pml_base_request_t *request); /**< tell its user; it stays ours */
+} mca_pml_fastpath_kind_t;
+
+/**
+ * What files call of others that stand above them: those that know requests, of those that know only their
+ * peers. Filled in where the functions are that Open MPI calls (pml_fastpath_module.c).
+ */
+typedef struct {
+    mca_pml_fastpath_kind_t kinds[MCA_PML_REQUEST_RECV + 1]; /**< by mca_pml_base_request_type_t */
+    ompi_request_cancel_fn_t cancel_send;                    /**< req_cancel of sends */
+    /** mca_pml_fastpath_comm_end(), of a communicator that is about to be freed */
+    void (*end_comm)(struct mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
+} mca_pml_fastpath_handlers_t;
+
 /** Lists of communicators, the first of which is found without a lock: a power of two. */
 #define MCA_PML_FASTPATH_COMMS 64
 
 /** The module, its parameters and everything process-wide. */
 typedef struct {
     mca_pml_base_module_t super;
+    mca_pml_fastpath_handlers_t handlers;
 
     /* parameters, fixed after register() */
     int priority;           /**< reported when named; selection needs the name */

@@ -17,6 +17,7 @@
 #include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
 
 #include "pml_fastpath_hdr.h"
+#include "pml_fastpath_link_find.h"
 
 BEGIN_C_DECLS
 
@@ -26,10 +27,6 @@ static inline bool mca_pml_fastpath_fault(void)
     return OPAL_UNLIKELY(0 != mca_pml_fastpath.fault_percent)
            && mca_common_fastpath_fault(mca_pml_fastpath.fault_percent);
 }
-
-/** A BTL other than fastsm keeps what it was given to send until it can: pml_fastpath_link.c takes note that
- * btl/tcp has, or needs, a connection there. */
-void mca_pml_fastpath_link_kept(const struct mca_btl_base_endpoint_t *endpoint);
 
 /** btl_alloc. @return NULL when the BTL has no room */
 static inline mca_btl_base_descriptor_t *mca_pml_fastpath_bml_alloc(mca_bml_base_btl_t *bml_btl, size_t size,

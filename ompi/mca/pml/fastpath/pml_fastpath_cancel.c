@@ -12,10 +12,12 @@
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_extcid.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_epoch.h"
+#include "pml_fastpath_multi.h"
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -122,13 +124,32 @@ void mca_pml_fastpath_cancel_leave(mca_pml_fastpath_send_request_t *req)
     }
 }
 
+/* Somebody wants a send back: its user, or Open MPI because it cannot complete. @return whether its receiver
+ * is there to be asked */
+static bool can_be_asked(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+
+    if (!mca_pml_fastpath_ft()) {
+        return true;
+    }
+    if (fastpath_proc_failed(req->req_peer->proc)) {
+        mca_pml_fastpath_failures_look_soon();
+        return false;
+    }
+    if (!req->req_precompleted && !REQUEST_COMPLETE(&base->req_ompi)) {
+        req->req_watch.error = fastpath_comm_error(base->req_comm, base->req_tag);
+    }
+    return true;
+}
+
 int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) request;
 
     (void) complete;
-    if (OMPI_REQUEST_ACTIVE != request->req_state || !mca_pml_fastpath_failure_cancel(req)
-        || !cancel_begin(req) || !mca_pml_fastpath_send_watch(req)) {
+    if (OMPI_REQUEST_ACTIVE != request->req_state || !can_be_asked(req) || !cancel_begin(req)
+        || !mca_pml_fastpath_send_watch(req)) {
         return OMPI_SUCCESS;
     }
     await_answer(req);
@@ -289,7 +310,7 @@ static bool drop(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (NULL != message) {
         mca_pml_fastpath_message_consumed(message, comm);
-        mca_pml_fastpath_message_return(message);
+        mca_pml_fastpath_multi_return(message);
     }
     *dropped = NULL != message;
     return 0 > ahead;

@@ -7,16 +7,10 @@
 #include <stdlib.h>
 
 #include "pml_fastpath_bml.h"
-#include "pml_fastpath_cancel.h"
+#include "pml_fastpath_comm.h"
 #include "pml_fastpath_counters.h"
-#include "pml_fastpath_credit.h"
-#include "pml_fastpath_freed.h"
-#include "pml_fastpath_link.h"
-#include "pml_fastpath_multi.h"
-#include "pml_fastpath_extcid.h"
-#include "pml_fastpath_number.h"
 
-/* Nobody's: only the lock is used before mca_pml_fastpath_comm_init(). */
+/* Nobody's: only the lock is used before add_comm has filled it in. */
 static void comm_clear(mca_pml_fastpath_comm_t *pml_comm)
 {
     pml_comm->next = NULL;
@@ -36,105 +30,12 @@ static void comm_construct(mca_pml_fastpath_comm_t *pml_comm)
     comm_clear(pml_comm);
 }
 
-/* Messages that nobody received before the communicator was freed go with it. */
-static void messages_release(mca_pml_fastpath_matcher_t *matcher, mca_pml_fastpath_match_link_t *list)
-{
-    while (!mca_pml_fastpath_match_empty(list)) {
-        mca_pml_fastpath_match_msg_t *msg =
-            mca_pml_fastpath_match_msg(list->next, MCA_PML_FASTPATH_MATCH_ALL);
-
-        mca_pml_fastpath_match_take(matcher, msg);
-        mca_pml_fastpath_message_return(mca_pml_fastpath_message_of(msg));
-    }
-}
-
-static void member_free(mca_pml_fastpath_member_t *member)
-{
-    opal_list_item_t *item;
-
-    while (NULL != (item = opal_list_remove_first(&member->early))) {
-        mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
-    }
-    OBJ_DESTRUCT(&member->withdrawn);
-    OBJ_DESTRUCT(&member->early);
-    if (NULL != member->peer) {
-        OBJ_RELEASE(member->peer);
-    }
-    free(member);
-}
-
-/* Give back all that belongs to it. */
-static void comm_empty(mca_pml_fastpath_comm_t *pml_comm)
-{
-    if (NULL != pml_comm->members) {
-        messages_release(&pml_comm->matcher, &pml_comm->matcher.all.unexpected);
-        messages_release(&pml_comm->matcher, &pml_comm->matcher.internal);
-        for (int rank = 0; rank < pml_comm->size; ++rank) {
-            if (NULL != pml_comm->members[rank]) {
-                member_free(pml_comm->members[rank]);
-            }
-        }
-        free(pml_comm->members);
-        mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
-    }
-}
-
 static void comm_destruct(mca_pml_fastpath_comm_t *pml_comm)
 {
-    comm_empty(pml_comm);
     OBJ_DESTRUCT(&pml_comm->lock);
 }
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_comm_t, opal_object_t, comm_construct, comm_destruct);
-
-/* What a message cost. When the job is ending nobody waits for that. */
-static void give_back(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm, int rank, uint8_t type,
-                      size_t payload)
-{
-    if (!mca_pml_fastpath_at_end()) {
-        mca_pml_fastpath_consumed(pml_comm->members[rank], comm, rank, type, payload);
-    }
-}
-
-static void give_back_list(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm,
-                           mca_pml_fastpath_match_link_t *list)
-{
-    for (mca_pml_fastpath_match_link_t *link = list->next; link != list; link = link->next) {
-        mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(link, MCA_PML_FASTPATH_MATCH_ALL);
-        const mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_of(msg);
-
-        give_back(pml_comm, comm, msg->src, message->type, mca_pml_fastpath_message_unasked(message));
-    }
-}
-
-void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
-{
-    give_back_list(pml_comm, comm, &pml_comm->matcher.all.unexpected);
-    give_back_list(pml_comm, comm, &pml_comm->matcher.internal);
-    for (int rank = 0; rank < pml_comm->size; ++rank) {
-        mca_pml_fastpath_member_t *member = pml_comm->members[rank];
-        mca_pml_fastpath_parked_t *parked;
-        opal_list_item_t *item;
-
-        if (NULL == member) {
-            continue;
-        }
-        OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t)
-        {
-            give_back(pml_comm, comm, rank, parked->hdr->hdr_type, mca_pml_fastpath_parked_unasked(parked));
-            if (MCA_PML_FASTPATH_HDR_MULTI == parked->hdr->hdr_type) {
-                mca_pml_fastpath_multi_lost(parked);
-            }
-            if (0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & parked->hdr->hdr_match.hdr_flags)
-                && mca_pml_fastpath_ctx_is_known(member->ctx) && !mca_pml_fastpath_at_end()) {
-                mca_pml_fastpath_number_tell(member, comm, rank, parked->hdr->hdr_match.hdr_seq);
-            }
-        }
-        while (NULL != (item = opal_list_remove_first(&member->withdrawn))) {
-            mca_pml_fastpath_cancel_withdrawn_done((mca_pml_fastpath_withdrawn_t *) item);
-        }
-    }
-}
 
 mca_pml_fastpath_comm_t *mca_pml_fastpath_comm_new(void)
 {
@@ -152,7 +53,6 @@ mca_pml_fastpath_comm_t *mca_pml_fastpath_comm_new(void)
 
 void mca_pml_fastpath_comm_recycle(mca_pml_fastpath_comm_t *pml_comm)
 {
-    comm_empty(pml_comm);
     comm_clear(pml_comm);
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     pml_comm->next = mca_pml_fastpath.spare_comms;
@@ -204,6 +104,16 @@ static void put_first(mca_pml_fastpath_comm_t *pml_comm)
     *first = pml_comm;
 }
 
+void mca_pml_fastpath_comm_leave(mca_pml_fastpath_comm_t *pml_comm)
+{
+    mca_pml_fastpath_comm_t *before;
+
+    if (pml_comm == search(pml_comm->ctx, &before)) {
+        unlink_behind(before, pml_comm);
+    }
+    pml_comm->ctx = MCA_PML_FASTPATH_CTX_UNKNOWN;
+}
+
 void mca_pml_fastpath_comm_enter(mca_pml_fastpath_comm_t *pml_comm)
 {
     mca_pml_fastpath_comm_t *before;
@@ -213,25 +123,6 @@ void mca_pml_fastpath_comm_enter(mca_pml_fastpath_comm_t *pml_comm)
         unlink_behind(before, old); /* Open MPI has announced another one without having freed this one */
     }
     put_first(pml_comm);
-}
-
-void mca_pml_fastpath_comm_end(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
-{
-    mca_pml_fastpath_comm_t *before;
-
-    if (MCA_PML_FASTPATH_CTX_UNKNOWN == pml_comm->ctx) {
-        return;
-    }
-    OPAL_THREAD_LOCK(&pml_comm->lock);
-    mca_pml_fastpath_freed_remember(pml_comm, comm);
-    if (mca_pml_fastpath_comm_has_extcid(pml_comm)) {
-        mca_pml_fastpath_extcid_end(pml_comm->ctx);
-    }
-    if (pml_comm == search(pml_comm->ctx, &before)) {
-        unlink_behind(before, pml_comm);
-    }
-    pml_comm->ctx = MCA_PML_FASTPATH_CTX_UNKNOWN;
-    OPAL_THREAD_UNLOCK(&pml_comm->lock);
 }
 
 /* Take a reference, unless the last one has gone. The object is there: who destroys it calls del_comm first,
@@ -261,7 +152,7 @@ ompi_communicator_t *mca_pml_fastpath_comm_hold_locked(uint32_t ctx)
         put_first(pml_comm);
     }
     if (OPAL_UNLIKELY(!retain(pml_comm->comm))) {
-        mca_pml_fastpath_comm_end(pml_comm, pml_comm->comm); /* as del_comm is about to do */
+        mca_pml_fastpath.handlers.end_comm(pml_comm, pml_comm->comm); /* as del_comm is about to do */
         return NULL;
     }
     return pml_comm->comm;
@@ -275,34 +166,6 @@ ompi_communicator_t *mca_pml_fastpath_comm_hold(uint32_t ctx)
     comm = mca_pml_fastpath_comm_hold_locked(ctx);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     return comm;
-}
-
-int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
-{
-    int size = comm->c_remote_group->grp_proc_count;
-    uint32_t ctx;
-
-    if (0 != mca_pml_fastpath_matcher_init(&pml_comm->matcher)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    pml_comm->members = calloc(0 == size ? 1 : (size_t) size, sizeof(pml_comm->members[0]));
-    if (NULL == pml_comm->members) {
-        mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    ctx = fastpath_comm_has_name(comm) ? mca_pml_fastpath_extcid_begin(comm) : fastpath_comm_cid(comm);
-    if (OPAL_UNLIKELY(!mca_pml_fastpath_ctx_is_known(ctx))) {
-        return OMPI_ERR_OUT_OF_RESOURCE; /* mca_pml_fastpath_comm_recycle() sees to the rest */
-    }
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    pml_comm->incarnation = ++mca_pml_fastpath.incarnations;
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    OPAL_THREAD_LOCK(&pml_comm->lock); /* somebody may still look for the one whose memory this was */
-    pml_comm->size = size;
-    pml_comm->comm = comm;
-    pml_comm->ctx = ctx;
-    OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    return OMPI_SUCCESS;
 }
 
 mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_t *pml_comm, int rank)

@@ -138,35 +138,20 @@ mca_pml_fastpath_comm_t *mca_pml_fastpath_comm_new(void);
 /** From now on messages find this communicator. The PML is locked. */
 void mca_pml_fastpath_comm_enter(mca_pml_fastpath_comm_t *pml_comm);
 
-/**
- * And no longer: its last user has let it go. What CANCELs have to know of it is remembered. Does nothing
- * when that has been done. The PML is locked.
- */
-void mca_pml_fastpath_comm_end(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
+/** From now on it is not found. It is locked, and so is the PML. */
+void mca_pml_fastpath_comm_leave(mca_pml_fastpath_comm_t *pml_comm);
 
-/** Give back all that belongs to our part of a communicator, and itself for the next one. Locks the PML. */
+/** Give an empty one back, for the next communicator. Locks the PML. */
 void mca_pml_fastpath_comm_recycle(mca_pml_fastpath_comm_t *pml_comm);
 
 /** At the end: give back the spare ones. */
 void mca_pml_fastpath_comms_fini(void);
-
-/**
- * Prepare the members' table.
- * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
- */
-int mca_pml_fastpath_comm_init(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
 
 /** @return whether each member has a number of its own for the communicator, pml_fastpath_extcid.h */
 static inline bool mca_pml_fastpath_comm_has_extcid(const mca_pml_fastpath_comm_t *pml_comm)
 {
     return mca_pml_fastpath_ctx_is_own(pml_comm->ctx);
 }
-
-/**
- * A communicator that nobody can receive on any more: give their senders back
- * what its messages cost, and answer who has cancelled one.
- */
-void mca_pml_fastpath_comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
 
 /** Make a member on first use. @return NULL when memory is short */
 mca_pml_fastpath_member_t *mca_pml_fastpath_member_create(mca_pml_fastpath_comm_t *pml_comm, int rank);
@@ -233,6 +218,19 @@ static inline void mca_pml_fastpath_member_ready(mca_pml_fastpath_member_t *memb
     } else {
         opal_atomic_rmb(); /* another thread may have done it: what it needs is there, too */
     }
+}
+
+/** Fill in the matching header of a message. ctx is the communicator's number at the receiver. */
+static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type,
+                                                   uint8_t flags, const ompi_communicator_t *comm,
+                                                   uint32_t ctx, int tag, uint16_t seq)
+{
+    hdr->hdr_type = type;
+    hdr->hdr_flags = flags;
+    hdr->hdr_seq = seq;
+    hdr->hdr_ctx = ctx;
+    hdr->hdr_src = comm->c_my_rank;
+    hdr->hdr_tag = tag;
 }
 
 END_C_DECLS

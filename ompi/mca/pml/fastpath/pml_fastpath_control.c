@@ -8,7 +8,7 @@
 
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
-#include "pml_fastpath_link.h"
+#include "pml_fastpath_link_failed.h"
 
 static void packet_construct(mca_pml_fastpath_packet_t *packet)
 {

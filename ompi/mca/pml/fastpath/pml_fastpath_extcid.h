@@ -59,19 +59,21 @@ static inline void mca_pml_fastpath_extcid_look(mca_pml_fastpath_match_hdr_t *hd
  */
 uint32_t mca_pml_fastpath_extcid_begin(const ompi_communicator_t *comm);
 
-/** It is ready to receive: deliver what came before. */
-void mca_pml_fastpath_extcid_adopt(ompi_communicator_t *comm);
-
 /** It is about to be freed. The PML is locked. */
 void mca_pml_fastpath_extcid_end(uint32_t ctx);
 
-/** An EXTCID has come. Not to be called with a lock held. */
-void mca_pml_fastpath_extcid_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                                     size_t num_segments);
+/** It is ready to receive. The PML is locked. */
+void mca_pml_fastpath_extcid_ready(uint32_t ctx, ompi_communicator_t *comm);
 
-/** A KNOWN has come by a BTL. */
-void mca_pml_fastpath_known_arrived(const mca_btl_base_module_t *btl,
-                                    const mca_pml_fastpath_known_hdr_t *hdr);
+/**
+ * Find a communicator by its name. The PML is locked.
+ *
+ * @param ctx   set to its number
+ * @param comm  set to the communicator; NULL: it is not ready, or has been freed
+ * @return false when there has been none of that name
+ */
+bool mca_pml_fastpath_extcid_find(const fastpath_comm_name_t *name, uint32_t *ctx,
+                                  ompi_communicator_t **comm);
 
 void mca_pml_fastpath_extcid_init(void);
 void mca_pml_fastpath_extcid_fini(void);

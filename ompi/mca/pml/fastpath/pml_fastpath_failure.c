@@ -11,44 +11,6 @@
 #include "ompi/runtime/mpiruntime.h"
 
 #include "pml_fastpath_failure.h"
-#include "pml_fastpath_link.h"
-
-/* ---- requests ---- */
-
-/* A watched request fails. Its user is told; we keep it, and the state says so to whoever comes to it. One
- * whose user knows already has a copy that waits on the attached buffer, or is being taken back. */
-static void fail_send(mca_pml_fastpath_send_request_t *req)
-{
-    mca_pml_base_request_t *base = &req->req_send.req_base;
-
-    if (!req->req_precompleted && mca_pml_fastpath_is_copied(req)) {
-        mca_pml_fastpath_bsend_give_back(req);
-    }
-    if (!REQUEST_COMPLETE(&base->req_ompi)) {
-        mca_pml_fastpath_send_request_status(req);
-        base->req_ompi.req_status.MPI_ERROR = MPI_ERR_PROC_FAILED;
-        ompi_request_complete(&base->req_ompi, true);
-    }
-}
-
-static void fail_recv(mca_pml_fastpath_recv_request_t *req)
-{
-    req->req_recv.req_base.req_ompi.req_status.MPI_ERROR = MPI_ERR_PROC_FAILED;
-    ompi_request_complete(&req->req_recv.req_base.req_ompi, true);
-}
-
-void mca_pml_fastpath_failure_send_refused(mca_pml_fastpath_send_request_t *req)
-{
-    req->req_send.req_base.req_pml_complete = true;
-    fail_send(req);
-    mca_pml_fastpath_send_request_drop(req);
-}
-
-void mca_pml_fastpath_failure_recv_refused(mca_pml_fastpath_recv_request_t *req, int error)
-{
-    req->req_recv.req_base.req_ompi.req_status.MPI_ERROR = error;
-    mca_pml_fastpath_recv_request_complete(req);
-}
 
 /* ---- peers ---- */
 
@@ -59,11 +21,11 @@ static mca_pml_base_request_t *take_watched(mca_pml_fastpath_peer_t *peer)
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     request = (mca_pml_base_request_t *) opal_list_remove_first(&peer->watched);
     if (NULL != request) {
-        if (MCA_PML_REQUEST_SEND == request->req_type) {
-            ((mca_pml_fastpath_send_request_t *) request)->req_watch.state = MCA_PML_FASTPATH_WATCH_FAILED;
-        } else {
-            ((mca_pml_fastpath_recv_request_t *) request)->req_watch.state = MCA_PML_FASTPATH_WATCH_FAILED;
-        }
+        mca_pml_fastpath_watch_t *watch =
+            (mca_pml_fastpath_watch_t *) ((char *) request
+                                          + mca_pml_fastpath.handlers.kinds[request->req_type].watch);
+
+        watch->state = MCA_PML_FASTPATH_WATCH_FAILED;
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     return request;
@@ -92,11 +54,7 @@ static void fail_peer(mca_pml_fastpath_peer_t *peer)
     mca_pml_fastpath_peer_mark_failed(peer);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     while (NULL != (request = take_watched(peer))) {
-        if (MCA_PML_REQUEST_SEND == request->req_type) {
-            fail_send((mca_pml_fastpath_send_request_t *) request);
-        } else {
-            fail_recv((mca_pml_fastpath_recv_request_t *) request);
-        }
+        mca_pml_fastpath.handlers.kinds[request->req_type].failed(request);
     }
     tell_btls(peer);
 }
@@ -196,58 +154,4 @@ bool mca_pml_fastpath_failure_reach_sender(mca_pml_fastpath_member_t *member, om
         mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
     }
     return false;
-}
-
-int mca_pml_fastpath_failure_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
-                                   mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
-                                   ompi_request_t **request)
-{
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), dst);
-    mca_pml_fastpath_send_request_t *req;
-
-    if (MPI_ERR_PROC_FAILED != mca_pml_fastpath_failure_unreachable(comm, dst)) {
-        return OMPI_ERR_UNREACH;
-    }
-    if (NULL == member || NULL == mca_pml_fastpath_member_peer(member, comm, dst)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    req = mca_pml_fastpath_send_request_alloc();
-    if (NULL == req) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
-    mca_pml_fastpath_send_request_start(req);
-    *request = &req->req_send.req_base.req_ompi;
-    return OMPI_SUCCESS;
-}
-
-bool mca_pml_fastpath_failure_cancel(mca_pml_fastpath_send_request_t *req)
-{
-    mca_pml_base_request_t *base = &req->req_send.req_base;
-
-    if (!mca_pml_fastpath_ft()) {
-        return true;
-    }
-    if (fastpath_proc_failed(req->req_peer->proc)) {
-        mca_pml_fastpath_failures_look_soon();
-        return false;
-    }
-    if (!req->req_precompleted && !REQUEST_COMPLETE(&base->req_ompi)) {
-        req->req_watch.error = fastpath_comm_error(base->req_comm, base->req_tag);
-    }
-    return true;
-}
-
-void mca_pml_fastpath_failure_recv_interrupted(mca_pml_fastpath_recv_request_t *req)
-{
-    ompi_request_t *request = &req->req_recv.req_base.req_ompi;
-
-    (void) ompi_request_cancel(request);
-    while (!REQUEST_COMPLETE(request)) {
-        (void) opal_progress();
-    }
-    if (request->req_status._cancelled) {
-        request->req_status._cancelled = 0;
-        request->req_status.MPI_ERROR = MPI_ERR_PROC_FAILED;
-    }
 }

@@ -22,8 +22,7 @@
 #ifndef MCA_PML_FASTPATH_FAILURE_H
 #define MCA_PML_FASTPATH_FAILURE_H
 
-#include "pml_fastpath_recvreq.h"
-#include "pml_fastpath_sendreq.h"
+#include "pml_fastpath_comm.h"
 #include "pml_fastpath_watch.h"
 
 BEGIN_C_DECLS
@@ -47,47 +46,6 @@ bool mca_pml_fastpath_failure_report(ompi_proc_t *proc);
 /** @return the process that a BTL's endpoint leads to, or NULL */
 ompi_proc_t *mca_pml_fastpath_failure_proc_of(const struct mca_btl_base_endpoint_t *endpoint);
 
-/** The same for a send, where there is fault tolerance. */
-static inline bool mca_pml_fastpath_send_watch(mca_pml_fastpath_send_request_t *req)
-{
-    return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_watch_begin(req->req_peer, &req->req_send.req_base, &req->req_watch);
-}
-
-static inline bool mca_pml_fastpath_send_unwatch(mca_pml_fastpath_send_request_t *req)
-{
-    return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_watch_end(req->req_peer, &req->req_send.req_base, &req->req_watch);
-}
-
-/** And for a receive. */
-static inline bool mca_pml_fastpath_recv_watch(mca_pml_fastpath_recv_request_t *req)
-{
-    return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_watch_begin(req->req_peer, &req->req_recv.req_base, &req->req_watch);
-}
-
-static inline bool mca_pml_fastpath_recv_unwatch(mca_pml_fastpath_recv_request_t *req)
-{
-    return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_watch_end(req->req_peer, &req->req_recv.req_base, &req->req_watch);
-}
-
-/** Complete a send in error that has just been started, and of which nothing has left. */
-void mca_pml_fastpath_failure_send_refused(mca_pml_fastpath_send_request_t *req);
-
-/** Complete a receive in error that nothing is under way for. @param error an error class */
-void mca_pml_fastpath_failure_recv_refused(mca_pml_fastpath_recv_request_t *req, int error);
-
-/**
- * No BTL leads to a member that MPI_Isend names.
- * @return OMPI_SUCCESS: its process has failed, and request is complete with that error; else
- * OMPI_ERR_UNREACH or OMPI_ERR_OUT_OF_RESOURCE
- */
-int mca_pml_fastpath_failure_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
-                                   mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
-                                   ompi_request_t **request);
-
 /** @return the error of an operation that names a member that no BTL leads to */
 int mca_pml_fastpath_failure_unreachable(ompi_communicator_t *comm, int rank);
 
@@ -99,16 +57,6 @@ int mca_pml_fastpath_failure_unreachable(ompi_communicator_t *comm, int rank);
  */
 bool mca_pml_fastpath_failure_reach_sender(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm,
                                            int rank);
-
-/**
- * Somebody wants a send back: its user, or Open MPI because it cannot complete.
- * @return whether its receiver is there to be asked
- */
-bool mca_pml_fastpath_failure_cancel(mca_pml_fastpath_send_request_t *req);
-
-/** The wait for a receive from whomever has ended without it, because somebody has failed: take it back, or
- * wait for the message that it has been matched with meanwhile. Complete on return. */
-void mca_pml_fastpath_failure_recv_interrupted(mca_pml_fastpath_recv_request_t *req);
 
 END_C_DECLS
 

@@ -7,6 +7,7 @@
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_matched.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_take.h"
 
@@ -266,6 +267,22 @@ int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, i
                                                                                             : post(req);
 }
 
+/* The wait for a receive from whomever has ended without it, because somebody has failed: take it back, or
+ * wait for the message that it has been matched with meanwhile. Complete on return. */
+static void recv_interrupted(mca_pml_fastpath_recv_request_t *req)
+{
+    ompi_request_t *request = &req->req_recv.req_base.req_ompi;
+
+    (void) ompi_request_cancel(request);
+    while (!REQUEST_COMPLETE(request)) {
+        (void) opal_progress();
+    }
+    if (request->req_status._cancelled) {
+        request->req_status._cancelled = 0;
+        request->req_status.MPI_ERROR = MPI_ERR_PROC_FAILED;
+    }
+}
+
 /* Wait for a receive, report it and give the request back. */
 static int recv_finish(mca_pml_fastpath_recv_request_t *req, ompi_status_public_t *status)
 {
@@ -274,7 +291,7 @@ static int recv_finish(mca_pml_fastpath_recv_request_t *req, ompi_status_public_
 
     ompi_request_wait_completion(request);
     if (FASTPATH_HAVE_FT && OPAL_UNLIKELY(!REQUEST_COMPLETE(request))) {
-        mca_pml_fastpath_failure_recv_interrupted(req);
+        recv_interrupted(req);
     }
     if (MPI_STATUS_IGNORE != status) {
         OMPI_COPY_STATUS(status, request->req_status, false);

@@ -12,6 +12,7 @@
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_sendreq.h"
+#include "pml_fastpath_sendreq_start.h"
 
 /* Has a message of this mode to do with nobody but its BTL? A buffered one needs no room in the attached
  * buffer if it leaves at once. */
@@ -369,6 +370,31 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
     return OMPI_SUCCESS;
 }
 
+/* No BTL leads to that member. @return OMPI_SUCCESS: its process has failed, and request is complete with
+ * that error; else OMPI_ERR_UNREACH or OMPI_ERR_OUT_OF_RESOURCE */
+static int isend_unreachable(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                             mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                             ompi_request_t **request)
+{
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), dst);
+    mca_pml_fastpath_send_request_t *req;
+
+    if (MPI_ERR_PROC_FAILED != mca_pml_fastpath_failure_unreachable(comm, dst)) {
+        return OMPI_ERR_UNREACH;
+    }
+    if (NULL == member || NULL == mca_pml_fastpath_member_peer(member, comm, dst)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    req = mca_pml_fastpath_send_request_alloc();
+    if (NULL == req) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
+    mca_pml_fastpath_send_request_start(req);
+    *request = &req->req_send.req_base.req_ompi;
+    return OMPI_SUCCESS;
+}
+
 /* What neither send_slot nor send_slots has sent; by the request given, in *request. */
 static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                   int dst, int tag, mca_pml_base_send_mode_t mode,
@@ -381,7 +407,7 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
 
     if (OPAL_UNLIKELY(NULL == member)) {
         opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
-        return mca_pml_fastpath_failure_isend(buf, count, datatype, dst, tag, mode, comm, request);
+        return isend_unreachable(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
     if (OPAL_LIKELY(send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {

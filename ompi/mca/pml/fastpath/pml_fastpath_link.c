@@ -25,18 +25,11 @@
 #include "pml_fastpath_end.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_link.h"
+#include "pml_fastpath_link_failed.h"
 
 /* Progress calls between looks at the clock, and ms between looks at the links. */
 #define CALLS_PER_LOOK 64
 #define LOOK_INTERVAL  1000
-
-/* When a connection is gone, or something could not be sent, we wait so long (ms, or the timeout if that is
- * less): if its other end has died, the runtime ends the job meanwhile and can say more than we. */
-#define GRACE 3000
-
-/* Many processes see the same trouble at once. Those that can leave it to another one on their host, or to
- * one of lower rank at the other end of a troubled link, wait so long (ms) before they speak. */
-#define AFTER_YOU 2000
 
 /* State of the kernel's tcpi_state, from include/net/tcp_states.h. */
 enum { ESTABLISHED = 1 };
@@ -58,25 +51,6 @@ static int64_t now_ms(void)
 static int64_t timeout_ms(void)
 {
     return (int64_t) mca_pml_fastpath.link_timeout * 1000;
-}
-
-static bool is_elder(const opal_proc_t *proc)
-{
-    return 0 < opal_compare_proc(opal_proc_local_get()->proc_name, proc->proc_name);
-}
-
-/* "rank 3 on host h2 (10.0.0.2)"; of a static buffer, for those who are about to end the job */
-static const char *describe(const opal_proc_t *proc, const char *address)
-{
-    static char text[512];
-    char host[256];
-    bool ours = proc->proc_name.jobid == opal_proc_local_get()->proc_name.jobid;
-
-    fastpath_proc_hostname(proc, host, sizeof(host));
-    snprintf(text, sizeof(text), "rank %lu%s on host %s%s%s%s", (unsigned long) proc->proc_name.vpid,
-             ours ? "" : " of another job", host, '\0' == *address ? "" : " (", address,
-             '\0' == *address ? "" : ")");
-    return text;
 }
 
 static bool get_info(int sd, struct tcp_info *info)
@@ -113,17 +87,10 @@ static bool is_of_our_job(const mca_pml_fastpath_peer_t *peer)
     return opal_proc_local_get()->proc_name.jobid == peer->proc->super.proc_name.jobid;
 }
 
-/* Whether we are still connected to it, as MPI understands it. After MPI_Comm_disconnect no communicator
- * holds it: only the table of peers does, and the caller. */
-static bool is_connected(const mca_pml_fastpath_peer_t *peer)
-{
-    return is_of_our_job(peer) || 2 < peer->super.obj_reference_count;
-}
-
 /* Whether what becomes of the links to it is any concern of ours. */
 static bool is_watched(const mca_pml_fastpath_peer_t *peer)
 {
-    return is_connected(peer) && !peer->left && !peer->failed;
+    return mca_pml_fastpath_peer_is_connected(peer) && !peer->left && !peer->failed;
 }
 
 static int by_name(const void *a, const void *b)
@@ -451,7 +418,8 @@ static const char *describe_suspects(const mca_pml_fastpath_link_t *link, mca_pm
                                         (unsigned long) peer->proc->super.proc_name.vpid);
         }
     }
-    snprintf(text + length, sizeof(text) - length, "%s", describe(&first->proc->super, address));
+    snprintf(text + length, sizeof(text) - length, "%s",
+             mca_pml_fastpath_proc_text(&first->proc->super, address));
     return text;
 }
 
@@ -478,14 +446,14 @@ static void say(const mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *pe
 static void judge(const mca_pml_fastpath_link_t *link, int64_t now, bool after_you)
 {
     bool lost = MCA_PML_FASTPATH_LINK_LOST == link->trouble;
-    int64_t patience = !lost || timeout_ms() < GRACE ? timeout_ms() : GRACE;
+    int64_t patience = !lost || timeout_ms() < MCA_PML_FASTPATH_GRACE ? timeout_ms() : MCA_PML_FASTPATH_GRACE;
     mca_pml_fastpath_peer_t *peer;
     size_t count;
 
     if (lost && OMPI_MPI_STATE_FINALIZE_STARTED <= ompi_mpi_state) {
         return; /* all have arrived at the end, and go one after the other */
     }
-    if (now - link->since < patience + (after_you ? AFTER_YOU : 0)) {
+    if (now - link->since < patience + (after_you ? MCA_PML_FASTPATH_AFTER_YOU : 0)) {
         return;
     }
     count = suspects(link, &peer);
@@ -506,7 +474,7 @@ static bool is_elders(const mca_pml_fastpath_link_t *link)
     mca_pml_fastpath_peer_t *peer;
 
     return MCA_PML_FASTPATH_LINK_SOUND != link->trouble && 0 < suspects(link, &peer)
-           && is_elder(&peer->proc->super);
+           && mca_pml_fastpath_is_elder(&peer->proc->super);
 }
 
 static void judge_all(int64_t now)
@@ -759,65 +727,4 @@ void mca_pml_fastpath_link_left(const mca_btl_base_module_t *btl, const mca_pml_
         peer->left = true;
         OBJ_RELEASE(peer);
     }
-}
-
-/* The address that a process was last seen at, or "" */
-static void find_address(const opal_proc_t *proc, char address[MCA_PML_FASTPATH_END_TEXT])
-{
-    mca_pml_fastpath_link_t *link;
-
-    *address = '\0';
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
-    {
-        if (MCA_PML_FASTPATH_LINK_CONNECTION == link->kind && link->known
-            && 0 == opal_compare_proc(link->name, proc->proc_name)) {
-            mca_pml_fastpath_end_text(&link->remote, address);
-        }
-    }
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-}
-
-/* Whether MPI_Comm_disconnect has parted us from it, so that its end is no concern of ours. */
-static bool is_parted(const opal_proc_t *proc)
-{
-    mca_pml_fastpath_peer_t **peers;
-    size_t count = mca_pml_fastpath_peers_get(&peers);
-    bool parted = false;
-
-    for (size_t i = 0; i < count; ++i) {
-        if (proc == &peers[i]->proc->super) {
-            parted = !is_connected(peers[i]);
-        }
-        OBJ_RELEASE(peers[i]);
-    }
-    free(peers);
-    return parted;
-}
-
-void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
-                                  const struct mca_btl_base_endpoint_t *endpoint, const opal_proc_t *proc,
-                                  const char *cause)
-{
-    char address[MCA_PML_FASTPATH_END_TEXT] = "", text[256];
-
-    if (mca_pml_fastpath_at_end()) {
-        return;
-    }
-    if (NULL == proc) {
-        proc = (const opal_proc_t *) mca_pml_fastpath_failure_proc_of(endpoint);
-    }
-    if (mca_pml_fastpath_failure_report((ompi_proc_t *) proc)) {
-        return;
-    }
-    if (is_parted(proc)) {
-        return;
-    }
-    if (NULL != proc) {
-        find_address(proc, address);
-    }
-    sleep(NULL != proc && is_elder(proc) ? (GRACE + AFTER_YOU) / 1000 : GRACE / 1000);
-    snprintf(text, sizeof(text), "%s (BTL %s)", cause,
-             NULL == btl ? "unknown" : btl->btl_component->btl_version.mca_component_name);
-    mca_pml_fastpath_abort("link lost", NULL == proc ? "unknown" : describe(proc, address), text);
 }

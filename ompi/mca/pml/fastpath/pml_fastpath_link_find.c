@@ -17,7 +17,7 @@
 
 #include "pml_fastpath_check.h"
 #include "pml_fastpath_end.h"
-#include "pml_fastpath_link.h"
+#include "pml_fastpath_link_find.h"
 
 /* HELLOs that are kept for connections that we have not seen yet, and descriptors whose sockets are
  * remembered; for more than these, links are found later, or with more effort. */

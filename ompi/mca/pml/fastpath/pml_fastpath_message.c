@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "pml_fastpath_message.h"
-#include "pml_fastpath_multi.h"
 
 /* Records come in chunks of their own: items of Open MPI's free lists carry 48 bytes more. Free ones
  * are a stack, linked through the first link of the matcher's. */
@@ -115,7 +114,8 @@ static void payload_copy(uint8_t *to, const mca_pml_fastpath_arrival_t *arrival)
 }
 
 mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath_arrival_t *arrival,
-                                                          uint32_t sequence)
+                                                          uint32_t sequence,
+                                                          struct mca_pml_fastpath_multi_t *multi)
 {
     size_t size = mca_pml_fastpath_arrival_payload(arrival);
     mca_pml_fastpath_message_t *message = record_get(size);
@@ -126,7 +126,7 @@ mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath
     message->length = arrival->length;
     message->payload = NULL;
     if (MCA_PML_FASTPATH_HDR_MULTI == arrival->type) {
-        message->u.multi = mca_pml_fastpath_multi_first(arrival);
+        message->u.multi = multi;
     } else if (MCA_PML_FASTPATH_HDR_MATCH != arrival->type) {
         message->u.rndv.src_req = arrival->src_req;
         message->u.rndv.address = arrival->address;
@@ -185,9 +185,6 @@ void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message)
 {
     size_t payload = mca_pml_fastpath_message_payload(message);
 
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == message->type)) {
-        mca_pml_fastpath_multi_release(message->u.multi);
-    }
     free(message->payload);
     OPAL_THREAD_LOCK(&records.lock);
     records.kept -= sizeof(*message) + payload;

@@ -117,9 +117,13 @@ size_t mca_pml_fastpath_messages_kept(size_t *most);
 /** So many bytes more, or less, are kept of messages beside their first fragments. */
 void mca_pml_fastpath_messages_account(int64_t bytes);
 
-/** Keep what arrived. Does not return when memory is short: the message would be lost. */
+/**
+ * Keep what arrived. Does not return when memory is short: the message would be lost.
+ * @param multi  what is known of its fragments, if it is a MULTI
+ */
 mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath_arrival_t *arrival,
-                                                          uint32_t sequence);
+                                                          uint32_t sequence,
+                                                          struct mca_pml_fastpath_multi_t *multi);
 
 /**
  * Turn a kept message back into an arrival, whose segment is the caller's. Both
@@ -141,7 +145,7 @@ static inline size_t mca_pml_fastpath_parked_unasked(const mca_pml_fastpath_park
                                                                : mca_pml_fastpath_parked_payload(parked);
 }
 
-/** Give a kept message's memory back. */
+/** Give a kept message's memory back, but for what is known of fragments: mca_pml_fastpath_multi_return(). */
 void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message);
 
 /**

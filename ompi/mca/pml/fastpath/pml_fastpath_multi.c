@@ -223,15 +223,6 @@ int mca_pml_fastpath_multi_start(mca_pml_fastpath_send_request_t *req, mca_bml_b
     return OMPI_SUCCESS;
 }
 
-void mca_pml_fastpath_multi_frag_hdr(const mca_pml_fastpath_send_request_t *req,
-                                     mca_pml_fastpath_multi_frag_hdr_t *hdr, size_t offset)
-{
-    *hdr = (mca_pml_fastpath_multi_frag_hdr_t){.hdr_type = MCA_PML_FASTPATH_HDR_MULTI_FRAG,
-                                               .hdr_name = opal_proc_local_get()->proc_name,
-                                               .hdr_id = req->req_multi,
-                                               .hdr_offset = offset};
-}
-
 /* ---- receiver ---- */
 
 static void check_id(const mca_btl_base_module_t *btl, uint8_t type, opal_process_name_t name, uint64_t id)

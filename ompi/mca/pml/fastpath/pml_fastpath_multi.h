@@ -51,10 +51,6 @@ bool mca_pml_fastpath_multi_begin(mca_pml_fastpath_send_request_t *req, const mc
  */
 int mca_pml_fastpath_multi_start(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl);
 
-/** Sender: fill in the header of another fragment, whose data begins at that offset. */
-void mca_pml_fastpath_multi_frag_hdr(const mca_pml_fastpath_send_request_t *req,
-                                     mca_pml_fastpath_multi_frag_hdr_t *hdr, size_t offset);
-
 /** End the job if the id of a first fragment is none. */
 void mca_pml_fastpath_multi_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_multi_hdr_t *hdr);
 
@@ -88,6 +84,15 @@ void mca_pml_fastpath_multi_matched(mca_pml_fastpath_multi_t *multi, mca_pml_fas
 /** Receiver: a message's caller is done with it. One that has no receive is dropped, with what still comes.
  */
 void mca_pml_fastpath_multi_release(mca_pml_fastpath_multi_t *multi);
+
+/** Receiver: give a kept message back, of whatever type. */
+static inline void mca_pml_fastpath_multi_return(mca_pml_fastpath_message_t *message)
+{
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == message->type)) {
+        mca_pml_fastpath_multi_release(message->u.multi);
+    }
+    mca_pml_fastpath_message_return(message);
+}
 
 /** Receiver: a MULTI_FRAG has come by a BTL. */
 void mca_pml_fastpath_multi_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,

@@ -9,10 +9,8 @@
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_epoch.h"
 #include "pml_fastpath_number.h"
-#include "pml_fastpath_link.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_pending.h"
-#include "pml_fastpath_recvfrag.h"
 
 static inline bool is_cancel(const mca_pml_fastpath_parked_t *parked)
 {
@@ -200,35 +198,4 @@ ompi_communicator_t *mca_pml_fastpath_pending(mca_btl_base_module_t *btl, const 
         mca_pml_fastpath_cancel_answer(todo.settled.hdr_name, todo.settled.hdr_src_req, todo.dropped);
     }
     return comm;
-}
-
-void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm)
-{
-    uint32_t ctx = mca_pml_fastpath_comm(comm)->ctx;
-    mca_pml_fastpath_parked_t *parked, *next;
-    opal_list_t adopted;
-
-    OBJ_CONSTRUCT(&adopted, opal_list_t);
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    OPAL_LIST_FOREACH_SAFE(parked, next, &mca_pml_fastpath.pending, mca_pml_fastpath_parked_t)
-    {
-        if (parked->hdr->hdr_match.hdr_ctx == ctx) {
-            opal_list_remove_item(&mca_pml_fastpath.pending, &parked->super);
-            opal_list_append(&adopted, &parked->super);
-            if (is_cancel(parked)
-                && 0 == (MCA_PML_FASTPATH_HDR_FLAG_DONE & parked->hdr->hdr_match.hdr_flags)) {
-                --mca_pml_fastpath.pending_unanswered;
-            }
-        }
-    }
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    while (NULL != (parked = (mca_pml_fastpath_parked_t *) opal_list_remove_first(&adopted))) {
-        if (is_cancel(parked)) {
-            mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
-        } else {
-            mca_pml_fastpath_recvfrag_replay(parked);
-        }
-        mca_pml_fastpath_parked_free(parked);
-    }
-    OBJ_DESTRUCT(&adopted);
 }

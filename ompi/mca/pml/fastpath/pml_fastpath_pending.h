@@ -27,7 +27,7 @@
 #define MCA_PML_FASTPATH_PENDING_H
 
 #include "pml_fastpath_comm.h"
-#include "pml_fastpath_extcid.h"
+#include "pml_fastpath_message.h"
 
 BEGIN_C_DECLS
 
@@ -49,9 +49,6 @@ ompi_communicator_t *mca_pml_fastpath_pending(mca_btl_base_module_t *btl, const 
  * @param lost    the message, or NULL: nothing is done
  */
 void mca_pml_fastpath_pending_drop(const mca_pml_fastpath_parked_t *lost, opal_process_name_t sender);
-
-/** A communicator is known from now on, also by its id: deliver what came before. */
-void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm);
 
 END_C_DECLS
 

@@ -10,16 +10,12 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
-#include "pml_fastpath_help.h"
-#include "pml_fastpath_link.h"
-#include "pml_fastpath_extcid.h"
+#include "pml_fastpath_matched.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_pending.h"
-#include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
-#include "pml_fastpath_sendreq.h"
 
 /* How far ahead of its turn a message is that came early. */
 static inline uint16_t early_ahead(const opal_list_item_t *item, uint16_t expected)
@@ -67,7 +63,10 @@ static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm,
 static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arrival_t *arrival,
                  uint32_t sequence)
 {
-    mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_keep(arrival, sequence);
+    mca_pml_fastpath_multi_t *multi = OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == arrival->type)
+                                          ? mca_pml_fastpath_multi_first(arrival)
+                                          : NULL;
+    mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_keep(arrival, sequence, multi);
 
     mca_pml_fastpath_count(MCA_PML_FASTPATH_UNEXPECTED);
     if (OPAL_UNLIKELY(
@@ -412,82 +411,17 @@ static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segm
     mca_pml_fastpath_recv_request_progressed(req, length + 1);
 }
 
-/* A header that is all there is of its message, and whose handler has to know no more than its BTL. */
-#define CONTROL(type, hdr_t, function)                                                                       \
-    static inline void recv_##function(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,   \
-                                       size_t num_segments)                                                  \
-    {                                                                                                        \
-        hdr_t hdr;                                                                                           \
-                                                                                                             \
-        (void) mca_pml_fastpath_hdr_read(type, btl, segments, num_segments, &hdr);                           \
-        mca_pml_fastpath_##function(btl, &hdr);                                                              \
-    }
-
-CONTROL(MCA_PML_FASTPATH_HDR_ACK, mca_pml_fastpath_ack_hdr_t, send_request_acked)
-CONTROL(MCA_PML_FASTPATH_HDR_PUT_DONE, mca_pml_fastpath_done_hdr_t, put_done)
-CONTROL(MCA_PML_FASTPATH_HDR_GET_DONE, mca_pml_fastpath_done_hdr_t, send_request_read)
-CONTROL(MCA_PML_FASTPATH_HDR_CANCEL, mca_pml_fastpath_cancel_hdr_t, cancel_requested)
-CONTROL(MCA_PML_FASTPATH_HDR_CANCELLED, mca_pml_fastpath_done_hdr_t, cancel_answered)
-CONTROL(MCA_PML_FASTPATH_HDR_CREDIT, mca_pml_fastpath_credit_hdr_t, credit_arrived)
-CONTROL(MCA_PML_FASTPATH_HDR_LEAVE, mca_pml_fastpath_leave_hdr_t, link_left)
-CONTROL(MCA_PML_FASTPATH_HDR_KNOWN, mca_pml_fastpath_known_hdr_t, known_arrived)
-CONTROL(MCA_PML_FASTPATH_HDR_HELLO, mca_pml_fastpath_hello_hdr_t, link_hello)
-CONTROL(MCA_PML_FASTPATH_HDR_PASSED, mca_pml_fastpath_passed_hdr_t, number_passed)
-CONTROL(MCA_PML_FASTPATH_HDR_HELP, mca_pml_fastpath_help_hdr_t, help_requested)
-CONTROL(MCA_PML_FASTPATH_HDR_HELPED, mca_pml_fastpath_done_hdr_t, help_done)
-
 FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
 FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
 FASTPATH_BTL_RECV_CALLBACK(callback_rget, recv_rget)
-FASTPATH_BTL_RECV_CALLBACK(callback_ack, recv_send_request_acked)
 FASTPATH_BTL_RECV_CALLBACK(callback_frag, recv_frag)
-FASTPATH_BTL_RECV_CALLBACK(callback_put, mca_pml_fastpath_put_requested)
-FASTPATH_BTL_RECV_CALLBACK(callback_put_done, recv_put_done)
-FASTPATH_BTL_RECV_CALLBACK(callback_get_done, recv_send_request_read)
-FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel_requested)
-FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancel_answered)
-FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit_arrived)
-FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_link_left)
-FASTPATH_BTL_RECV_CALLBACK(callback_extcid, mca_pml_fastpath_extcid_arrived)
-FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known_arrived)
-FASTPATH_BTL_RECV_CALLBACK(callback_hello, recv_link_hello)
-FASTPATH_BTL_RECV_CALLBACK(callback_passed, recv_number_passed)
-FASTPATH_BTL_RECV_CALLBACK(callback_help, recv_help_requested)
-FASTPATH_BTL_RECV_CALLBACK(callback_helped, recv_help_done)
 FASTPATH_BTL_RECV_CALLBACK(callback_multi, recv_multi)
-FASTPATH_BTL_RECV_CALLBACK(callback_multi_frag, mca_pml_fastpath_multi_arrived)
 
-int mca_pml_fastpath_recvfrag_register(void)
+void mca_pml_fastpath_recvfrag_callbacks(mca_btl_base_module_recv_cb_fn_t *callbacks)
 {
-    static const mca_btl_base_module_recv_cb_fn_t callbacks[MCA_PML_FASTPATH_HDR_MAX] = {
-        [MCA_PML_FASTPATH_HDR_MATCH] = callback_match,
-        [MCA_PML_FASTPATH_HDR_RNDV] = callback_rndv,
-        [MCA_PML_FASTPATH_HDR_RGET] = callback_rget,
-        [MCA_PML_FASTPATH_HDR_ACK] = callback_ack,
-        [MCA_PML_FASTPATH_HDR_FRAG] = callback_frag,
-        [MCA_PML_FASTPATH_HDR_PUT] = callback_put,
-        [MCA_PML_FASTPATH_HDR_PUT_DONE] = callback_put_done,
-        [MCA_PML_FASTPATH_HDR_GET_DONE] = callback_get_done,
-        [MCA_PML_FASTPATH_HDR_CANCEL] = callback_cancel,
-        [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_cancelled,
-        [MCA_PML_FASTPATH_HDR_CREDIT] = callback_credit,
-        [MCA_PML_FASTPATH_HDR_LEAVE] = callback_leave,
-        [MCA_PML_FASTPATH_HDR_EXTCID] = callback_extcid,
-        [MCA_PML_FASTPATH_HDR_KNOWN] = callback_known,
-        [MCA_PML_FASTPATH_HDR_HELLO] = callback_hello,
-        [MCA_PML_FASTPATH_HDR_PASSED] = callback_passed,
-        [MCA_PML_FASTPATH_HDR_HELP] = callback_help,
-        [MCA_PML_FASTPATH_HDR_HELPED] = callback_helped,
-        [MCA_PML_FASTPATH_HDR_MULTI] = callback_multi,
-        [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = callback_multi_frag,
-    };
-
-    for (int type = MCA_PML_FASTPATH_HDR_MATCH; type < MCA_PML_FASTPATH_HDR_MAX; ++type) {
-        int rc = mca_bml.bml_register(MCA_BTL_TAG_PML + type, callbacks[type], NULL);
-
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-    }
-    return OMPI_SUCCESS;
+    callbacks[MCA_PML_FASTPATH_HDR_MATCH] = callback_match;
+    callbacks[MCA_PML_FASTPATH_HDR_RNDV] = callback_rndv;
+    callbacks[MCA_PML_FASTPATH_HDR_RGET] = callback_rget;
+    callbacks[MCA_PML_FASTPATH_HDR_FRAG] = callback_frag;
+    callbacks[MCA_PML_FASTPATH_HDR_MULTI] = callback_multi;
 }

@@ -13,11 +13,8 @@
 
 BEGIN_C_DECLS
 
-/**
- * Ask the BML to call us for every kind of header.
- * @return OMPI_SUCCESS or the BML's error
- */
-int mca_pml_fastpath_recvfrag_register(void);
+/** Fill in the callbacks for MATCH, RNDV, RGET, MULTI and FRAG, by type of header. */
+void mca_pml_fastpath_recvfrag_callbacks(mca_btl_base_module_recv_cb_fn_t *callbacks);
 
 /** Deliver a MATCH, RNDV or RGET that came before its communicator, which is known now. */
 void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked);

@@ -256,25 +256,6 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
 int mca_pml_fastpath_recv_request_unstart(mca_pml_fastpath_recv_request_t *req);
 
 /**
- * Make a request active and match it: with a message that is already here, or by
- * posting it.
- * @return OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (the request is inactive again)
- */
-int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req);
-
-/**
- * A message and a receive have found each other: move what came with the header
- * and see to the rest. Call without locks; the request may be complete and gone
- * on return.
- */
-void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
-                                           const mca_pml_fastpath_arrival_t *arrival);
-
-/** The same with a message that was kept, which is given back, and its cost to its sender. */
-void mca_pml_fastpath_recv_request_matched_message(mca_pml_fastpath_recv_request_t *req,
-                                                   mca_pml_fastpath_message_t *message);
-
-/**
  * Put a piece of the message where it belongs.
  *
  * @param skip    bytes of header at the front of the segments
@@ -370,6 +351,31 @@ uint64_t mca_pml_fastpath_recv_request_handle(mca_pml_fastpath_recv_request_t *r
  */
 void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uint8_t flags, size_t offset,
                                        size_t length, size_t wanted);
+
+/** And for a receive. */
+static inline bool mca_pml_fastpath_recv_watch(mca_pml_fastpath_recv_request_t *req)
+{
+    return !mca_pml_fastpath_ft()
+           || mca_pml_fastpath_watch_begin(req->req_peer, &req->req_recv.req_base, &req->req_watch);
+}
+
+static inline bool mca_pml_fastpath_recv_unwatch(mca_pml_fastpath_recv_request_t *req)
+{
+    return !mca_pml_fastpath_ft()
+           || mca_pml_fastpath_watch_end(req->req_peer, &req->req_recv.req_base, &req->req_watch);
+}
+
+/** Its peer has failed: the handler of mca_pml_fastpath_kind_t. */
+void mca_pml_fastpath_recv_request_failed(mca_pml_base_request_t *base);
+
+/** Complete a receive in error that nothing is under way for. @param error an error class */
+void mca_pml_fastpath_recv_request_refused(mca_pml_fastpath_recv_request_t *req, int error);
+
+/**
+ * The message that has been put together in req_whole is complete: give that memory back.
+ * @param unpack  before that, to the user's buffer: its user has not been told that the receive has failed
+ */
+void mca_pml_fastpath_recv_request_whole(mca_pml_fastpath_recv_request_t *req, bool unpack);
 
 END_C_DECLS
 

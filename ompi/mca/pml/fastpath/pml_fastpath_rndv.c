@@ -17,8 +17,7 @@
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_help.h"
-#include "pml_fastpath_link.h"
-#include "pml_fastpath_multi.h"
+#include "pml_fastpath_link_failed.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_sendreq.h"
@@ -172,13 +171,23 @@ static size_t frag_hdr_size(const mca_pml_fastpath_send_request_t *req)
                                             : sizeof(mca_pml_fastpath_multi_frag_hdr_t);
 }
 
+/* Fill in the header of another fragment of a message that goes in several eager ones. */
+static void multi_frag_hdr(const mca_pml_fastpath_send_request_t *req, mca_pml_fastpath_multi_frag_hdr_t *hdr,
+                           size_t offset)
+{
+    *hdr = (mca_pml_fastpath_multi_frag_hdr_t){.hdr_type = MCA_PML_FASTPATH_HDR_MULTI_FRAG,
+                                               .hdr_name = opal_proc_local_get()->proc_name,
+                                               .hdr_id = req->req_multi,
+                                               .hdr_offset = offset};
+}
+
 /* Fill in the header of a piece. @return its type */
 static uint8_t frag_hdr(const mca_pml_fastpath_send_request_t *req, void *to, size_t offset)
 {
     mca_pml_fastpath_frag_hdr_t *hdr = to;
 
     if (OPAL_UNLIKELY(0 != req->req_multi)) {
-        mca_pml_fastpath_multi_frag_hdr(req, to, offset);
+        multi_frag_hdr(req, to, offset);
         return MCA_PML_FASTPATH_HDR_MULTI_FRAG;
     }
     memset(hdr, 0, sizeof(*hdr));

@@ -138,19 +138,6 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
     MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
 }
 
-/** Fill in the matching header of a message. ctx is the communicator's number at the receiver. */
-static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type,
-                                                   uint8_t flags, const ompi_communicator_t *comm,
-                                                   uint32_t ctx, int tag, uint16_t seq)
-{
-    hdr->hdr_type = type;
-    hdr->hdr_flags = flags;
-    hdr->hdr_seq = seq;
-    hdr->hdr_ctx = ctx;
-    hdr->hdr_src = comm->c_my_rank;
-    hdr->hdr_tag = tag;
-}
-
 /** @return whether a buffered send has been copied to the attached buffer */
 static inline bool mca_pml_fastpath_is_copied(const mca_pml_fastpath_send_request_t *req)
 {
@@ -239,22 +226,6 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
 }
 
 /**
- * Do what can fail, before the message is queued or takes a sequence number: a buffered send
- * that is too long to leave at once, or has no credit for it, is copied to the
- * attached buffer.
- *
- * @return OMPI_SUCCESS, or OMPI_ERR_BUFFER when there is no room in it
- */
-int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
-
-/**
- * Make a request active and send as much of it as goes. What the BTL refuses is
- * retried from progress; an error of the BTL's ends the job, because the receiver
- * would wait for this sequence number for ever.
- */
-void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req);
-
-/**
  * Copy the beginning of a message's data to a descriptor, so that it need not be looked at when the message
  * leaves.
  *
@@ -305,11 +276,20 @@ uint64_t mca_pml_fastpath_send_request_handle(mca_pml_fastpath_send_request_t *r
  */
 bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req, bool cancelled);
 
+/** A message has its number. */
+void mca_pml_fastpath_send_request_numbered(mca_pml_fastpath_send_request_t *req, uint32_t number);
+
+/** Copy a buffered send to the attached buffer. @return OMPI_SUCCESS, or an error of Open MPI's */
+int mca_pml_fastpath_bsend_copy(mca_pml_fastpath_send_request_t *req);
+
 /** Give the copy of a buffered send in the attached buffer back. */
 void mca_pml_fastpath_bsend_give_back(mca_pml_fastpath_send_request_t *req);
 
 /** The user's buffer is free: complete the request towards its user. */
 void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req);
+
+/** Its peer has failed: the handler of mca_pml_fastpath_kind_t. */
+void mca_pml_fastpath_send_request_failed(mca_pml_base_request_t *base);
 
 /** Nothing more will happen: complete the request at both levels. */
 void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req);
@@ -346,6 +326,19 @@ void mca_pml_fastpath_send_request_read(const mca_btl_base_module_t *btl,
  * request alive (counts in req_todo) over the call.
  */
 void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, size_t offset, size_t length);
+
+/** The same for a send, where there is fault tolerance. */
+static inline bool mca_pml_fastpath_send_watch(mca_pml_fastpath_send_request_t *req)
+{
+    return !mca_pml_fastpath_ft()
+           || mca_pml_fastpath_watch_begin(req->req_peer, &req->req_send.req_base, &req->req_watch);
+}
+
+static inline bool mca_pml_fastpath_send_unwatch(mca_pml_fastpath_send_request_t *req)
+{
+    return !mca_pml_fastpath_ft()
+           || mca_pml_fastpath_watch_end(req->req_peer, &req->req_send.req_base, &req->req_watch);
+}
 
 END_C_DECLS
 

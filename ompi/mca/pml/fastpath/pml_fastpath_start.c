@@ -5,8 +5,10 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_matched.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
+#include "pml_fastpath_sendreq_start.h"
 
 /* A buffered send may be complete for its user while the copy is still under way: the next round needs
  * a request of its own, and the old one goes when the copy has left. */

@@ -1,0 +1,36 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * A communicator has become known: what waited for it is delivered.
+ */
+#ifndef MCA_PML_FASTPATH_ADOPT_H
+#define MCA_PML_FASTPATH_ADOPT_H
+
+#include "pml_fastpath_hdr.h"
+
+BEGIN_C_DECLS
+
+/** An EXTCID has come. Not to be called with a lock held. */
+void mca_pml_fastpath_extcid_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                     size_t num_segments);
+
+/** A KNOWN has come by a BTL. */
+void mca_pml_fastpath_known_arrived(const mca_btl_base_module_t *btl,
+                                    const mca_pml_fastpath_known_hdr_t *hdr);
+
+/** It is ready to receive: deliver what came before. */
+void mca_pml_fastpath_extcid_adopt(ompi_communicator_t *comm);
+
+/** A communicator is known from now on, also by its id: deliver what came before. */
+void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm);
+
+/** mca_pml_fastpath_enable() and _close(). */
+void mca_pml_fastpath_adopt_init(void);
+void mca_pml_fastpath_adopt_fini(void);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_ADOPT_H */

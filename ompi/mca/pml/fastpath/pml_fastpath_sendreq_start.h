@@ -1,0 +1,34 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * A send request begins: it is eager, multi-eager or a rendezvous, and what a BTL refuses is tried again.
+ */
+#ifndef MCA_PML_FASTPATH_SENDREQ_START_H
+#define MCA_PML_FASTPATH_SENDREQ_START_H
+
+#include "pml_fastpath_sendreq.h"
+
+BEGIN_C_DECLS
+
+/**
+ * Do what can fail, before the message is queued or takes a sequence number: a buffered send
+ * that is too long to leave at once, or has no credit for it, is copied to the
+ * attached buffer.
+ *
+ * @return OMPI_SUCCESS, or OMPI_ERR_BUFFER when there is no room in it
+ */
+int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
+
+/**
+ * Make a request active and send as much of it as goes. What the BTL refuses is
+ * retried from progress; an error of the BTL's ends the job, because the receiver
+ * would wait for this sequence number for ever.
+ */
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_SENDREQ_START_H */
