@@ -194,6 +194,10 @@ struct mca_btl_base_endpoint_t {
     size_t size;                    /**< bytes mapped */
     ino_t inode;                    /**< of its segment */
     int fd;                         /**< of its segment, in that process */
+    int name_fd;                    /**< of its segment, here, where it was opened by its name; else -1 */
+    bool by_name;                   /**< its segment is found by its name, not by the next three */
+    bool other_pids;                /**< its process ids are not ours */
+    struct mca_btl_fastsm_announced_t *sought; /**< what is still to be found; owned.  NULL: nothing is */
     pid_t pid;
     uint64_t nonce_address; /**< of its nonce in its private memory */
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
@@ -269,6 +273,9 @@ typedef struct {
     uint32_t uid;         /**< effective user id */
     uint32_t dynamic_peers; /**< how many it admits; 0: it talks to its own job only */
     uint32_t reserved;
+    uint64_t name;             /**< of the segment, if it gets one */
+    uint64_t directory_device; /**< where that would be; with the next one, 0: nowhere */
+    uint64_t directory_inode;
     uint64_t total;         /**< length of the segment's file in bytes */
     uint64_t nonce_address; /**< of `nonce` in the process's private memory */
     uint64_t pid_ns;        /**< namespaces: inode numbers of /proc/self/ns */
@@ -276,6 +283,20 @@ typedef struct {
     uint8_t boot_id[16]; /**< of the running kernel: which machine this is */
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
 } mca_btl_fastsm_modex_t;
+
+/** how a local process finds the segment of another one */
+typedef enum {
+    MCA_BTL_FASTSM_ROUTE_NONE, /**< not at all, in both directions */
+    MCA_BTL_FASTSM_ROUTE_PROC, /**< by /proc/PID/fd/FD */
+    MCA_BTL_FASTSM_ROUTE_NAME  /**< by its name */
+} mca_btl_fastsm_route_t;
+
+/** what a local process has told, and what follows from that and what all the others have */
+typedef struct mca_btl_fastsm_announced_t {
+    mca_btl_fastsm_modex_t modex; /**< `usable` is 0 where there is nothing */
+    bool named;                   /**< its segment has a name, for a time */
+    mca_btl_fastsm_route_t route; /**< between it and us */
+} mca_btl_fastsm_announced_t;
 
 typedef struct {
     mca_btl_base_component_t super;
@@ -354,6 +375,9 @@ typedef struct {
 
     bool named;     /**< by the btl list */
     bool confirmed; /**< by a caller of the extension */
+    bool has_name;  /**< our segment was given a name, or should have been */
+    uint32_t n_by_name;                     /**< local processes that find it so */
+    mca_mpool_fastsm_directory_t directory; /**< where it is */
     mca_btl_fastsm_modex_t me;
 } mca_btl_fastsm_component_t;
 
@@ -390,7 +414,8 @@ void mca_btl_fastsm_segment_release(void);
  * Opens a peer's segment, checks that it is what the peer announced, and maps it.
  *
  * @param modex     the peer's announcement
- * @param endpoint  base, size, inode and layout are set on success only; index is that of the peer
+ * @param endpoint  base, size, inode, layout and, by name, name_fd are set on success only; index is that of
+ *                  the peer, by_name is read
  * @param why       on failure what was wrong, in words
  * @return          OPAL_SUCCESS; OPAL_ERR_UNREACH, with errno set when it could not be opened and else 0
  */
@@ -431,12 +456,21 @@ int mca_btl_fastsm_endpoints_init(void);
 /** Disconnects and frees them all. */
 void mca_btl_fastsm_endpoints_fini(void);
 /**
- * Maps the segment of `proc` and says in ours whether that worked, which is half of the decision whether it is
- * reachable: mca_btl_fastsm_agree() comes next.
+ * Maps the segment of `proc` and says in ours whether that worked, which is half of the decision whether it
+ * is reachable: mca_btl_fastsm_agree() comes next.
  *
- * @return  the endpoint; NULL when `proc` is not reachable
+ * @param announced  what it has told
+ * @return           the endpoint; NULL when `proc` is not reachable
  */
-mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc);
+mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc,
+                                                        const mca_btl_fastsm_announced_t *announced);
+/**
+ * Looks again for the segment of a peer that had no name yet, and says in ours what has come of it.
+ *
+ * @param give_up  look for the last time
+ * @return         false while there is nothing to say
+ */
+bool mca_btl_fastsm_endpoint_seek(mca_btl_fastsm_endpoint_t *endpoint, bool give_up);
 /**
  * Takes a peer into use with which we have agreed, or gives up what we have of one with which we have not.
  *
@@ -479,6 +513,21 @@ void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint);
 extern _Atomic uint32_t mca_btl_fastsm_no_room;
 /** Takes the endpoint off component.active.  Its frags are nobody's then. */
 void mca_btl_fastsm_deactivate(mca_btl_fastsm_endpoint_t *endpoint);
+
+/* ---- btl_fastsm_name.c ---- */
+
+/** Notes in `me` under which name our segment would be found.  There is a segment. */
+void mca_btl_fastsm_name_prepare(mca_btl_fastsm_modex_t *me);
+/**
+ * Decides how local processes find each other's segments, and gives ours a name if it needs one.  Each of
+ * them decides alike.
+ *
+ * @param all    what they have told, without us
+ * @param count  processes
+ */
+void mca_btl_fastsm_name_decide(mca_btl_fastsm_announced_t *all, size_t count);
+/** Takes our name away if all who need it have come to a conclusion; not later than at the end. */
+void mca_btl_fastsm_name_done(void);
 
 /* ---- btl_fastsm_pair.c ---- */
 

@@ -98,6 +98,7 @@ void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint
 {
     memset(endpoint, 0, sizeof(*endpoint));
     endpoint->index = index;
+    endpoint->name_fd = -1;
     OBJ_CONSTRUCT(&endpoint->pending, opal_list_t);
     OBJ_CONSTRUCT(&endpoint->in_flight, opal_list_t);
     OBJ_CONSTRUCT(&endpoint->active, mca_btl_fastsm_active_t);
@@ -107,6 +108,10 @@ void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint
 void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_ahead_forget(endpoint);
+    if (-1 != endpoint->name_fd) {
+        close(endpoint->name_fd);
+    }
+    free(endpoint->sought);
     OBJ_DESTRUCT(&endpoint->active);
     OBJ_DESTRUCT(&endpoint->in_flight);
     OBJ_DESTRUCT(&endpoint->pending);
@@ -255,6 +260,7 @@ void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_
     endpoint->proc = proc;
     endpoint->pid = (pid_t) modex->pid;
     endpoint->fd = modex->fd;
+    endpoint->other_pids = modex->pid_ns != mca_btl_fastsm_component.me.pid_ns;
     endpoint->nonce_address = modex->nonce_address;
     memcpy(endpoint->nonce, modex->nonce, sizeof(endpoint->nonce));
     endpoint->get_state = MCA_BTL_FASTSM_GET_UNKNOWN;
@@ -267,25 +273,29 @@ void mca_btl_fastsm_unusable(const mca_btl_fastsm_modex_t *modex, const char *wh
         opal_output(0, "btl/fastsm cannot use the segment of a local process: %s", why);
         return;
     }
-    /* what the kernel does not permit has been arranged so; ENOENT is /proc with hidepid */
-    if (EACCES != error && EPERM != error && ENOENT != error && ESRCH != error) {
+    /* what the kernel does not permit has been arranged so; ENOENT is /proc with hidepid, ENOSPC has been
+     * said by the other process, to who asks */
+    if (EACCES != error && EPERM != error && ENOENT != error && ESRCH != error && ENOSPC != error) {
         mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "segment of another process",
                                       opal_process_info.nodename, modex->local_index, (int) modex->pid, why);
     }
 }
 
-/* The local peer that this process is, by what it says itself; NULL where no segment is to be tried.  What is
- * asked here has the same answer on the other side. */
-static mca_btl_fastsm_endpoint_t *local_peer(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
+/* The local peer that this process is, by what it says itself; NULL where no segment is to be tried, which is
+ * final.  What is asked here has the same answer on the other side. */
+static mca_btl_fastsm_endpoint_t *local_peer(const mca_btl_fastsm_announced_t *announced)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t index = announced->modex.local_index;
 
-    if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(proc, modex)
-        || !mca_btl_fastsm_same_surroundings(&component->me, modex)
-        || modex->local_index >= component->n_local || modex->local_index == component->me.local_index) {
+    if (0 == announced->modex.usable || index >= component->n_local || index == component->me.local_index) {
         return NULL;
     }
-    return &component->peers[modex->local_index];
+    if (MCA_BTL_FASTSM_ROUTE_NONE == announced->route) {
+        component->peers[index].pair_state = MCA_BTL_FASTSM_PAIR_REFUSED;
+    }
+    return MCA_BTL_FASTSM_PAIR_REFUSED == component->peers[index].pair_state ? NULL
+                                                                             : &component->peers[index];
 }
 
 /* What the peer says about us, in its segment. */
@@ -295,42 +305,91 @@ static void find_their_word(mca_btl_fastsm_endpoint_t *endpoint)
         endpoint, mca_btl_fastsm_layout_pair(&endpoint->layout, mca_btl_fastsm_component.me.local_index));
 }
 
-mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc)
+/* Says whether the peer's segment is mapped. */
+static void begin_pair(mca_btl_fastsm_endpoint_t *endpoint, bool mapped)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    mca_btl_fastsm_modex_t modex;
-    mca_btl_fastsm_endpoint_t *endpoint = local_peer(proc, &modex);
-    const char *why;
-    bool mapped;
-
-    if (NULL == endpoint || MCA_BTL_FASTSM_PAIR_REFUSED == endpoint->pair_state) {
-        return NULL;
-    }
-    if (endpoint->connected) {
-        return endpoint;
-    }
-    mapped = OPAL_SUCCESS == mca_btl_fastsm_segment_attach(&modex, endpoint, &why);
-    if (!mapped) {
-        mca_btl_fastsm_unusable(&modex, why, errno);
-    }
-    if (MCA_BTL_FASTSM_PAIR_AGREED == endpoint->pair_state) {
-        if (!mapped) { /* it has been removed and comes back, and the peer counts on what we agreed upon */
-            mca_btl_fastsm_fatal(proc, fastsm_lost);
-        }
-        endpoint->proc = proc;
-        find_their_word(endpoint);
-        return endpoint;
-    }
-
-    mca_btl_fastsm_endpoint_describe(endpoint, proc, &modex);
-    mca_btl_fastsm_pair_init(
-        endpoint, &modex,
-        (_Atomic uint32_t *) (component->base
-                              + mca_btl_fastsm_layout_pair(&component->layout, endpoint->index)));
     if (mapped) {
         find_their_word(endpoint);
     }
     endpoint->pair_state = fastsm_pair_begin(&endpoint->pair, mapped);
+}
+
+/* A peer that is found by its name gives that to its segment as soon as it comes here. */
+static void begin_to_seek(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_announced_t *announced)
+{
+    endpoint->sought = (mca_btl_fastsm_announced_t *) malloc(sizeof(*endpoint->sought));
+    if (NULL == endpoint->sought) {
+        begin_pair(endpoint, false);
+        return;
+    }
+    *endpoint->sought = *announced;
+    endpoint->pair_state = MCA_BTL_FASTSM_PAIR_OFFERED;
+}
+
+bool mca_btl_fastsm_endpoint_seek(mca_btl_fastsm_endpoint_t *endpoint, bool give_up)
+{
+    const mca_btl_fastsm_modex_t *modex = &endpoint->sought->modex;
+    const char *why;
+    const bool mapped = OPAL_SUCCESS == mca_btl_fastsm_segment_attach(modex, endpoint, &why);
+
+    if (!mapped && ENOENT == errno && !give_up) {
+        return false;
+    }
+    if (!mapped) {
+        mca_btl_fastsm_unusable(modex, why, errno);
+    }
+    free(endpoint->sought);
+    endpoint->sought = NULL;
+    begin_pair(endpoint, mapped);
+    return true;
+}
+
+/* It has been removed and comes back, and the peer counts on what we agreed upon. */
+static mca_btl_fastsm_endpoint_t *meet_again(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
+                                             const mca_btl_fastsm_modex_t *modex)
+{
+    const char *why;
+
+    if (OPAL_SUCCESS != mca_btl_fastsm_segment_attach(modex, endpoint, &why)) {
+        mca_btl_fastsm_unusable(modex, why, errno);
+        mca_btl_fastsm_fatal(proc, fastsm_lost);
+    }
+    endpoint->proc = proc;
+    find_their_word(endpoint);
+    return endpoint;
+}
+
+mca_btl_fastsm_endpoint_t *mca_btl_fastsm_endpoint_meet(opal_proc_t *proc,
+                                                        const mca_btl_fastsm_announced_t *announced)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_endpoint_t *endpoint = local_peer(announced);
+    const mca_btl_fastsm_modex_t *modex = &announced->modex;
+    const char *why;
+    bool mapped;
+
+    if (NULL == endpoint || endpoint->connected) {
+        return endpoint;
+    }
+    if (MCA_BTL_FASTSM_PAIR_AGREED == endpoint->pair_state) {
+        return meet_again(endpoint, proc, modex);
+    }
+    endpoint->by_name = MCA_BTL_FASTSM_ROUTE_NAME == announced->route;
+    mca_btl_fastsm_endpoint_describe(endpoint, proc, modex);
+    mca_btl_fastsm_pair_init(
+        endpoint, modex,
+        (_Atomic uint32_t *) (component->base
+                              + mca_btl_fastsm_layout_pair(&component->layout, endpoint->index)));
+
+    mapped = OPAL_SUCCESS == mca_btl_fastsm_segment_attach(modex, endpoint, &why);
+    if (!mapped && ENOENT == errno && endpoint->by_name) {
+        begin_to_seek(endpoint, announced);
+        return endpoint;
+    }
+    if (!mapped) {
+        mca_btl_fastsm_unusable(modex, why, errno);
+    }
+    begin_pair(endpoint, mapped);
     return mapped ? endpoint : NULL;
 }
 

@@ -96,6 +96,10 @@ static bool is_peer(mca_btl_fastsm_endpoint_t *endpoint)
 {
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
 
+    errno = ESRCH;
+    if (endpoint->other_pids) {
+        return false; /* nobody here, or somebody else, has its number */
+    }
     errno = 0;
     if (read_all(endpoint->pid, nonce, endpoint->nonce_address, sizeof(nonce))) {
         errno = 0;

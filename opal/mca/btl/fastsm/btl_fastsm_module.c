@@ -12,6 +12,9 @@
 
 #include "opal_config.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "opal/class/opal_bitmap.h"
 #include "opal/util/output.h"
 
@@ -85,21 +88,47 @@ static uint32_t fastsm_refused(mca_btl_base_module_t *btl)
     return mca_btl_fastsm_component.dynamic_refused;
 }
 
-/* Our half of the decision about one process: NULL where it is not for us. */
-static int meet(opal_proc_t *proc, mca_btl_base_endpoint_t **endpoint)
+/* Is it another process of our job on this node? */
+static bool is_local(const opal_proc_t *proc)
+{
+    const opal_proc_t *me = opal_proc_local_get();
+
+    return me != proc && proc->proc_name.jobid == me->proc_name.jobid
+           && OPAL_PROC_ON_LOCAL_NODE(proc->proc_flags);
+}
+
+/* Fetches what the local ones among `procs` have published, in their order.  `all` has room for the node's.
+ */
+static size_t fetch_local(opal_proc_t **procs, size_t nprocs, mca_btl_fastsm_announced_t *all)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < nprocs && count < mca_btl_fastsm_component.n_local; ++i) {
+        if (is_local(procs[i])) {
+            if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(procs[i], &all[count].modex)) {
+                all[count].modex.usable = 0;
+            }
+            ++count;
+        }
+    }
+    return count;
+}
+
+/* Our half of the decision about one process: NULL where it is not for us.
+ *  announced  what a local process has told; NULL: it is none */
+static int meet(opal_proc_t *proc, const mca_btl_fastsm_announced_t *announced,
+                mca_btl_base_endpoint_t **endpoint)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const opal_proc_t *me = opal_proc_local_get();
 
     *endpoint = NULL;
-    if ((!component->named && !component->confirmed) || me == proc) {
-        return OPAL_SUCCESS; /* a process reaches itself by btl/self */
+    if (NULL != announced) {
+        *endpoint = mca_btl_fastsm_endpoint_meet(proc, announced);
+        return OPAL_SUCCESS;
     }
     if (proc->proc_name.jobid == me->proc_name.jobid) {
-        if (OPAL_PROC_ON_LOCAL_NODE(proc->proc_flags)) {
-            *endpoint = mca_btl_fastsm_endpoint_meet(proc);
-        }
-        return OPAL_SUCCESS;
+        return OPAL_SUCCESS; /* also ourselves: a process reaches itself by btl/self */
     }
     if (!FASTPATH_JOBS_ARE_ADDED && !component->confirmed) {
         /* whoever only receives would not know us; pml/fastpath sees to that, others do not */
@@ -107,6 +136,29 @@ static int meet(opal_proc_t *proc, mca_btl_base_endpoint_t **endpoint)
     }
     /* Open MPI's word on who is local is wrong between jobs */
     return mca_btl_fastsm_dynamic_meet(proc, endpoint);
+}
+
+/* Our half of all decisions. */
+static int meet_all(opal_proc_t **procs, size_t nprocs, mca_btl_base_endpoint_t **endpoints)
+{
+    mca_btl_fastsm_announced_t *all =
+        (mca_btl_fastsm_announced_t *) calloc(mca_btl_fastsm_component.n_local, sizeof(*all));
+    size_t count, local = 0;
+    int rc = OPAL_SUCCESS;
+
+    if (NULL == all) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    count = fetch_local(procs, nprocs, all);
+    mca_btl_fastsm_name_decide(all, count);
+    for (size_t i = 0; i < nprocs; ++i) {
+        const bool one_of_them = local < count && is_local(procs[i]);
+        const int one = meet(procs[i], one_of_them ? &all[local++] : NULL, &endpoints[i]);
+
+        rc = OPAL_SUCCESS == rc ? one : rc;
+    }
+    free(all);
+    return rc;
 }
 
 /**
@@ -118,15 +170,16 @@ static int meet(opal_proc_t *proc, mca_btl_base_endpoint_t **endpoint)
 static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
                             mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
 {
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     int rc = OPAL_SUCCESS;
 
     (void) btl;
-    for (size_t i = 0; i < nprocs; ++i) {
-        const int one = meet(procs[i], &endpoints[i]);
-
-        rc = OPAL_SUCCESS == rc ? one : rc;
+    memset(endpoints, 0, nprocs * sizeof(*endpoints));
+    if (component->named || component->confirmed) {
+        rc = meet_all(procs, nprocs, endpoints);
     }
     mca_btl_fastsm_agree(endpoints, nprocs);
+    mca_btl_fastsm_name_done();
     for (size_t i = 0; i < nprocs; ++i) {
         if (NULL == endpoints[i]) {
             continue;

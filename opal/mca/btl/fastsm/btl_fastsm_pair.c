@@ -62,7 +62,9 @@ static void look(mca_btl_fastsm_endpoint_t *endpoint, bool give_up)
 {
     if (NULL != endpoint->dynamic) {
         mca_btl_fastsm_dynamic_look(endpoint, give_up);
-    } else {
+    } else if (NULL != endpoint->sought && !mca_btl_fastsm_endpoint_seek(endpoint, give_up)) {
+        return;
+    } else if (is_open(endpoint)) {
         endpoint->pair_state =
             give_up ? fastsm_pair_give_up(&endpoint->pair) : fastsm_pair_look(&endpoint->pair);
     }

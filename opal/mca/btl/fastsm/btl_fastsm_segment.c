@@ -189,6 +189,7 @@ int mca_btl_fastsm_segment_create(void)
     hdr->pid = component->me.pid;
     hdr->params = params;
     memcpy(hdr->nonce, component->me.nonce, sizeof(hdr->nonce));
+    mca_btl_fastsm_name_prepare(&component->me);
     print_memory();
     return OPAL_SUCCESS;
 }
@@ -231,30 +232,63 @@ static const char *check_segment(const mca_btl_fastsm_modex_t *modex, const char
 
 enum { FASTSM_PATH_MAX = 64 };
 
-/* Segments have no names; a process is asked for the one behind its descriptor. */
+/* A segment without a name: its process is asked for the one behind its descriptor. */
 static const char *segment_path(char path[FASTSM_PATH_MAX], int pid, int fd)
 {
     snprintf(path, FASTSM_PATH_MAX, "/proc/%d/fd/%d", pid, fd);
     return path;
 }
 
-static int open_segment(const mca_btl_fastsm_modex_t *modex, ino_t *inode, const char **why)
+/* A descriptor of a peer's segment, or -1.  The one of a segment with a name stays: the name goes. */
+static int open_file(const mca_btl_fastsm_modex_t *modex, const mca_btl_fastsm_endpoint_t *endpoint)
 {
+    const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    char named[MCA_MPOOL_FASTSM_PATH_MAX];
     char path[FASTSM_PATH_MAX];
+
+    if (!endpoint->by_name) {
+        return open(segment_path(path, modex->pid, modex->fd), O_RDWR | O_CLOEXEC);
+    }
+    if (-1 != endpoint->name_fd) {
+        return endpoint->name_fd;
+    }
+    component->segment->names->path(named, component->directory.path, modex->name);
+    return open(named, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void close_file(mca_btl_fastsm_endpoint_t *endpoint, int fd, bool keep)
+{
+    if (endpoint->by_name && keep) {
+        endpoint->name_fd = fd;
+    } else if (fd != endpoint->name_fd) {
+        close(fd);
+    }
+}
+
+static int open_segment(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint,
+                        const char **why)
+{
     struct stat status;
-    int fd = open(segment_path(path, modex->pid, modex->fd), O_RDWR | O_CLOEXEC);
+    int fd = open_file(modex, endpoint);
 
     if (-1 == fd) {
         *why = strerror(errno);
         return -1;
     }
+    if (endpoint->by_name && 0 == fstat(fd, &status) && 0 == status.st_size) {
+        *why = "there was no room for one with a name";
+        close_file(endpoint, fd, false);
+        errno = ENOSPC;
+        return -1;
+    }
     if (0 != fstat(fd, &status) || !S_ISREG(status.st_mode) || (uint64_t) status.st_size != modex->total
         || modex->total < sizeof(mca_btl_fastsm_segment_hdr_t)) {
         *why = "not a file of the announced length";
-        close(fd);
+        close_file(endpoint, fd, false);
+        errno = 0;
         return -1;
     }
-    *inode = status.st_ino;
+    endpoint->inode = status.st_ino;
     return fd;
 }
 
@@ -264,7 +298,9 @@ static unsigned long free_bytes(const mca_btl_fastsm_endpoint_t *endpoint)
     char path[FASTSM_PATH_MAX];
     struct statvfs fs;
 
-    if (0 != statvfs(segment_path(path, (int) endpoint->pid, endpoint->fd), &fs)) {
+    if (0
+        != (endpoint->by_name ? fstatvfs(endpoint->name_fd, &fs)
+                              : statvfs(segment_path(path, (int) endpoint->pid, endpoint->fd), &fs))) {
         return 0;
     }
     return (unsigned long) fs.f_bavail * fs.f_frsize;
@@ -310,6 +346,9 @@ bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint)
     char path[FASTSM_PATH_MAX];
     struct stat status;
 
+    if (endpoint->by_name) { /* who has not been found yet may come */
+        return -1 == endpoint->name_fd || mca_btl_fastsm_component.segment->names->held(endpoint->name_fd);
+    }
     if (0 == stat(segment_path(path, (int) endpoint->pid, endpoint->fd), &status)) {
         return 0 == endpoint->inode || status.st_ino == endpoint->inode;
     }
@@ -326,7 +365,7 @@ int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_f
 
     *why = NULL;
     errno = 0;
-    fd = open_segment(modex, &endpoint->inode, why);
+    fd = open_segment(modex, endpoint, why);
     if (-1 == fd) {
         saved = errno;
         goto err_say;
@@ -334,13 +373,11 @@ int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_f
     base = (char *) mmap(NULL, modex->total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (MAP_FAILED == (void *) base) {
         *why = strerror(errno);
-    }
-    close(fd);
-    if (NULL != *why) {
+        close_file(endpoint, fd, false);
         goto err_say;
     }
-
     *why = check_segment(modex, base, NULL == endpoint->dynamic, &layout);
+    close_file(endpoint, fd, NULL == *why);
     if (NULL != *why) {
         munmap(base, modex->total);
         goto err_say;
@@ -352,9 +389,11 @@ int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_f
     return OPAL_SUCCESS;
 
 err_say:
-    opal_output_verbose(1, opal_btl_base_framework.framework_output,
-                        "btl:fastsm: segment of local process %u (pid %d, descriptor %d): %s",
-                        modex->local_index, (int) modex->pid, (int) modex->fd, *why);
+    if (!endpoint->by_name || ENOENT != saved) { /* a name that is not there yet is looked for again */
+        opal_output_verbose(1, opal_btl_base_framework.framework_output,
+                            "btl:fastsm: segment of local process %u (pid %d, descriptor %d): %s",
+                            modex->local_index, (int) modex->pid, (int) modex->fd, *why);
+    }
     errno = saved;
     return OPAL_ERR_UNREACH;
 }

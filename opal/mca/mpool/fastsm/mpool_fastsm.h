@@ -34,8 +34,12 @@
 
 BEGIN_C_DECLS
 
-/** the bytes "fastsmM1" as a little-endian number */
-#define MCA_MPOOL_FASTSM_MAGIC UINT64_C(0x314d6d7374736166)
+/** the bytes "fastsmM2" as a little-endian number */
+#define MCA_MPOOL_FASTSM_MAGIC UINT64_C(0x324d6d7374736166)
+
+/** length of the name of a directory, and of a file in it, with the 0 at its end */
+#define MCA_MPOOL_FASTSM_DIRECTORY_MAX 192
+#define MCA_MPOOL_FASTSM_PATH_MAX      256
 
 typedef struct {
     mca_mpool_base_component_t super;
@@ -47,22 +51,62 @@ typedef struct {
     opal_mutex_t lock;    /**< protects the list and `taken` of its items */
 } mca_mpool_fastsm_component_t;
 
+/** where files with names are */
+typedef struct {
+    char path[MCA_MPOOL_FASTSM_DIRECTORY_MAX];
+    uint64_t device; /**< with `inode`, which directory that is: the same for all processes of the machine */
+    uint64_t inode;
+} mca_mpool_fastsm_directory_t;
+
 /** a file without a name, and where it is mapped */
 typedef struct {
     void *base;    /**< mapped read and write, zeroed; NULL: there is none */
     size_t size;   /**< bytes, the length of the file */
+    size_t first;  /**< bytes at its begin that have their pages */
     int fd;        /**< closed on exec; -1: there is none */
+    int lock_fd;   /**< holds the lock of the file with a name; -1: there was never one */
+    char *path;    /**< its name at the moment; NULL: it has none */
     char why[128]; /**< what was wrong, if it could not be made */
 } mca_mpool_fastsm_file_t;
+
+struct mca_mpool_fastsm_module_t;
+
+/** what can be done about names; a table, because the user is another shared object */
+typedef struct {
+    /**
+     * The first directory of mpool_fastsm_backing in which files can have names.  One process of the node
+     * also removes names there that processes of this user have left when they were killed.
+     *
+     * @return whether there is one
+     */
+    bool (*directory)(mca_mpool_fastsm_directory_t *directory);
+    /** The path of a name in a directory. */
+    void (*path)(char path[MCA_MPOOL_FASTSM_PATH_MAX], const char *directory, uint64_t name);
+    /**
+     * Gives a segment a file with a name.  Address, contents and descriptor number stay; nobody may have
+     * opened the segment so far.
+     *
+     * @param processes  on the node that need as much
+     * @return           OPAL_SUCCESS; OPAL_ERR_OUT_OF_RESOURCE when the segment is as it was, and what has
+     the name, if anything, is an empty file
+     */
+    int (*give)(struct mca_mpool_fastsm_module_t *module, const mca_mpool_fastsm_directory_t *directory,
+                uint64_t name, unsigned processes);
+    /** Takes the name away, if there is one. */
+    void (*take)(struct mca_mpool_fastsm_module_t *module);
+    /** Whether the process lives that gave the name by which this descriptor was opened. */
+    bool (*held)(int fd);
+} mca_mpool_fastsm_names_t;
 
 /**
  * One segment and the module that stands for it.  Owned by the component's
  * list; released by mpool_finalize or, at the latest, when the component closes.
  */
-typedef struct {
+typedef struct mca_mpool_fastsm_module_t {
     mca_mpool_base_module_t super;
     uint64_t magic; /**< MCA_MPOOL_FASTSM_MAGIC */
     mca_mpool_fastsm_file_t file;
+    const mca_mpool_fastsm_names_t *names;
     bool taken; /**< mpool_alloc has handed the segment out */
     void *item; /**< list item that refers to this module */
 } mca_mpool_fastsm_module_t;
@@ -109,8 +153,28 @@ int mca_mpool_fastsm_module_create(const mca_mpool_fastsm_demand_t *demand,
  */
 int mca_mpool_fastsm_file_make(mca_mpool_fastsm_file_t *file, const char *place, size_t size, size_t first,
                                uint64_t wanted);
-/** Unmaps and closes it. */
+/**
+ * Makes the empty file behind file->fd as long as file->size says, with `data` at its begin.
+ *
+ * @param data    begin of a mapped file
+ * @param first   bytes of it
+ * @param wanted  bytes that have to be free where the file is
+ * @return        OPAL_SUCCESS, or OPAL_ERR_OUT_OF_RESOURCE with file->why
+ */
+int mca_mpool_fastsm_file_fill(mca_mpool_fastsm_file_t *file, const void *data, size_t first,
+                               uint64_t wanted);
+/** Unmaps and closes it, and takes its name away. */
 void mca_mpool_fastsm_file_end(mca_mpool_fastsm_file_t *file);
+
+/* ---- mpool_fastsm_name.c: behind mca_mpool_fastsm_names_t ---- */
+
+bool mca_mpool_fastsm_name_directory(mca_mpool_fastsm_directory_t *directory);
+void mca_mpool_fastsm_name_path(char path[MCA_MPOOL_FASTSM_PATH_MAX], const char *directory, uint64_t name);
+/** @param wanted  bytes that have to be free where the file is */
+int mca_mpool_fastsm_name_give(mca_mpool_fastsm_file_t *file, const mca_mpool_fastsm_directory_t *directory,
+                               uint64_t name, uint64_t wanted);
+void mca_mpool_fastsm_name_take(mca_mpool_fastsm_file_t *file);
+bool mca_mpool_fastsm_name_held(int fd);
 
 /**
  * The derived module, or NULL when `module` belongs to another component.

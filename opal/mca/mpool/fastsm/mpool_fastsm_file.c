@@ -7,9 +7,9 @@
 /**
  * @file
  *
- * The file behind a segment.  It never has a name, wherever it is: nothing can be left behind however the
+ * The file behind a segment.  It has no name, wherever it is: nothing can be left behind however the
  * processes end, and nobody can have put something else under its name before.  Peers open it as
- * /proc/PID/fd/FD.
+ * /proc/PID/fd/FD.  Those that may not do that are given a name for a short time (mpool_fastsm_name.c).
  */
 
 #if !defined(_GNU_SOURCE)
@@ -115,6 +115,31 @@ static int reserve(mca_mpool_fastsm_file_t *file, size_t first)
     return OPAL_SUCCESS;
 }
 
+int mca_mpool_fastsm_file_fill(mca_mpool_fastsm_file_t *file, const void *data, size_t first, uint64_t wanted)
+{
+    const bool parts = !mca_mpool_fastsm_component.reserve_all
+                       && OPAL_ERR_NOT_SUPPORTED != mca_common_fastpath_reserve((void *) data, first);
+    int rc = check_free(file, wanted);
+    size_t done = 0;
+
+    if (OPAL_SUCCESS == rc) {
+        rc = set_length(file, false);
+    }
+    if (OPAL_SUCCESS == rc && 0 != fallocate(file->fd, 0, 0, (off_t) (parts ? first : file->size))) {
+        rc = failed(file, "fallocate");
+    }
+    while (OPAL_SUCCESS == rc && done < first) {
+        const ssize_t written = pwrite(file->fd, (const char *) data + done, first - done, (off_t) done);
+
+        if (0 < written) {
+            done += (size_t) written;
+        } else if (EINTR != errno) {
+            rc = failed(file, "pwrite");
+        }
+    }
+    return rc;
+}
+
 int mca_mpool_fastsm_file_make(mca_mpool_fastsm_file_t *file, const char *place, size_t size, size_t first,
                                uint64_t wanted)
 {
@@ -123,6 +148,8 @@ int mca_mpool_fastsm_file_make(mca_mpool_fastsm_file_t *file, const char *place,
 
     memset(file, 0, sizeof(*file));
     file->size = size;
+    file->first = first;
+    file->lock_fd = -1;
     rc = memfd ? open_memfd(file) : open_in_directory(file, place, wanted);
     if (OPAL_SUCCESS == rc) {
         rc = set_length(file, memfd);
@@ -141,6 +168,10 @@ int mca_mpool_fastsm_file_make(mca_mpool_fastsm_file_t *file, const char *place,
 
 void mca_mpool_fastsm_file_end(mca_mpool_fastsm_file_t *file)
 {
+    mca_mpool_fastsm_name_take(file);
+    if (-1 != file->lock_fd) {
+        close(file->lock_fd);
+    }
     if (NULL != file->base) {
         munmap(file->base, file->size);
     }
@@ -148,5 +179,5 @@ void mca_mpool_fastsm_file_end(mca_mpool_fastsm_file_t *file)
         close(file->fd);
     }
     file->base = NULL;
-    file->fd = -1;
+    file->fd = file->lock_fd = -1;
 }

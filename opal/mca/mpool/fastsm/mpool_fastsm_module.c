@@ -31,6 +31,25 @@ static void *mpool_fastsm_realloc(mca_mpool_base_module_t *module, void *addr, s
 static void mpool_fastsm_free(mca_mpool_base_module_t *module, void *addr);
 static void mpool_fastsm_finalize(mca_mpool_base_module_t *module);
 
+static int give_name(mca_mpool_fastsm_module_t *module, const mca_mpool_fastsm_directory_t *directory,
+                     uint64_t name, unsigned processes)
+{
+    return mca_mpool_fastsm_name_give(&module->file, directory, name, module->file.size * processes);
+}
+
+static void take_name(mca_mpool_fastsm_module_t *module)
+{
+    mca_mpool_fastsm_name_take(&module->file);
+}
+
+static const mca_mpool_fastsm_names_t names = {
+    .directory = mca_mpool_fastsm_name_directory,
+    .path = mca_mpool_fastsm_name_path,
+    .give = give_name,
+    .take = take_name,
+    .held = mca_mpool_fastsm_name_held,
+};
+
 /* What is missing is missing for all processes of the node, as a rule, so one of them speaks; unless it is
  * something that each has of its own. */
 static void complain(const mca_mpool_fastsm_demand_t *demand, const char *tried, bool own)
@@ -119,6 +138,7 @@ int mca_mpool_fastsm_module_create(const mca_mpool_fastsm_demand_t *demand,
 
     module->magic = MCA_MPOOL_FASTSM_MAGIC;
     module->item = item;
+    module->names = &names;
     module->super.mpool_component = &component->super;
     module->super.mpool_base = mpool_fastsm_base;
     module->super.mpool_alloc = mpool_fastsm_alloc;
