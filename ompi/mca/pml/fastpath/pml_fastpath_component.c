@@ -22,6 +22,7 @@
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_pace.h"
+#include "pml_fastpath_pause.h"
 
 static int component_register(void);
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads);
@@ -225,6 +226,9 @@ static int component_register(void)
     mca_pml_fastpath.component = component;
     mca_common_fastpath_help_dir();
     mca_pml_fastpath_pvar_register(component);
+    if (OPAL_SUCCESS != mca_pml_fastpath_pause_register(component)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
     return mca_common_fastpath_param_register(component, params, sizeof(params) / sizeof(params[0]));
 }
 

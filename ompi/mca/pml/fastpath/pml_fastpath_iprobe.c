@@ -4,10 +4,9 @@
  */
 #include "ompi_config.h"
 
-#include "opal/runtime/opal_progress.h"
-
 #include "pml_fastpath_accept.h"
 #include "pml_fastpath_pace.h"
+#include "pml_fastpath_pause.h"
 
 /* Look for a message that nobody has received. With take it is the caller's; its status is read under
  * the lock in any case, because otherwise another thread may receive it meanwhile. */
@@ -43,7 +42,7 @@ static mca_pml_fastpath_message_t *look_progress(int src, int tag, ompi_communic
     mca_pml_fastpath_pace_wait();
     message = look(src, tag, comm, take, status);
     if (NULL == message) {
-        opal_progress();
+        mca_pml_fastpath_pause();
         message = look(src, tag, comm, take, status);
     }
     return message;

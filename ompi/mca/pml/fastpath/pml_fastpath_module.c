@@ -17,6 +17,7 @@
 #include "pml_fastpath_link_find.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_extcid.h"
+#include "pml_fastpath_pause.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_wait.h"
 
@@ -139,6 +140,7 @@ void mca_pml_fastpath_close(void)
     pml->enabled = false;
     mca_pml_fastpath_waits_remove();
     mca_common_fastpath_runtime_remove();
+    mca_pml_fastpath_pause_fini();
     while (NULL != (item = opal_list_remove_first(&pml->pending))) {
         mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
     }

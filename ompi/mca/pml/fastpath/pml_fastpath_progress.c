@@ -12,10 +12,12 @@
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_retry.h"
+#include "pml_fastpath_pause.h"
 
 int mca_pml_fastpath_progress(void)
 {
     mca_pml_fastpath_pace_note();
+    mca_pml_fastpath_pause_note();
     if (OPAL_UNLIKELY(mca_pml_fastpath_at_end())) {
         mca_pml_fastpath_links_end();
     }

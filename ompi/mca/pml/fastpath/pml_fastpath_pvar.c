@@ -278,6 +278,11 @@ static const struct {
         {"waits_elsewhere", "Waits that had no sender to look at: for sends, MPI_ANY_SOURCE, one of several "
                             "requests, other transports, or with several threads"},
 
+    [MCA_PML_FASTPATH_WAITS_SPINS] =
+        {"waits_spins", "Times that a wait found nothing, let everything progress and kept its core"},
+    [MCA_PML_FASTPATH_WAITS_YIELDS] =
+        {"waits_yields", "Times that a wait found nothing, let everything progress and gave its core away"},
+
     [MCA_PML_FASTPATH_UNEXPECTED] = {"unexpected_messages",
                                      "Messages that came before a receive for them, and were kept"},
     [MCA_PML_FASTPATH_COMMS_SEARCHED] = {"comms_searched",

@@ -26,6 +26,7 @@
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_pause.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_take.h"
 
@@ -118,7 +119,7 @@ static inline int wait_for(ompi_communicator_t *comm, mca_pml_fastpath_member_t 
             return rc;
         }
         mca_pml_fastpath_spin_expired();
-        (void) opal_progress();
+        mca_pml_fastpath_pause();
         if (mca_pml_fastpath_ft() && MPI_SUCCESS != fastpath_source_error(comm, src, target->tag)) {
             return OMPI_ERROR; /* the ordinary path says which, or takes what has come in spite of that */
         }

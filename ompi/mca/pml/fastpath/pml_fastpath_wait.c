@@ -18,6 +18,7 @@
 
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_pause.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 #include "pml_fastpath_take.h"
@@ -227,7 +228,7 @@ static __opal_attribute_noinline__ bool let_progress(const ompi_request_t *reque
             return REQUEST_COMPLETE(request);
         }
     }
-    (void) opal_progress();
+    mca_pml_fastpath_pause();
     return REQUEST_COMPLETE(request);
 }
 
@@ -299,7 +300,7 @@ static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *re
             }
         }
         if (!opal_using_threads()) {
-            (void) opal_progress();
+            mca_pml_fastpath_pause();
         }
         if (REQUEST_COMPLETE(request)) {
             return true;
@@ -353,7 +354,7 @@ static size_t await_any(size_t count, ompi_request_t **requests, kind_t *kind)
         if (0 == poll_sender(target, spins_for(target))) {
             mca_pml_fastpath_spin_expired();
             if (!opal_using_threads()) {
-                (void) opal_progress();
+                mca_pml_fastpath_pause();
             }
         }
         at = first_complete(count, requests, kind);

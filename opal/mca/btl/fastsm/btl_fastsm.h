@@ -575,6 +575,8 @@ void mca_btl_fastsm_dynamic_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 void mca_btl_fastsm_dynamic_sweep(void);
 /** The extension's died(). */
 bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint);
+/** The extension's `pids`. */
+size_t mca_btl_fastsm_pids(pid_t *pids, size_t most);
 /** The dynamic peer with this id, or NULL when it is not, or no longer, admitted. */
 mca_btl_fastsm_dynamic_t *mca_btl_fastsm_dynamic_find(uint32_t admission);
 /** mca_btl_fastsm_reclaim for all dynamic peers. */

@@ -228,6 +228,36 @@ bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint)
     return died;
 }
 
+size_t mca_btl_fastsm_pids(pid_t *pids, size_t most)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const mca_btl_fastsm_dynamic_t *dynamic;
+    size_t count = 0;
+
+    for (uint32_t i = 0; NULL != component->peers && i < component->n_local; ++i) {
+        if (component->peers[i].connected) {
+            if (count < most) {
+                pids[count] = component->peers[i].pid;
+            }
+            ++count;
+        }
+    }
+    if (0 == component->n_dynamic || 0 != OPAL_THREAD_TRYLOCK(&component->dynamic_lock)) {
+        return count;
+    }
+    OPAL_LIST_FOREACH(dynamic, &component->dynamic_list, mca_btl_fastsm_dynamic_t)
+    {
+        if (!dynamic->gone && !dynamic->parted && dynamic->endpoint.connected) {
+            if (count < most) {
+                pids[count] = dynamic->endpoint.pid;
+            }
+            ++count;
+        }
+    }
+    OPAL_THREAD_UNLOCK(&component->dynamic_lock);
+    return count;
+}
+
 /* Parts from a peer that has ended, unless there are messages of it still. */
 static void part_if_read(mca_btl_fastsm_dynamic_t *dynamic)
 {

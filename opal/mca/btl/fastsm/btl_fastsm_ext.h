@@ -34,7 +34,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 14u
+#define MCA_BTL_FASTSM_EXT_VERSION 15u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_HEADER_BYTES and without a convertor: sends header and payload at
@@ -323,6 +323,14 @@ typedef struct {
      * @param endpoint  one of fastsm's, of a process of whatever job
      */
     bool (*died)(struct mca_btl_base_endpoint_t *endpoint);
+
+    /**
+     * Says which processes share this machine with us, as far as fastsm reaches them, of whatever job.
+     *
+     * @param pids  receives their numbers, up to `most`
+     * @return      how many there are; may be too few once when another thread is at work on such processes
+     */
+    size_t (*pids)(pid_t *pids, size_t most);
 } mca_btl_fastsm_ext_t;
 
 /**

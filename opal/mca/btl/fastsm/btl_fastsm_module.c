@@ -69,6 +69,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .refused = fastsm_refused,
             .failed = mca_btl_fastsm_failed,
             .died = mca_btl_fastsm_dynamic_died,
+            .pids = mca_btl_fastsm_pids,
         },
 };
 

@@ -207,6 +207,20 @@ static void announce_bool(const mca_common_fastpath_param_t *param, const mca_ba
     announce(var, NULL != given ? given : "", "true or false", 0 != param->value ? "true" : "false");
 }
 
+void mca_common_fastpath_param_refuse(const mca_base_component_t *component, const char *name,
+                                      const char *allowed, const char *used)
+{
+    const mca_base_var_t *var;
+    const int index = mca_base_var_find(component->mca_project_name, component->mca_type_name,
+                                        component->mca_component_name, name);
+
+    if (0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var)) {
+        const char *given = given_text(var);
+
+        announce(var, NULL != given ? given : "", allowed, used);
+    }
+}
+
 static int register_one(const mca_base_component_t *component, const mca_common_fastpath_param_t *param)
 {
     const mca_base_var_t *var;

@@ -76,6 +76,17 @@ void mca_common_fastpath_param_check(const mca_base_component_t *component,
                                      const mca_common_fastpath_param_t *table, size_t count);
 
 /**
+ * Announce that the value of a parameter is none of the words that it may have, where
+ * mca_base_component_var_register() has said so (OPAL_ERR_VALUE_OUT_OF_BOUNDS): it is registered all the
+ * same, and its storage holds the default.
+ *
+ * @param allowed  the words
+ * @param used     the default
+ */
+void mca_common_fastpath_param_refuse(const mca_base_component_t *component, const char *name,
+                                      const char *allowed, const char *used);
+
+/**
  * Read a number with an optional suffix k, m or g (powers of 1024), as Open MPI does, but all of the text.
  * Numbers beyond int64_t become its nearest limit.
  * @return false when the text is not a number

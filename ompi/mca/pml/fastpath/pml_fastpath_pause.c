@@ -1,0 +1,362 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What a wait does that has found nothing: pml_fastpath_pause.h.
+ *
+ * Cores are short where there are more processes of ours than cores that they may run on, or than the control
+ * group lets them use: that is counted. Where that does not say so and somebody takes the core from us while
+ * we wait, it is either somebody who waits, too, as a process of ours that runs in another container does; to
+ * such a one the core is given, and comes back at once. Or it is one who computes, and then each yield costs
+ * his whole time slice. That is tried: for a short time each wait yields, and is measured.
+ */
+#include "ompi_config.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "opal/mca/base/mca_base_var.h"
+#include "opal/mca/base/mca_base_var_enum.h"
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
+#include "opal/mca/common/fastpath/common_fastpath_cores.h"
+#include "opal/mca/common/fastpath/common_fastpath_param.h"
+#include "opal/runtime/opal_progress.h"
+
+#include "pml_fastpath_counters.h"
+#include "pml_fastpath_pace.h"
+#include "pml_fastpath_pause.h"
+
+#define US UINT64_C(1000) /* in nanoseconds, as all times here */
+#define MS (1000 * US)
+
+/* Calls of opal_progress from one look at the clock to the next. */
+#define LOOK_CALLS 64
+
+/* Time from one look at what the kernel says to the next. */
+#define LOOK_TIME (250 * US)
+
+/* Time from one count of processes and cores to the next: the first, and the longest, per process counted. */
+#define COUNT_TIME_FIRST (2 * MS)
+#define COUNT_TIME_MOST  (100 * MS)
+#define COUNT_TIME_EACH  (1 * MS)
+
+/* A yield that takes so long has met somebody who computes. */
+#define LATE (1 * MS)
+
+/* So many of them in a time of which they took more than half, and yields do not help. */
+#define LATE_MOST 8
+
+/* How long yields are tried; and measured, where they help. */
+#define TRIAL_TIME (50 * MS)
+
+/* The core has been taken from us so often while we waited, in looks not farther apart than this, before
+ * yields are tried. */
+#define TAKEN      3
+#define TAKEN_TIME (100 * MS)
+
+/* Until the next try, where yields did not help: the first time, and the most that this is doubled to. */
+#define BACKOFF_FIRST (500 * MS)
+#define BACKOFF_MOST  (8000 * MS)
+
+/* Nobody has wanted the core for so long: yields are no longer needed. */
+#define ALONE_TIME (1000 * MS)
+
+mca_pml_fastpath_pause_t mca_pml_fastpath_pause_state;
+
+/* What is known of those who are not counted. */
+typedef enum {
+    ALONE,  /* nobody takes the core from us; or he computes, and shall not have it */
+    TRIAL,  /* somebody does: yields are tried */
+    SHARED, /* yields help */
+} others_t;
+
+static struct {
+    uint64_t looked;     /* at the kernel's word */
+    uint64_t count_next; /* when to count processes and cores again */
+    uint64_t count_time;
+    bool counted_short; /* they are fewer cores */
+    pid_t *pids;        /* processes of ours that share the machine */
+    size_t num_pids;
+    size_t most_pids;
+    cpu_set_t own;
+
+    others_t others;
+    long switches;       /* times that the core was taken from us, until the last look */
+    int taken;           /* looks that found it had been */
+    uint64_t taken_last; /* the last such look */
+    uint64_t begun;      /* the trial, or the measurement of yields */
+    uint64_t late_time;  /* that late yields took since */
+    int late;            /* how many they are */
+    uint64_t backoff;
+    uint64_t trial_next; /* no earlier */
+
+    bool applied; /* opal_progress_yield_when_idle as we have set it last */
+    volatile int busy;
+} pause_ = {.backoff = BACKOFF_FIRST, .count_time = COUNT_TIME_FIRST};
+
+int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
+{
+    static const mca_base_var_enum_value_t values[] = {{MCA_PML_FASTPATH_WAIT_AUTO, "auto"},
+                                                       {MCA_PML_FASTPATH_WAIT_SPIN, "spin"},
+                                                       {MCA_PML_FASTPATH_WAIT_YIELD, "yield"},
+                                                       {0, NULL}};
+    mca_base_var_enum_t *modes = NULL;
+    int rc = mca_base_var_enum_create("fastpath_wait_modes", values, &modes);
+
+    if (OPAL_SUCCESS != rc) {
+        return rc;
+    }
+    mca_pml_fastpath_pause_state.mode = MCA_PML_FASTPATH_WAIT_AUTO;
+    rc = mca_base_component_var_register(
+        component, "wait",
+        "What a wait does that has found nothing for some time. auto: it gives its core away where there are "
+        "more processes of the job than cores, by affinity, control groups and observation; spin: it keeps "
+        "it; "
+        "yield: it gives it away each time. With mpi_yield_when_idle given, auto does what that says",
+        MCA_BASE_VAR_TYPE_INT, modes, 0, MCA_BASE_VAR_FLAG_SETTABLE, OPAL_INFO_LVL_4,
+        MCA_BASE_VAR_SCOPE_LOCAL, &mca_pml_fastpath_pause_state.mode);
+    OBJ_RELEASE(modes);
+    if (OPAL_ERR_VALUE_OUT_OF_BOUNDS == rc) {
+        mca_common_fastpath_param_refuse(component, "wait", "auto, spin or yield", "auto");
+        rc = OPAL_SUCCESS;
+    }
+    return 0 > rc ? rc : OPAL_SUCCESS;
+}
+
+/* ---- how many want how many cores ---- */
+
+static bool mask_of(void *context, size_t index, cpu_set_t *mask)
+{
+    (void) context;
+    return 0 == sched_getaffinity(pause_.pids[index], sizeof(*mask), mask);
+}
+
+/* The processes of ours that share memory with us. Those that reach us otherwise are not known. */
+static size_t find_pids(void)
+{
+    const mca_btl_fastsm_ext_t *ext = mca_pml_fastpath.fastsm_ext;
+    size_t count;
+
+    if (NULL == ext) {
+        return 0;
+    }
+    count = ext->pids(pause_.pids, pause_.most_pids);
+    if (count > pause_.most_pids) {
+        pid_t *more = realloc(pause_.pids, count * sizeof(*more));
+
+        if (NULL == more) {
+            return pause_.most_pids;
+        }
+        pause_.pids = more;
+        pause_.most_pids = count;
+        count = ext->pids(pause_.pids, pause_.most_pids);
+    }
+    return count < pause_.most_pids ? count : pause_.most_pids;
+}
+
+/* Are there fewer cores than processes of ours? */
+static bool count_short(void)
+{
+    const double quota = mca_common_fastpath_cores_quota("");
+
+    pause_.num_pids = find_pids();
+    if (0 < quota && quota < (double) (1 + pause_.num_pids)) {
+        return true;
+    }
+    return 0 == sched_getaffinity(0, sizeof(pause_.own), &pause_.own)
+           && mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids, mask_of, NULL);
+}
+
+static void count_now_and_then(uint64_t now)
+{
+    if (now >= pause_.count_next) {
+        const uint64_t least = pause_.num_pids * COUNT_TIME_EACH;
+
+        pause_.counted_short = count_short();
+        pause_.count_next = now + (pause_.count_time > least ? pause_.count_time : least);
+        if (COUNT_TIME_MOST > pause_.count_time) {
+            pause_.count_time *= 2;
+        }
+    }
+}
+
+/* ---- who else wants them ---- */
+
+static void others_set(others_t others, uint64_t now)
+{
+    pause_.others = others;
+    pause_.begun = now;
+    pause_.late_time = 0;
+    pause_.late = 0;
+    pause_.taken = 0;
+    pause_.taken_last = now;
+    mca_pml_fastpath_pause_state.measured = ALONE != others;
+}
+
+/* Times that the core was taken from this thread since it was asked last; of a yield that has met somebody,
+ * the kernel says the same. */
+static bool was_taken(void)
+{
+    struct rusage usage;
+    long before = pause_.switches;
+
+    if (0 != getrusage(RUSAGE_THREAD, &usage)) {
+        return false;
+    }
+    pause_.switches = usage.ru_nivcsw;
+    return usage.ru_nivcsw > before;
+}
+
+/* So many late yields have come that something can be said. */
+static void late_enough(uint64_t now)
+{
+    if (pause_.late_time > (now - pause_.begun) / 2) {
+        pause_.trial_next = now + pause_.backoff;
+        pause_.backoff = BACKOFF_MOST / 2 > pause_.backoff ? 2 * pause_.backoff : BACKOFF_MOST;
+        others_set(ALONE, now);
+    } else {
+        others_set(SHARED, now);
+    }
+}
+
+/* A look at what the kernel has done with our core while we waited. */
+static void observe(uint64_t now)
+{
+    const bool taken = was_taken();
+
+    if (taken) {
+        pause_.taken = now - pause_.taken_last > TAKEN_TIME ? 1 : pause_.taken + 1;
+        pause_.taken_last = now;
+    }
+    switch (pause_.others) {
+    case ALONE:
+        if (TAKEN <= pause_.taken && now >= pause_.trial_next) {
+            others_set(TRIAL, now);
+        }
+        break;
+    case TRIAL:
+        if (now - pause_.begun > TRIAL_TIME) {
+            pause_.backoff = BACKOFF_FIRST;
+            others_set(SHARED, now);
+        }
+        break;
+    case SHARED:
+        if (now - pause_.taken_last > ALONE_TIME) {
+            others_set(ALONE, now);
+        }
+        break;
+    }
+}
+
+/* ---- what follows ---- */
+
+/* mpi_yield_when_idle: what it says, and whether its user has said it. */
+static bool told(bool *by_user)
+{
+    static int index = -1;
+    mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_DEFAULT;
+    const bool *value = NULL;
+
+    if (0 > index) {
+        index = mca_base_var_find("ompi", "mpi", NULL, "yield_when_idle");
+    }
+    if (0 > index || OPAL_SUCCESS != mca_base_var_get_value(index, &value, &source, NULL) || NULL == value) {
+        *by_user = false;
+        return false;
+    }
+    *by_user = MCA_BASE_VAR_SOURCE_DEFAULT != source;
+    return *value;
+}
+
+/* Whether waits shall yield. */
+static bool shall_yield(void)
+{
+    bool by_user;
+
+    if (told(&by_user) || (opal_progress_yield_when_idle && !pause_.applied)) {
+        return true; /* Open MPI has found out itself that there are too few slots */
+    }
+    switch (mca_pml_fastpath_pause_state.mode) {
+    case MCA_PML_FASTPATH_WAIT_SPIN:
+        return false;
+    case MCA_PML_FASTPATH_WAIT_YIELD:
+        return true;
+    default:
+        return !by_user && (pause_.counted_short || ALONE != pause_.others);
+    }
+}
+
+static void look(uint64_t now)
+{
+    if (MCA_PML_FASTPATH_WAIT_AUTO == mca_pml_fastpath_pause_state.mode) {
+        count_now_and_then(now);
+        if (!pause_.counted_short) {
+            observe(now);
+        } else if (ALONE != pause_.others) {
+            others_set(ALONE, now);
+        }
+    }
+    if (shall_yield() != opal_progress_yield_when_idle) {
+        pause_.applied = !opal_progress_yield_when_idle;
+        (void) opal_progress_set_yield_when_idle(pause_.applied);
+    }
+}
+
+void mca_pml_fastpath_pause_look(void)
+{
+    const uint64_t now = mca_common_fastpath_nanoseconds();
+
+    mca_pml_fastpath_pause_state.countdown = LOOK_CALLS;
+    /* not while Open MPI is still to set what we set; and who makes up for progress has something to do, and
+     * does not yield whatever is set */
+    if (now - pause_.looked < LOOK_TIME || OMPI_MPI_STATE_INIT_STARTED == ompi_mpi_state
+        || mca_pml_fastpath_pace.making_up) {
+        return;
+    }
+    if (!opal_using_threads() || 0 == __atomic_exchange_n(&pause_.busy, 1, __ATOMIC_ACQUIRE)) {
+        pause_.looked = now;
+        look(now);
+        __atomic_store_n(&pause_.busy, 0, __ATOMIC_RELEASE);
+    }
+}
+
+/* opal_progress yields: how long does that take? With threads nobody knows what else it waited for. */
+static void measured_progress(void)
+{
+    const uint64_t begin = mca_common_fastpath_nanoseconds();
+    uint64_t end;
+
+    (void) opal_progress();
+    end = mca_common_fastpath_nanoseconds();
+    if (LATE < end - begin && !opal_using_threads() && ALONE != pause_.others) {
+        pause_.late_time += end - begin;
+        if (LATE_MOST == ++pause_.late) {
+            late_enough(end);
+        }
+    }
+}
+
+void mca_pml_fastpath_pause(void)
+{
+    if (opal_progress_yield_when_idle) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
+        if (OPAL_UNLIKELY(mca_pml_fastpath_pause_state.measured)) {
+            measured_progress();
+            return;
+        }
+    } else {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPINS);
+    }
+    (void) opal_progress();
+}
+
+void mca_pml_fastpath_pause_fini(void)
+{
+    free(pause_.pids);
+    pause_.pids = NULL;
+    pause_.num_pids = pause_.most_pids = 0;
+}

@@ -1,0 +1,58 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What a wait does that has found nothing: docs/waiting.md.
+ *
+ * Everything progresses, and where cores are short the core is given away. Whether they are is found out here
+ * and said to all of Open MPI, by opal_progress_yield_when_idle: so it holds for whoever waits, Open MPI's
+ * own functions and loops of MPI_Test among them.
+ */
+#ifndef MCA_PML_FASTPATH_PAUSE_H
+#define MCA_PML_FASTPATH_PAUSE_H
+
+#include "pml_fastpath.h"
+
+BEGIN_C_DECLS
+
+/** Values of the parameter pml_fastpath_wait. */
+typedef enum {
+    MCA_PML_FASTPATH_WAIT_AUTO, /**< give the core away where processes of ours need it */
+    MCA_PML_FASTPATH_WAIT_SPIN, /**< never, unless Open MPI has been told to */
+    MCA_PML_FASTPATH_WAIT_YIELD /**< always */
+} mca_pml_fastpath_wait_mode_t;
+
+/** How we wait. Changed by one thread at a time (busy), read by all. */
+typedef struct {
+    int mode;               /**< parameter: mca_pml_fastpath_wait_mode_t; may change while the job runs */
+    volatile int countdown; /**< calls of opal_progress until the next look at the clock */
+    volatile bool measured; /**< yields are measured: others who are not ours may want the cores */
+} mca_pml_fastpath_pause_t;
+
+extern mca_pml_fastpath_pause_t mca_pml_fastpath_pause_state __opal_attribute_visibility__("hidden");
+
+/** Register pml_fastpath_wait. @return OPAL_SUCCESS or an error of Open MPI's */
+int mca_pml_fastpath_pause_register(const mca_base_component_t *component);
+
+/** Find out whether cores are short, and say so; called from progress now and then. */
+void mca_pml_fastpath_pause_look(void);
+
+/** opal_progress has been called. */
+static inline void mca_pml_fastpath_pause_note(void)
+{
+    if (OPAL_UNLIKELY(0 > --mca_pml_fastpath_pause_state.countdown)) {
+        mca_pml_fastpath_pause_look(); /* not atomic: some calls more do not matter */
+    }
+}
+
+/** A wait has found nothing: everything progresses, and others may get the core. */
+void mca_pml_fastpath_pause(void);
+
+/** Give back what is kept. */
+void mca_pml_fastpath_pause_fini(void);
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_PAUSE_H */
