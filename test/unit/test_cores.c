@@ -7,6 +7,7 @@
  */
 
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -192,6 +193,34 @@ static void test_bindings(void **state)
     assert_false(SHORT(UINT64_MAX, 1, 1));
 }
 
+/* ---- in a small thread ---- */
+
+static void *read_quota(void *quota)
+{
+    *(double *) quota = mca_common_fastpath_cores_quota(root);
+    return NULL;
+}
+
+/* Whoever waits for a message reads it. */
+static void test_small_stack(void **state)
+{
+    enum { STACK = 32 * 1024 };
+    pthread_attr_t attributes;
+    pthread_t thread;
+    double quota = 0;
+
+    (void) state;
+    put("/proc/self/cgroup", "0::/a\n");
+    put("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("/sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, STACK), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, read_quota, &quota), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(1.5 == quota);
+    assert_int_equal(pthread_attr_destroy(&attributes), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +229,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_container, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_version1, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_nonsense, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_small_stack, make_root, remove_root),
         cmocka_unit_test(test_bindings),
     };
 

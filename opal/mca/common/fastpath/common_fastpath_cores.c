@@ -13,12 +13,20 @@
 
 #include "common_fastpath_cores.h"
 
-/* A hierarchy of control groups: where its files are, and which group of it is ours. */
+/* A hierarchy of control groups: where its files are, and which group of it is ours. Allocated, with all that
+ * is long: whoever waits reads it, perhaps a thread with a small stack. */
 typedef struct {
     char mount[PATH_MAX]; /* with the prefix */
     char top[PATH_MAX];   /* the group that is mounted there */
     char group[PATH_MAX]; /* ours, from the hierarchy's root */
     bool version2;
+
+    /* while files are read */
+    char directory[2 * PATH_MAX];
+    char name[2 * PATH_MAX + 32]; /* of one */
+    char line[3 * PATH_MAX];      /* of it */
+    char point[PATH_MAX];         /* words of a line */
+    char options[PATH_MAX];
 } hierarchy_t;
 
 /* Is it one of the words, which are separated by commas? */
@@ -35,23 +43,22 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-static FILE *open_below(const char *root, const char *path)
+static FILE *open_below(hierarchy_t *hierarchy, const char *directory, const char *path)
 {
-    char name[PATH_MAX];
+    const int length = snprintf(hierarchy->name, sizeof(hierarchy->name), "%s%s", directory, path);
 
-    return (int) sizeof(name) > snprintf(name, sizeof(name), "%s%s", root, path) ? fopen(name, "r") : NULL;
+    return (int) sizeof(hierarchy->name) > length ? fopen(hierarchy->name, "r") : NULL;
 }
 
 /* Which group is ours: lines of /proc/self/cgroup are NUMBER:CONTROLLERS:PATH, without controllers for
  * version 2. */
 static bool find_group(const char *root, hierarchy_t *hierarchy)
 {
-    FILE *stream = open_below(root, "/proc/self/cgroup");
-    char line[PATH_MAX + 256];
+    FILE *stream = open_below(hierarchy, root, "/proc/self/cgroup");
     bool found = false;
 
-    while (NULL != stream && !found && NULL != fgets(line, sizeof(line), stream)) {
-        char *controllers = strchr(line, ':');
+    while (NULL != stream && !found && NULL != fgets(hierarchy->line, sizeof(hierarchy->line), stream)) {
+        char *controllers = strchr(hierarchy->line, ':');
         char *path = NULL == controllers ? NULL : strchr(++controllers, ':');
 
         if (NULL == path) {
@@ -75,23 +82,23 @@ static bool find_group(const char *root, hierarchy_t *hierarchy)
  * SOURCE OPTIONS. */
 static bool find_mount(const char *root, hierarchy_t *hierarchy)
 {
-    FILE *stream = open_below(root, "/proc/self/mountinfo");
-    char line[3 * PATH_MAX], top[PATH_MAX], mount[PATH_MAX], type[64], options[PATH_MAX];
+    FILE *stream = open_below(hierarchy, root, "/proc/self/mountinfo");
     bool found = false;
+    char type[64];
 
-    while (NULL != stream && !found && NULL != fgets(line, sizeof(line), stream)) {
-        const char *rest = strstr(line, " - ");
+    while (NULL != stream && !found && NULL != fgets(hierarchy->line, sizeof(hierarchy->line), stream)) {
+        const char *rest = strstr(hierarchy->line, " - ");
 
-        if (NULL == rest || 2 != sscanf(line, "%*s %*s %*s %4095s %4095s", top, mount)
-            || 2 != sscanf(rest, " - %63s %*s %4095s", type, options)) {
+        if (NULL == rest
+            || 2 != sscanf(hierarchy->line, "%*s %*s %*s %4095s %4095s", hierarchy->top, hierarchy->point)
+            || 2 != sscanf(rest, " - %63s %*s %4095s", type, hierarchy->options)) {
             continue;
         }
         found = hierarchy->version2 ? 0 == strcmp(type, "cgroup2")
-                                    : 0 == strcmp(type, "cgroup") && has_word(options, "cpu");
+                                    : 0 == strcmp(type, "cgroup") && has_word(hierarchy->options, "cpu");
         if (found) {
-            snprintf(hierarchy->top, sizeof(hierarchy->top), "%s", top);
             found = (int) sizeof(hierarchy->mount)
-                    > snprintf(hierarchy->mount, sizeof(hierarchy->mount), "%s%s", root, mount);
+                    > snprintf(hierarchy->mount, sizeof(hierarchy->mount), "%s%s", root, hierarchy->point);
         }
     }
     if (NULL != stream) {
@@ -100,12 +107,10 @@ static bool find_mount(const char *root, hierarchy_t *hierarchy)
     return found;
 }
 
-/* Reads the first two words of a file. Returns how many there are. */
-static int read_words(const char *directory, const char *name, char words[2][32])
+/* Reads the first two words of a file of the directory. Returns how many there are. */
+static int read_words(hierarchy_t *hierarchy, const char *path, char words[2][32])
 {
-    char path[PATH_MAX];
-    FILE *stream =
-        (int) sizeof(path) > snprintf(path, sizeof(path), "%s/%s", directory, name) ? fopen(path, "r") : NULL;
+    FILE *stream = open_below(hierarchy, hierarchy->directory, path);
     int count = 0;
 
     if (NULL != stream) {
@@ -115,21 +120,21 @@ static int read_words(const char *directory, const char *name, char words[2][32]
     return count;
 }
 
-/* The limit of one group in cores; 0: none. */
-static double limit_of(const char *directory, bool version2)
+/* The limit of the directory's group in cores; 0: none. */
+static double limit_of(hierarchy_t *hierarchy)
 {
     char quota[2][32], period[2][32];
     double time, of;
 
-    if (version2) {
-        if (2 != read_words(directory, "cpu.max", quota)) {
+    if (hierarchy->version2) {
+        if (2 != read_words(hierarchy, "/cpu.max", quota)) {
             return 0;
         }
         time = strtod(quota[0], NULL); /* "max" is no number */
         of = strtod(quota[1], NULL);
     } else {
-        if (1 > read_words(directory, "cpu.cfs_quota_us", quota)
-            || 1 > read_words(directory, "cpu.cfs_period_us", period)) {
+        if (1 > read_words(hierarchy, "/cpu.cfs_quota_us", quota)
+            || 1 > read_words(hierarchy, "/cpu.cfs_period_us", period)) {
             return 0;
         }
         time = strtod(quota[0], NULL); /* -1: none */
@@ -154,21 +159,20 @@ static const char *below_mount(const hierarchy_t *hierarchy)
 }
 
 /* The least limit of a hierarchy's groups from ours to the one that is mounted. */
-static double least_limit(const char *root, bool version2)
+static double least_limit(const char *root, hierarchy_t *hierarchy)
 {
-    hierarchy_t hierarchy = {.version2 = version2};
-    char directory[2 * PATH_MAX];
     double least = 0;
     size_t mount;
 
-    if (!find_group(root, &hierarchy) || !find_mount(root, &hierarchy)) {
+    if (!find_group(root, hierarchy) || !find_mount(root, hierarchy)) {
         return 0;
     }
-    mount = strlen(hierarchy.mount);
-    snprintf(directory, sizeof(directory), "%s%s", hierarchy.mount, below_mount(&hierarchy));
+    mount = strlen(hierarchy->mount);
+    snprintf(hierarchy->directory, sizeof(hierarchy->directory), "%s%s", hierarchy->mount,
+             below_mount(hierarchy));
     for (;;) {
-        const double limit = limit_of(directory, version2);
-        char *last = strrchr(directory + mount, '/');
+        const double limit = limit_of(hierarchy);
+        char *last = strrchr(hierarchy->directory + mount, '/');
 
         if (0 < limit && (0 == least || limit < least)) {
             least = limit;
@@ -182,9 +186,17 @@ static double least_limit(const char *root, bool version2)
 
 double mca_common_fastpath_cores_quota(const char *root)
 {
-    const double one = least_limit(root, false);
-    const double two = least_limit(root, true);
+    hierarchy_t *hierarchy = malloc(sizeof(*hierarchy));
+    double one, two;
 
+    if (NULL == hierarchy) {
+        return 0;
+    }
+    hierarchy->version2 = false;
+    one = least_limit(root, hierarchy);
+    hierarchy->version2 = true;
+    two = least_limit(root, hierarchy);
+    free(hierarchy);
     return 0 < one && (0 == two || one < two) ? one : two;
 }
 
