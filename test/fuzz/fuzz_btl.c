@@ -420,7 +420,7 @@ static bool send_local(peer_t *peer, uint32_t id, size_t length)
         memcpy(head->u.head.data, &reference, sizeof(reference));
     } else {
         fill(data, id, length);
-        fastsm_fifo_fill(head, NULL, 0, data, length);
+        fastsm_fifo_fill(&peer->out, head, NULL, 0, data, length);
     }
     fastsm_fifo_commit(&peer->out, head, halves);
     last_slot = head;

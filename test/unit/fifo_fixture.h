@@ -85,7 +85,7 @@ static inline int fixture_send(fixture_t *f, const void *data, size_t length, ui
     head->u.head.length = (uint16_t) length;
     head->u.head.tag = tag;
     head->u.head.flags = 0;
-    fastsm_fifo_fill(head, NULL, 0, data, length);
+    fastsm_fifo_fill(&f->out, head, NULL, 0, data, length);
     fastsm_fifo_commit(&f->out, head, halves);
     return 1;
 }

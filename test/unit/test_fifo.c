@@ -105,7 +105,7 @@ static void test_header_and_payload(void **state)
             head->u.head.length = (uint16_t) length;
             head->u.head.tag = (uint8_t) length;
             head->u.head.flags = 0;
-            fastsm_fifo_fill(head, data, header, data + header, payload);
+            fastsm_fifo_fill(&f.out, head, data, header, data + header, payload);
             fastsm_fifo_commit(&f.out, head, halves);
             expect_message(&f, length, (unsigned) length);
         }
@@ -289,6 +289,35 @@ static void test_await(void **state)
     }
 }
 
+/* The words of further slots are written with their data, before the first one's line is touched: commit
+ * stores the head's word only. */
+static void test_words_of_further_slots(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 128, 0);
+    for (size_t length = 0; length <= 600; ++length) {
+        const uint32_t halves = fastsm_fifo_halves(length);
+        const uint8_t data[600] = {0};
+        mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&f.out, halves);
+        const uint32_t pos = f.out.write_pos;
+
+        assert_non_null(head);
+        fastsm_fifo_fill(&f.out, head, NULL, 0, data, length);
+        assert_int_not_equal(head->sequence, pos + 1);
+        for (uint32_t i = 2; i < halves; i += 2) {
+            assert_int_equal(head[i / 2].sequence, pos + i + 1);
+        }
+        fastsm_fifo_describe(head, length, 0, 0);
+        fastsm_fifo_commit(&f.out, head, halves);
+        assert_int_equal(head->sequence, pos + 1);
+        assert_non_null(fixture_peek(&f));
+        fastsm_fifo_release(&f.in, halves);
+    }
+    fixture_close(&f);
+}
+
 static void test_extract(void **state)
 {
     fixture_t f;
@@ -304,7 +333,7 @@ static void test_extract(void **state)
             assert_non_null(head);
             fill(data, length, (unsigned) length);
             head->u.head.flags = 0;
-            fastsm_fifo_fill(head, data, 0, data, length);
+            fastsm_fifo_fill(&f.out, head, data, 0, data, length);
             fastsm_fifo_commit(&f.out, head, halves);
             head = fixture_peek(&f);
             assert_non_null(head);
@@ -745,6 +774,7 @@ int main(void)
         cmocka_unit_test(test_take_slot),
         cmocka_unit_test(test_see_slot_refuses),
         cmocka_unit_test(test_await),
+        cmocka_unit_test(test_words_of_further_slots),
         cmocka_unit_test(test_extract),
         cmocka_unit_test(test_order_and_wrap),
         cmocka_unit_test(test_full),

@@ -359,19 +359,11 @@ static inline void fastsm_fifo_publish(fastsm_fifo_sender_t *fifo, mca_btl_fasts
     fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
 }
 
-/**
- * Publishes the `halves` halves that start at `head` and rings the bell.  The
- * words are written here, the head's last.
- */
+/** Publishes a message of `halves` halves that have been reserved and filled, and rings the bell. */
 static inline void fastsm_fifo_commit(fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head,
                                       uint32_t halves)
 {
-    const uint32_t pos = fifo->write_pos;
-
-    for (uint32_t i = 2; i < halves; i += 2) {
-        fastsm_store_other_sequence(head + i / 2, pos + i + 1);
-    }
-    fastsm_fifo_publish(fifo, head, pos, halves);
+    fastsm_fifo_publish(fifo, head, fifo->write_pos, halves);
 }
 
 /**
@@ -386,6 +378,9 @@ static inline void fastsm_fifo_pad(fastsm_fifo_sender_t *fifo, uint32_t halves)
 {
     mca_btl_fastsm_slot_t *head = fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos);
 
+    for (uint32_t i = 2; i < halves; i += 2) {
+        fastsm_store_other_sequence(head + i / 2, fifo->write_pos + i + 1);
+    }
     fastsm_fifo_describe(head, halves, 0, MCA_BTL_FASTSM_SLOT_PAD);
     fastsm_fifo_commit(fifo, head, halves);
 }
@@ -482,6 +477,9 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(fastsm_fifo_receiver_t *fi
  *
  * The loop keeps all in registers.  Who waits has often just sent.  As long as that store waits for its line,
  * a store in each round would fill the queue behind it, where in the end the looking would have to wait, too.
+ *
+ * Each round also prefetches the line behind.  While nothing comes it is in the cache, like the polled one.
+ * When its sender has written it, it comes together with the first line of the message, not after it.
  */
 static inline __attribute__((always_inline)) mca_btl_fastsm_slot_t *
 fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *spins)
@@ -504,6 +502,7 @@ fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *spins)
         if (next_pos + 1 == fastsm_load_head_sequence(next)) {
             return fastsm_fifo_peek(fifo);
         }
+        __builtin_prefetch(next + 1); /* behind the last slot it is of no use, and does no harm */
         mca_common_fastpath_relax();
     }
     return NULL;
@@ -567,32 +566,45 @@ static inline bool fastsm_fifo_count_ok(const fastsm_fifo_receiver_t *fifo, uint
 
 /* ---- copying ---- */
 
+/* Fills the slots of a message behind the first one; their words, too, which are published with the head's.
+ */
+static inline void fastsm_fifo_fill_further(mca_btl_fastsm_slot_t *slot, uint32_t pos, const char *from,
+                                            size_t length)
+{
+    for (; MCA_BTL_FASTSM_CONT_DATA < length; ++slot) {
+        memcpy(slot->u.cont.data, from, MCA_BTL_FASTSM_CONT_DATA);
+        fastsm_store_other_sequence(slot, pos + 1);
+        pos += 2;
+        from += MCA_BTL_FASTSM_CONT_DATA;
+        length -= MCA_BTL_FASTSM_CONT_DATA;
+    }
+    mca_common_fastpath_copy_small(slot->u.cont.data, from, length);
+    fastsm_store_other_sequence(slot, pos + 1);
+}
+
 /**
- * Fills the data of a message's slots with `header` followed by `payload`.
+ * Fills the data of a reserved message's slots with `header` followed by `payload`, and the words of all but
+ * the first one.
+ *
+ * The first slot comes last, so that all stores to its line follow each other.  A receiver that waits
+ * polls that line.  Stores leave in order: if the word had to wait for the line of another slot, the
+ * receiver would meanwhile take the first line away, and the sender have to fetch it again.
  *
  * @param header_size  at most MCA_BTL_FASTSM_HEAD_DATA
  */
-static inline void fastsm_fifo_fill(mca_btl_fastsm_slot_t *head, const void *header, size_t header_size,
-                                    const void *payload, size_t payload_size)
+static inline void fastsm_fifo_fill(const fastsm_fifo_sender_t *fifo, mca_btl_fastsm_slot_t *head,
+                                    const void *header, size_t header_size, const void *payload,
+                                    size_t payload_size)
 {
     const size_t room = MCA_BTL_FASTSM_HEAD_DATA - header_size;
     const char *from = (const char *) payload;
 
+    if (payload_size > room) {
+        fastsm_fifo_fill_further(head + 1, fifo->write_pos + 2, from + room, payload_size - room);
+        payload_size = room;
+    }
     mca_common_fastpath_copy_small(head->u.head.data, header, header_size);
-    if (payload_size <= room) {
-        mca_common_fastpath_copy_small(head->u.head.data + header_size, from, payload_size);
-        return;
-    }
-
-    mca_common_fastpath_copy_small(head->u.head.data + header_size, from, room);
-    from += room;
-    payload_size -= room;
-    while (payload_size > MCA_BTL_FASTSM_CONT_DATA) {
-        memcpy((++head)->u.cont.data, from, MCA_BTL_FASTSM_CONT_DATA);
-        from += MCA_BTL_FASTSM_CONT_DATA;
-        payload_size -= MCA_BTL_FASTSM_CONT_DATA;
-    }
-    mca_common_fastpath_copy_small((++head)->u.cont.data, from, payload_size);
+    mca_common_fastpath_copy_small(head->u.head.data + header_size, from, payload_size);
 }
 
 /**
@@ -640,8 +652,8 @@ static inline bool fastsm_fifo_send_slots(fastsm_fifo_sender_t *fifo, uint64_t w
     if (NULL == head) {
         return false;
     }
+    fastsm_fifo_fill(fifo, head, header, sizeof(header), payload, payload_size);
     fastsm_fifo_describe(head, length, tag, 0);
-    fastsm_fifo_fill(head, header, sizeof(header), payload, payload_size);
     fastsm_fifo_commit(fifo, head, halves);
     return true;
 }

@@ -60,8 +60,8 @@ static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
     if (NULL == head) {
         return false;
     }
+    fastsm_fifo_fill(&endpoint->out, head, NULL, 0, frag->segment.seg_addr.pval, length);
     fastsm_fifo_describe(head, length, tag, 0);
-    fastsm_fifo_fill(head, NULL, 0, frag->segment.seg_addr.pval, length);
     fastsm_fifo_commit(&endpoint->out, head, halves);
     return true;
 }

@@ -32,8 +32,8 @@ static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, void *heade
         return false;
     }
     mca_btl_fastsm_stamp(stamp, header);
+    fastsm_fifo_fill(&endpoint->out, head, header, header_size, payload, payload_size);
     fastsm_fifo_describe(head, length, tag, 0);
-    fastsm_fifo_fill(head, header, header_size, payload, payload_size);
     fastsm_fifo_commit(&endpoint->out, head, halves);
     return true;
 }
