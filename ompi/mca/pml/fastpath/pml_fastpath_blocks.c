@@ -117,3 +117,17 @@ void mca_pml_fastpath_blocks_unpack(const mca_pml_fastpath_blocks_t *blocks, voi
 {
     walk(blocks, (char *) buf, (char *) (uintptr_t) from, offset, length, false);
 }
+
+void mca_pml_fastpath_blocks_pack_piece(void *place, void *piece, size_t offset, size_t length)
+{
+    const mca_pml_fastpath_blocks_place_t *from = place;
+
+    mca_pml_fastpath_blocks_pack(from->blocks, piece, from->buf, offset, length);
+}
+
+void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offset, size_t length)
+{
+    const mca_pml_fastpath_blocks_place_t *to = place;
+
+    mca_pml_fastpath_blocks_unpack(to->blocks, to->buf, piece, offset, length);
+}

@@ -48,6 +48,18 @@ void mca_pml_fastpath_blocks_pack(const mca_pml_fastpath_blocks_t *blocks, void 
 void mca_pml_fastpath_blocks_unpack(const mca_pml_fastpath_blocks_t *blocks, void *buf, const void *from,
                                     size_t offset, size_t length);
 
+/** Such data in a user's memory, piece by piece: the context of what follows. */
+typedef struct {
+    const mca_pml_fastpath_blocks_t *blocks;
+    void *buf; /**< the address of the first element */
+} mca_pml_fastpath_blocks_place_t;
+
+/** Packs a piece of such data: a `move` of btl/fastsm's mca_btl_fastsm_data_t. */
+void mca_pml_fastpath_blocks_pack_piece(void *place, void *piece, size_t offset, size_t length);
+
+/** The other way round. */
+void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offset, size_t length);
+
 END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_BLOCKS_H */

@@ -151,26 +151,14 @@ static inline int sendi_numbered(mca_pml_fastpath_member_t *member, const void *
     return rc;
 }
 
-/* Data that is equal blocks at equal distances, in the user's memory. */
-typedef struct {
-    const mca_pml_fastpath_blocks_t *blocks;
-    const void *buf;
-} blocks_place_t;
-
-static void move_blocks(void *context, void *piece, size_t offset, size_t length)
-{
-    const blocks_place_t *place = context;
-
-    mca_pml_fastpath_blocks_pack(place->blocks, piece, place->buf, offset, length);
-}
-
-/* Such data that is longer than what slots hold: it goes straight to where the receiver reads it. */
+/* Data that is equal blocks at equal distances, longer than what slots hold: it goes straight to where the
+ * receiver reads it. */
 static __opal_attribute_noinline__ int
 sendi_long_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_blocks_t *blocks, const void *buf,
                   size_t size, int tag, uint32_t *sequence, const ompi_communicator_t *comm, bool threads)
 {
-    blocks_place_t place = {.blocks = blocks, .buf = buf};
-    const mca_btl_fastsm_data_t data = {.move = move_blocks, .context = &place};
+    mca_pml_fastpath_blocks_place_t place = {.blocks = blocks, .buf = (void *) (uintptr_t) buf};
+    const mca_btl_fastsm_data_t data = {.move = mca_pml_fastpath_blocks_pack_piece, .context = &place};
     mca_btl_fastsm_stamp_t stamp = {.last = &member->sent,
                                     .offset = offsetof(mca_pml_fastpath_match_hdr_t, hdr_seq)};
     int rc = member->peer->ext->sendi_data(

@@ -160,27 +160,14 @@ static int recv_immediate(ompi_communicator_t *comm, int src, mca_pml_fastpath_t
     return rc;
 }
 
-/* Data that is equal blocks at equal distances, in the user's memory. */
-typedef struct {
-    const mca_pml_fastpath_blocks_t *blocks;
-    void *buf;
-} blocks_target_t;
-
-static void move_blocks(void *context, void *piece, size_t offset, size_t length)
-{
-    const blocks_target_t *to = context;
-
-    mca_pml_fastpath_blocks_unpack(to->blocks, to->buf, piece, offset, length);
-}
-
-/* Such data that is long: from where it has come to where it belongs. */
+/* Data that is equal blocks at equal distances, and long: from where it has come to where it belongs. */
 static __opal_attribute_noinline__ int recv_long_blocks(ompi_communicator_t *comm, int src,
                                                         mca_pml_fastpath_target_t *target,
                                                         const mca_pml_fastpath_blocks_t *blocks, void *buf,
                                                         ompi_status_public_t *status)
 {
-    blocks_target_t to = {.blocks = blocks, .buf = buf};
-    const mca_btl_fastsm_data_t data = {.move = move_blocks, .context = &to};
+    mca_pml_fastpath_blocks_place_t to = {.blocks = blocks, .buf = buf};
+    const mca_btl_fastsm_data_t data = {.move = mca_pml_fastpath_blocks_unpack_piece, .context = &to};
 
     target->data = &data;
     return recv_immediate(comm, src, target, status);
