@@ -16,6 +16,7 @@
 
 void bench_allpairs(int argc, char **argv);
 void bench_pingpong(int argc, char **argv);
+void bench_ragged(int argc, char **argv);
 void bench_rings(int argc, char **argv);
 
 #endif /* FASTPATH_BENCH_PARTS_H */

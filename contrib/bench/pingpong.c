@@ -7,12 +7,15 @@
  * @file
  *
  * Latencies and message rate between ranks 0 and 1 of any MPI.  Other ranks exchange one message with both,
- * so that they are connected, and then sleep outside MPI.
+ * so that they are connected, and then sleep outside MPI, or wait inside it (-o).
  *
- * Usage: pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] [-c CPU,CPU] [-t] [SIZE ...]
+ * Usage: pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] [-c CPU,CPU] [-o OTHERS] [-t]
+ *                 [SIZE ...]
  *
  * Prints lines: MODE BYTES MEDIAN_US LEAST_US.  A size is measured in all modes of -m; one that is given as
  * MODE:SIZE in that mode only.  -c binds ranks 0 and 1 to a processor each, -t asks for MPI_THREAD_MULTIPLE.
+ * -o says what the other ranks do meanwhile: they are asleep, or, inside MPI, blocked in MPI_Recv or polling
+ * with MPI_Test; lines begin with MODE-OTHERS then.
  *
  * latency      MPI_Send and MPI_Recv to and fro; time of one way
  * anysource    the same, received from MPI_ANY_SOURCE
@@ -48,6 +51,7 @@ static MPI_Comm both; /* ranks 0 and 1 */
 static char *out;
 static char *in;
 static int depth = 10000;
+static enum { ASLEEP, BLOCKED, POLLING } others = ASLEEP; /* what other ranks do */
 static MPI_Request *waiting; /* of receives in mode posted */
 
 /* Sizes have a suffix K or M, or none. */
@@ -266,19 +270,29 @@ static void measure(const struct mode *mode, size_t size, int batches)
     }
     if (0 == rank) {
         snprintf(name, sizeof(name), NULL != mode->prepare ? "%s-%d" : "%s", mode->name, depth);
+        if (ASLEEP != others) {
+            strcat(name, BLOCKED == others ? "-blocked" : "-polling");
+        }
         bench_print(name, size, us, batches);
     }
 }
 
-/* Without memory that all ranks share, on several hosts: asleep but for a look now and then. */
-static void sleep_apart(void)
+/* Inside MPI until rank 0 says that it is done; or, without memory that all ranks share, on several hosts:
+ * asleep but for a look now and then. */
+static void wait_for_message(void)
 {
     MPI_Request request;
     int done = 0;
 
+    if (BLOCKED == others) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        return;
+    }
     MPI_Irecv(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
     while (!done) {
-        usleep(20000);
+        if (ASLEEP == others) {
+            usleep(20000);
+        }
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     }
 }
@@ -289,7 +303,7 @@ static void stand_by(turns_t *turns, int ranks)
     MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
     MPI_Send(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
     if (NULL == turns) {
-        sleep_apart();
+        wait_for_message();
         return;
     }
     turns_settle(turns, ranks, false);
@@ -368,12 +382,26 @@ static void run(const options_t *options)
     }
 }
 
+static bool set_others(const char *name)
+{
+    static const char *const names[] = {"asleep", "blocked", "polling"};
+
+    for (int i = ASLEEP; i <= POLLING; ++i) {
+        if (0 == strcmp(name, names[i])) {
+            others = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void parse(int argc, char **argv, int ranks, options_t *options)
 {
     bool good = ranks >= 2;
     int option;
 
-    while (-1 != (option = getopt(argc, argv, "m:b:u:d:c:t"))) {
+    others = ASLEEP; /* in several.c it may have been something else */
+    while (-1 != (option = getopt(argc, argv, "m:b:u:d:c:o:t"))) {
         switch (option) {
         case 'm':
             options->wanted = optarg;
@@ -390,6 +418,9 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
         case 'c':
             options->cpu_count = turns_parse_cpus(optarg, options->cpus);
             break;
+        case 'o':
+            good = good && set_others(optarg);
+            break;
         case 't': /* main() has seen to it */
             break;
         default:
@@ -399,7 +430,7 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
     if (!good || options->batches < 1 || options->batches > BENCH_MAX_BATCHES || depth < 0
         || depth > MAX_DEPTH || 1 == options->cpu_count) {
         fprintf(stderr, "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] "
-                        "[-c CPU,CPU] [-t] [[MODE:]SIZE ...]\n");
+                        "[-c CPU,CPU] [-o asleep|blocked|polling] [-t] [[MODE:]SIZE ...]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (optind < argc) {
@@ -441,7 +472,7 @@ void bench_pingpong(int argc, char **argv)
     parse(argc, argv, ranks, &options);
     make_room(&options);
     MPI_Comm_split(MPI_COMM_WORLD, rank <= 1 ? 0 : MPI_UNDEFINED, rank, &both);
-    if (ranks > 2) {
+    if (ranks > 2 && ASLEEP == others) {
         turns = turns_open(0, NULL);
     }
     if (rank > 1) {

@@ -91,6 +91,45 @@ plot for [queue in 'unexpected posted'] csv('behind') using 2:(behind(queue, 'st
          with linespoints lw 2 pt (queue eq 'posted' ? 4 : 6) lc rgb fastpath title 'fastpath, '.queue
 unset logscale
 
+# Bars of each MPI beside each other.
+set style data histograms
+set style histogram clustered gap 1
+set xtics rotate by -15 noenhanced
+set ylabel 'us one way'
+set yrange [0:*]
+set key outside right center noenhanced autotitle columnhead
+colour_of(with) = with eq 'stock' ? stock : with eq 'fastpath' ? fastpath : with eq 'ucx' ? '#408040' : '#a08020'
+name_of(with) = with eq 'stock' ? 'ob1 (stock)' : with eq 'ucx' ? 'UCX' : with eq 'mpich' ? 'MPICH' : with
+
+set output plotfile('distance')
+set title 'Ping-pong of 8 bytes by distance of two cores'
+set xlabel 'two cores of'
+plot for [with in withs] csv('distance') using (column(with)):xtic(1) lc rgb colour_of(with) title name_of(with)
+
+set output plotfile('distance-rate')
+set title 'Bandwidth of long messages by distance of two cores'
+set ylabel 'MB/s'
+plot for [with in withs] csv('distance') using (column(with.'_mb_per_s')):xtic(1) lc rgb colour_of(with) title name_of(with)
+
+set output plotfile('others')
+set title 'Ping-pong of 8 bytes by what other ranks do'
+set ylabel 'us one way'
+set xlabel 'ranks, and what all but two of them do'
+set logscale y
+set yrange [0.1:*]
+plot for [with in 'stock fastpath'] csv('others') using (column(with)):xtic(strcol(1).' '.strcol(2)) \
+     lc rgb colour_of(with) title name_of(with)
+
+set output plotfile('ragged')
+set title 'How far apart ranks leave a collective'
+set ylabel 'us from the first to the last'
+set xlabel 'ranks, collective'
+set yrange [0.01:*]
+plot for [with in withs] csv('ragged') using (column(with.'_apart')):xtic(strcol(1).' '.strcol(2)) \
+     lc rgb colour_of(with) title name_of(with)
+unset logscale y
+set style data lines
+
 # The rank-by-rank matrices.
 set key autotitle columnhead
 unset key

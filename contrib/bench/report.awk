@@ -19,6 +19,13 @@ file == 1 {
     if ($4 ~ /^natural-warm/) {
         rings[$3, $5] = 1
     }
+    if ($4 ~ /^at-/ && !(substr($4, 4) in known_distance)) {
+        known_distance[substr($4, 4)] = 1
+        distances[++distance_count] = substr($4, 4)
+    }
+    if ($4 ~ /^at-/ && $5 > long_message) {
+        long_message = $5
+    }
     if ($4 ~ /^unexpected-/) {
         depth = substr($4, 12)
         if (!(depth in known_depth)) {
@@ -303,6 +310,82 @@ function waiting(    d, q, what)
     print "  us one way, while as many wait at both sides; instructions of one MPI_Recv whose message has arrived"
 }
 
+# Latency, and bandwidth from the time of a long message.
+function by_distance(    d, i, what, of, with)
+{
+    title("8. By distance of two cores: 8 bytes, us one way, and " long_message + 0 " bytes, MB/s")
+    begin(sprintf("%-26s", ""), "distance")
+    heads_best()
+    for (i = 1; i <= rivals + 1; ++i) {
+        with = i <= rivals ? rival[i] : "fastpath"
+        head(with " MB/s", " %13s", with "_mb_per_s")
+    }
+    end("distance")
+    for (d = 1; d <= distance_count; ++d) {
+        what = distances[d]
+        of = what
+        gsub(/-/, " ", of)
+        sub(/ far$/, " (segments far)", of)
+        begin(sprintf("%-26s", of), of)
+        compared_best(2, "at-" what, 8)
+        for (i = 1; i <= rivals + 1; ++i) {
+            with = value(i <= rivals ? rival[i] : "fastpath", 2, "at-" what, long_message)
+            put(with == "" ? "" : long_message / with, " %13s", "%.0f")
+        }
+        end("distance")
+    }
+    print "  Both ranks start on these cores.  \"Segments far\" (--far): they start on another NUMA node and move."
+}
+
+function busy_others(    n, k, np, what)
+{
+    title("9. Ping-pong of 8 bytes, us one way, by what all other ranks do")
+    begin(sprintf("%5s %-24s", "ranks", "others"), "ranks,others")
+    heads()
+    end("others")
+    for (n = 1; n <= np_count; ++n) {
+        np = np_list[n]
+        for (k = 1; k <= 3 && np > 2; ++k) {
+            what = k == 1 ? "latency" : "latency-" others[k]
+            if (k > 1 && value("fastpath", np, what, 8) == "") {
+                continue
+            }
+            begin(sprintf("%5d %-24s", np, others_name[k]), np "," others[k])
+            compared(np, what, 8)
+            end("others")
+        }
+    }
+    print "  Up to 16 ranks.  With more ranks than cores this is mostly how they share cores while they wait."
+}
+
+function ragged(    n, k, c, i)
+{
+    title("10. Collectives: what they take at the slowest rank, and how far apart ranks leave them, us")
+    begin(sprintf("%5s %-12s", "ranks", ""), "ranks,collective")
+    for (k = 1; k <= 2; ++k) {
+        for (i = 1; i <= rivals + 1; ++i) {
+            c = i <= rivals ? rival[i] : "fastpath"
+            head(c (k == 1 ? "" : " apart"), " %14s", c (k == 1 ? "" : "_apart"))
+        }
+    }
+    end("ragged")
+    for (n = 1; n <= np_count; ++n) {
+        ragged_line(np_list[n], "barrier", "barrier", 0)
+        ragged_line(np_list[n], "allreduce", "allreduce-all", 8)
+    }
+}
+
+function ragged_line(np, name, what, bytes,    k, i)
+{
+    begin(sprintf("%5d %-12s", np, name), np "," name)
+    for (k = 1; k <= 2; ++k) {
+        for (i = 1; i <= rivals + 1; ++i) {
+            put(value(i <= rivals ? rival[i] : "fastpath", np, k == 1 ? what : name "-apart", bytes), " %14s", "%.2f")
+        }
+    }
+    end("ragged")
+}
+
 # One line of the summary: figure must be at most limit, with 2 % of tolerance.
 function bar(text, limit, figure,    verdict)
 {
@@ -315,7 +398,7 @@ function bar(text, limit, figure,    verdict)
 
 function summary(    n, np, q, first, last)
 {
-    title("8. The bars (medians, 2 % of tolerance)")
+    title("11. The bars (medians, 2 % of tolerance)")
     csv("summary", "what,limit,seen,verdict")
     bar("ping-pong of 8 bytes / floor", 1.25, floors("fastpath", 2, "latency", 8))
     bar("ping-pong of 8 bytes / stock", 0.60, to("fastpath", 2, "latency", 8, "stock"))
@@ -363,6 +446,8 @@ END {
     split("out of the box (stock)|fastpath with nothing immediate|  + send|  + receive|  + data (all of it)", stage_name, "|")
     split("latency anysource sendrecv nonblocking rate", mode, " ")
     split("named|MPI_ANY_SOURCE|Sendrecv|nonblocking|rate", mode_name, "|")
+    split("asleep blocked polling", others, " ")
+    split("asleep outside MPI|blocked in MPI_Recv|polling with MPI_Test", others_name, "|")
     find_rivals()
     staged()
     by_pairs(2, "8 bytes, us one way", "pairs-latency", "pair-latency",
@@ -373,5 +458,8 @@ END {
     modes()
     vectors()
     waiting()
+    by_distance()
+    busy_others()
+    ragged()
     summary()
 }

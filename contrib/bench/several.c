@@ -10,7 +10,7 @@
  *
  * Usage: mpirun -np N several PROGRAM [OPTION ...] [then PROGRAM [OPTION ...]] ...
  *
- * PROGRAM  allpairs, pingpong or rings
+ * PROGRAM  allpairs, pingpong, ragged or rings
  */
 
 #define _GNU_SOURCE
@@ -25,7 +25,10 @@
 static const struct {
     const char *name;
     void (*run)(int argc, char **argv);
-} parts[] = {{"allpairs", bench_allpairs}, {"pingpong", bench_pingpong}, {"rings", bench_rings}};
+} parts[] = {{"allpairs", bench_allpairs},
+             {"pingpong", bench_pingpong},
+             {"ragged", bench_ragged},
+             {"rings", bench_rings}};
 
 static void run(int argc, char **argv)
 {
