@@ -21,6 +21,8 @@
 #include <string.h>
 
 #include "opal/constants.h"
+#include "opal/mca/base/base.h"
+#include "opal/mca/base/mca_base_component_repository.h"
 #include "opal/mca/btl/btl.h"
 #include "opal/mca/mca.h"
 #include "opal/util/proc.h"
@@ -258,5 +260,46 @@ typedef volatile int64_t opal_atomic_int64_t;
 typedef volatile intptr_t opal_atomic_intptr_t;
 #    define MCA_MPOOL_BASE_VERSION_3_1_0 MCA_MPOOL_BASE_VERSION_3_0_0
 #endif
+
+/* Component number i of those that are part of Open MPI's libraries, or NULL. */
+static inline const mca_base_component_t *fastpath_static_component(const mca_base_framework_t *framework,
+                                                                    size_t i)
+{
+#if 6 <= OPAL_MAJOR_VERSION
+    return NULL == framework->framework_static_components[i] ? NULL
+                                                             : *framework->framework_static_components[i];
+#else
+    return framework->framework_static_components[i];
+#endif
+}
+
+/**
+ * Whether this Open MPI has a component of that name in an open framework: part of its libraries, or a file
+ * where it looks for such.  Whether that is selected, or can be loaded, does not matter.
+ */
+static inline bool fastpath_component_exists(mca_base_framework_t *framework, const char *name)
+{
+    const mca_base_component_t *component;
+    mca_base_component_repository_item_t *item;
+    opal_list_t *files = NULL;
+
+    for (size_t i = 0; NULL != framework->framework_static_components
+                       && NULL != (component = fastpath_static_component(framework, i));
+         ++i) {
+        if (0 == strcmp(name, component->mca_component_name)) {
+            return true;
+        }
+    }
+    if (OPAL_SUCCESS != mca_base_component_repository_get_components(framework, &files) || NULL == files) {
+        return false;
+    }
+    OPAL_LIST_FOREACH(item, files, mca_base_component_repository_item_t)
+    {
+        if (0 == strcmp(name, item->ri_name)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 #endif /* FASTPATH_OPAL_COMPAT_H */

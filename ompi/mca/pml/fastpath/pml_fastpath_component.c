@@ -249,6 +249,19 @@ static void confirm_fastsm(void)
     }
 }
 
+/* A name that is no transport's would be without effect and without a word; one that is not used in this job
+ * is all right. */
+static void check_names(const mca_pml_fastpath_multi_limit_t *limits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!fastpath_component_exists(&opal_btl_base_framework, limits[i].name)
+            && mca_common_fastpath_reporting_rank()) {
+            mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "unknown transport",
+                                          mca_pml_fastpath.multi_eager_limits, limits[i].name);
+        }
+    }
+}
+
 static void multi_limits(void)
 {
     static mca_pml_fastpath_multi_limit_t limits[MCA_PML_FASTPATH_MULTI_BTLS];
@@ -256,6 +269,7 @@ static void multi_limits(void)
     mca_pml_fastpath.multi_limits = limits;
     mca_pml_fastpath.num_multi_limits =
         mca_pml_fastpath_multi_limits_read(mca_pml_fastpath.multi_eager_limits, limits);
+    check_names(limits, mca_pml_fastpath.num_multi_limits);
 }
 
 static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads)
