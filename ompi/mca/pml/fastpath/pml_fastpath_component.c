@@ -130,6 +130,16 @@ static const mca_common_fastpath_param_t params[] = {
      .value = 200,
      .min = 1,
      .max = 1000000},
+    {.name = "sleep_after",
+     .text =
+         "Microseconds without anything after which a wait sleeps where pml_fastpath_wait says sleep: each "
+         "time for a 64th of the time since, from 50 us to 1 ms",
+     .type = MCA_COMMON_FASTPATH_UINT,
+     .level = OPAL_INFO_LVL_5,
+     .storage = &mca_pml_fastpath_pause_state.sleep_after,
+     .value = 5000,
+     .min = 0,
+     .max = 1000000000},
     {.name = "progress_interval",
      .text =
          "Microseconds that may pass from one call of opal_progress to the next while MPI is called and no "

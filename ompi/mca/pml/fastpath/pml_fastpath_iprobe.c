@@ -33,16 +33,20 @@ static mca_pml_fastpath_message_t *look(int src, int tag, ompi_communicator_t *c
     return message;
 }
 
-/* The same, giving the message a chance to arrive first. */
+/* The same, giving the message a chance to arrive first. idle: of a probe that waits; else NULL. */
 static mca_pml_fastpath_message_t *look_progress(int src, int tag, ompi_communicator_t *comm, bool take,
-                                                 ompi_status_public_t *status)
+                                                 ompi_status_public_t *status, mca_pml_fastpath_idle_t *idle)
 {
     mca_pml_fastpath_message_t *message;
 
     mca_pml_fastpath_pace_wait();
     message = look(src, tag, comm, take, status);
     if (NULL == message) {
-        mca_pml_fastpath_pause();
+        if (NULL == idle) {
+            mca_pml_fastpath_pause();
+        } else {
+            mca_pml_fastpath_pause_idle(idle);
+        }
         message = look(src, tag, comm, take, status);
     }
     return message;
@@ -59,15 +63,16 @@ int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *ma
 {
     int rc = fastpath_comm_error(comm, tag);
 
-    *matched = OMPI_SUCCESS == rc && NULL != look_progress(src, tag, comm, false, status);
+    *matched = OMPI_SUCCESS == rc && NULL != look_progress(src, tag, comm, false, status, NULL);
     return *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
 }
 
 int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status)
 {
+    mca_pml_fastpath_idle_t idle = {0};
     int rc = OMPI_SUCCESS;
 
-    while (OMPI_SUCCESS == rc && NULL == look_progress(src, tag, comm, false, status)) {
+    while (OMPI_SUCCESS == rc && NULL == look_progress(src, tag, comm, false, status, &idle)) {
         rc = probe_error(src, tag, comm);
     }
     return rc;
@@ -94,8 +99,8 @@ int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *m
     if (OPAL_UNLIKELY(NULL == handle)) {
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
-    found =
-        MPI_SUCCESS == fastpath_comm_error(comm, tag) ? look_progress(src, tag, comm, true, status) : NULL;
+    found = MPI_SUCCESS == fastpath_comm_error(comm, tag) ? look_progress(src, tag, comm, true, status, NULL)
+                                                          : NULL;
     *matched = NULL != found;
     if (NULL == found) {
         ompi_message_return(handle);
@@ -112,13 +117,14 @@ int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_me
 {
     ompi_message_t *handle = ompi_message_alloc();
     mca_pml_fastpath_message_t *found = NULL;
+    mca_pml_fastpath_idle_t idle = {0};
     int rc = OMPI_SUCCESS;
 
     if (OPAL_UNLIKELY(NULL == handle)) {
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
     while (NULL == found && OMPI_SUCCESS == rc) {
-        found = look_progress(src, tag, comm, true, status);
+        found = look_progress(src, tag, comm, true, status, &idle);
         rc = NULL == found ? probe_error(src, tag, comm) : OMPI_SUCCESS;
     }
     if (NULL == found) {

@@ -10,6 +10,7 @@
 #include "pml_fastpath_matched.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_take.h"
+#include "pml_fastpath_wait.h"
 
 int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                                 ompi_communicator_t *comm, ompi_request_t **request)
@@ -289,7 +290,7 @@ static int recv_finish(mca_pml_fastpath_recv_request_t *req, ompi_status_public_
     ompi_request_t *request = &req->req_recv.req_base.req_ompi;
     int rc;
 
-    ompi_request_wait_completion(request);
+    mca_pml_fastpath_await(request);
     if (FASTPATH_HAVE_FT && OPAL_UNLIKELY(!REQUEST_COMPLETE(request))) {
         recv_interrupted(req);
     }

@@ -13,6 +13,7 @@
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_sendreq.h"
 #include "pml_fastpath_sendreq_start.h"
+#include "pml_fastpath_wait.h"
 
 /* Has a message of this mode to do with nobody but its BTL? A buffered one needs no room in the attached
  * buffer if it leaves at once. */
@@ -509,7 +510,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }
-    ompi_request_wait_completion(&req->req_send.req_base.req_ompi);
+    mca_pml_fastpath_await(&req->req_send.req_base.req_ompi);
     rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
     mca_pml_fastpath_send_request_drop(req);
     (void) mca_pml_fastpath_pace_sent(opal_using_threads()); /* it may have been complete at once */

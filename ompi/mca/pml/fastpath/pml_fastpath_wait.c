@@ -33,6 +33,9 @@
 /* Messages that are taken from one sender before everything gets its turn. */
 #define MOST_AT_A_TIME 64
 
+/* Requests that are looked at in each round of a long wait, on the average. */
+#define LOOKED_AT 16
+
 /* What was in the table before. */
 static ompi_request_fns_t original;
 
@@ -378,10 +381,75 @@ static size_t poll_any(size_t count, ompi_request_t **requests, kind_t *kind)
     return at == count && poll_once(count, requests) ? first_complete(count, requests, kind) : at;
 }
 
+/* Whether as many of some requests are complete as their wait needs, or one that is has failed. */
+static bool enough(size_t count, ompi_request_t **requests, bool all)
+{
+    bool pending = false, complete = false;
+
+    for (size_t i = 0; i < count; ++i) {
+        const kind_t kind = kind_of(requests[i]);
+
+        if (OTHER == kind && MPI_SUCCESS != requests[i]->req_status.MPI_ERROR) {
+            return true;
+        }
+        pending = pending || PENDING == kind;
+        complete = complete || SIMPLE == kind || OTHER == kind;
+    }
+    return !pending || (complete && !all);
+}
+
+/* Before the original functions end what has lasted: wait here, where the wait may sleep. They let threads do
+ * that by themselves. Of many requests not all are looked at each time. */
+static __opal_attribute_noinline__ void await_long(size_t count, ompi_request_t **requests, bool all)
+{
+    mca_pml_fastpath_idle_t idle = {0};
+    size_t left = 0; /* rounds until all of them are looked at */
+    size_t at = 0;   /* none before it is pending */
+
+    while (!opal_using_threads()) {
+        while (all && at < count && PENDING != kind_of(requests[at])) {
+            ++at;
+            left = at < count ? left : 0;
+        }
+        if (0 == left--) {
+            if (enough(count, requests, all)) {
+                return;
+            }
+            left = count / LOOKED_AT;
+        }
+        mca_pml_fastpath_pause_idle(&idle);
+    }
+}
+
+/* The same for a request that a blocking call waits for. */
+static __opal_attribute_noinline__ void await_idle(const ompi_request_t *request)
+{
+    mca_pml_fastpath_idle_t idle = {0};
+
+    while (!REQUEST_COMPLETE(request)) {
+        mca_pml_fastpath_pause_idle(&idle);
+    }
+}
+
+/* Open MPI's own function puts threads to sleep, and it is for jobs with fault tolerance, where a request may
+ * never complete. */
+void mca_pml_fastpath_await_pending(ompi_request_t *request)
+{
+    if (OPAL_UNLIKELY(opal_using_threads() || mca_pml_fastpath_ft())) {
+        ompi_request_wait_completion(request);
+        return;
+    }
+    (void) opal_progress();
+    if (OPAL_UNLIKELY(!REQUEST_COMPLETE(request))) {
+        await_idle(request);
+    }
+}
+
 static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
 {
     mca_pml_fastpath_pace_wait();
     if (!REQUEST_COMPLETE(*request) && !await(*request, false)) {
+        await_long(1, request, true);
         return original.req_wait(request, status);
     }
     if (OPAL_UNLIKELY(SIMPLE != kind_of(*request))) {
@@ -439,6 +507,7 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
 {
     mca_pml_fastpath_pace_wait();
     if (OPAL_UNLIKELY(!all_simple(count, requests, true))) {
+        await_long(count, requests, true);
         return original.req_wait_all(count, requests, statuses);
     }
     return finish_all(count, requests, statuses);
@@ -452,6 +521,7 @@ static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_st
     mca_pml_fastpath_pace_wait();
     at = await_any(count, requests, &kind);
     if (at == count || SIMPLE != kind) {
+        await_long(count, requests, false);
         return original.req_wait_any(count, requests, index, status);
     }
     *index = (int) at;
@@ -493,6 +563,7 @@ static int wait_some(size_t count, ompi_request_t **requests, int *outcount, int
         && finish_some(count, requests, outcount, indices, statuses, &rc)) {
         return rc;
     }
+    await_long(count, requests, false);
     return original.req_wait_some(count, requests, outcount, indices, statuses);
 }
 

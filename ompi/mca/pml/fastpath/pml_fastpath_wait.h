@@ -20,6 +20,18 @@ void mca_pml_fastpath_waits_install(void);
 /** Put back what was there before. Does nothing when ours are not there. */
 void mca_pml_fastpath_waits_remove(void);
 
+/** mca_pml_fastpath_await() for a request that is not complete. */
+void mca_pml_fastpath_await_pending(ompi_request_t *request);
+
+/** Wait for a request of ours as a blocking call does. */
+static inline void mca_pml_fastpath_await(ompi_request_t *request)
+{
+    if (!REQUEST_COMPLETE(request)) {
+        mca_pml_fastpath_await_pending(request);
+    }
+    opal_atomic_rmb(); /* what was written before it was complete */
+}
+
 END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_WAIT_H */

@@ -334,6 +334,7 @@ typedef struct {
     _Atomic(mca_btl_fastsm_endpoint_t *) recent[MCA_BTL_FASTSM_RECENT];
     mca_btl_fastsm_endpoint_t *peers; /**< n_local of them, ours unused */
     _Atomic uint64_t *bell_expected;  /**< low bits of each read position, a byte per peer */
+    volatile unsigned long arrived;   /**< messages delivered and callbacks called by progress; with threads about so many */
     uint32_t bells_skipped;           /**< calls of progress since the bells were looked at */
     _Atomic uint32_t scan_turn;       /**< scans that have found something */
     _Atomic uint32_t scan_from;       /**< where in recent the next scan begins */

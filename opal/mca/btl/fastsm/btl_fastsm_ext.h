@@ -34,7 +34,7 @@ BEGIN_C_DECLS
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 15u
+#define MCA_BTL_FASTSM_EXT_VERSION 16u
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_HEADER_BYTES and without a convertor: sends header and payload at
@@ -331,6 +331,9 @@ typedef struct {
      * @return      how many there are; may be too few once when another thread is at work on such processes
      */
     size_t (*pids)(pid_t *pids, size_t most);
+
+    /** Grows with each message that progress delivers, and with each callback, of whatever process and layer. */
+    const volatile unsigned long *arrived;
 } mca_btl_fastsm_ext_t;
 
 /**

@@ -70,6 +70,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .failed = mca_btl_fastsm_failed,
             .died = mca_btl_fastsm_dynamic_died,
             .pids = mca_btl_fastsm_pids,
+            .arrived = &mca_btl_fastsm_component.arrived,
         },
 };
 

@@ -449,6 +449,7 @@ int mca_btl_fastsm_component_progress(void)
     if (OPAL_UNLIKELY(0 != component->deferred)) {
         count += progress_deferred();
     }
+    component->arrived += (unsigned long) count;
     return count;
 }
 
@@ -468,5 +469,6 @@ int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned spins)
             mca_common_fastpath_relax();
         }
     }
+    mca_btl_fastsm_component.arrived += (unsigned long) count;
     return count;
 }
