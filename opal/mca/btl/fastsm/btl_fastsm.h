@@ -26,6 +26,7 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/base/btl_base_error.h"
 #include "opal/mca/btl/btl.h"
+#include "opal/mca/common/fastpath/common_fastpath_fault.h"
 #include "opal/mca/mpool/fastsm/mpool_fastsm.h"
 
 #include "btl_fastsm_ext.h"
@@ -425,14 +426,6 @@ int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_f
 /** Whether the process that made a peer's segment is still there. */
 bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint);
 
-/**
- * What follows when there is no room in the FIFO to a local peer: before its first use, its pages are
- * reserved; later it counts as one more time that it was full.  The endpoint's lock is held.
- *
- * @return  true when there is room now where there was none before
- */
-bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint);
-
 /** Pointer to what lies `offset` bytes behind the begin of a peer's segment. */
 static inline void *mca_btl_fastsm_in_segment(const mca_btl_fastsm_endpoint_t *endpoint, uint64_t offset)
 {
@@ -447,6 +440,52 @@ void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const ch
 
 /** Unmaps a peer's segment; does nothing when it is not mapped. */
 void mca_btl_fastsm_segment_detach(mca_btl_fastsm_endpoint_t *endpoint);
+
+/* ---- btl_fastsm_defer.c ---- */
+
+/** Makes progress look after `endpoint` while something is deferred there.  Its lock is held. */
+void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint);
+/** Takes the endpoint off component.active.  Its frags are nobody's then. */
+void mca_btl_fastsm_deactivate(mca_btl_fastsm_endpoint_t *endpoint);
+/** Has the callback of a frag that is sent called from progress. */
+void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag);
+/** A frag that its peer will never take counts as sent: its callback comes from progress. */
+void mca_btl_fastsm_lose(mca_btl_fastsm_frag_t *frag);
+/** What we have for a peer that will take nothing any more counts as sent.  The endpoint's lock is held. */
+void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back);
+/** Keeps a posted frag until the peer is through with its buffer.  The endpoint's lock is held. */
+void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag);
+
+/* ---- btl_fastsm_room.c ---- */
+
+/** Counts that the FIFO was full, or that one more slot of the ring was needed.  The endpoint's lock is held.
+ */
+void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint);
+/**
+ * What follows when there is no room in the FIFO to a local peer: before its first use, its pages are
+ * reserved; later it counts as one more time that it was full.  The endpoint's lock is held.
+ *
+ * @return  true when there is room now where there was none before
+ */
+bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint);
+
+/* ---- btl_fastsm_peers.c: which FIFOs of ours are looked at ---- */
+
+/** A message came from this peer, so its slots may be looked at from now on. */
+void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint);
+/** Has a peer's FIFO looked at from now on, or no longer. */
+void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint);
+void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint);
+/** Makes `in` of an endpoint the FIFO with this number, as it has been left. */
+void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number);
+/** Makes `in` of an endpoint a FIFO in which nothing ever comes: another thread may be about to look there.
+ */
+void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint);
+/** The read position of a FIFO that leaves no room: one without slots, or without pages yet. */
+extern _Atomic uint32_t mca_btl_fastsm_no_room;
+/** Puts a peer first in `recent`: the senders of the last messages are most likely to be those of the next.
+ */
+void mca_btl_fastsm_remember(mca_btl_base_endpoint_t *endpoint);
 
 /* ---- btl_fastsm_endpoint.c ---- */
 
@@ -500,20 +539,10 @@ void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint);
 /** Notes what its announcement says about a peer. */
 void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
                                       const mca_btl_fastsm_modex_t *modex);
-/** A message came from this peer, so its slots may be looked at from now on. */
-void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint);
-/** Has a peer's FIFO looked at from now on, or no longer. */
-void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint);
-void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint);
-/** Makes `in` of an endpoint the FIFO with this number, as it has been left. */
-void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number);
-/** Makes `in` of an endpoint a FIFO in which nothing ever comes: another thread may be about to look there.
- */
-void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint);
-/** The read position of a FIFO that leaves no room: one without slots, or without pages yet. */
-extern _Atomic uint32_t mca_btl_fastsm_no_room;
-/** Takes the endpoint off component.active.  Its frags are nobody's then. */
-void mca_btl_fastsm_deactivate(mca_btl_fastsm_endpoint_t *endpoint);
+
+/** Begins what is to be known about the pair with the peer that published `modex`; our word is at `own`. */
+void mca_btl_fastsm_pair_init(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_modex_t *modex,
+                              _Atomic uint32_t *own);
 
 /* ---- btl_fastsm_name.c ---- */
 
@@ -530,11 +559,8 @@ void mca_btl_fastsm_name_decide(mca_btl_fastsm_announced_t *all, size_t count);
 /** Takes our name away if all who need it have come to a conclusion; not later than at the end. */
 void mca_btl_fastsm_name_done(void);
 
-/* ---- btl_fastsm_pair.c ---- */
+/* ---- btl_fastsm_agree.c ---- */
 
-/** Begins what is to be known about the pair with the peer that published `modex`; our word is at `own`. */
-void mca_btl_fastsm_pair_init(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_modex_t *modex,
-                              _Atomic uint32_t *own);
 /**
  * Waits until every pair has come to a conclusion, whatever the other sides are doing: those that do not answer
  * in btl_fastsm_agree_timeout seconds, or have ended, are refused.  Calls opal_progress when there are dynamic
@@ -580,8 +606,6 @@ bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint);
 size_t mca_btl_fastsm_pids(pid_t *pids, size_t most);
 /** The dynamic peer with this id, or NULL when it is not, or no longer, admitted. */
 mca_btl_fastsm_dynamic_t *mca_btl_fastsm_dynamic_find(uint32_t admission);
-/** mca_btl_fastsm_reclaim for all dynamic peers. */
-void mca_btl_fastsm_dynamic_reclaim(void);
 
 /* ---- btl_fastsm_dynamic_send.c ---- */
 
@@ -602,16 +626,12 @@ bool mca_btl_fastsm_dynamic_left(const mca_btl_fastsm_dynamic_t *dynamic);
 bool mca_btl_fastsm_dynamic_post_own(mca_btl_fastsm_dynamic_t *dynamic, const void *data, size_t length,
                                      uint8_t flags, uint32_t *position);
 
-/* ---- btl_fastsm_deep.c: deeper FIFOs ---- */
+/* ---- btl_fastsm_move.c: the sender's side of deeper FIFOs ---- */
 
-/** Makes the records of our deep FIFOs.  Returns an OPAL error code. */
-int mca_btl_fastsm_deep_init(void);
-void mca_btl_fastsm_deep_fini(void);
+/** One line, for who asks for it, about a step on the way to a deeper FIFO; number 0: of no FIFO. */
+void mca_btl_fastsm_move_say(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t number, const char *step);
 /** Says when the peer, which is connected, counts as busy. */
 void mca_btl_fastsm_move_init(mca_btl_fastsm_endpoint_t *endpoint);
-/** Counts that the FIFO was full, or that one more slot of the ring was needed.  The endpoint's lock is held.
- */
-void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint);
 /**
  * Goes on towards a deep FIFO of the peer, as far as possible now.  The endpoint's lock is held.
  *
@@ -621,6 +641,12 @@ void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint);
 bool mca_btl_fastsm_move(mca_btl_fastsm_endpoint_t *endpoint);
 /** Puts the sending end back to where it was when a local peer was removed. */
 void mca_btl_fastsm_move_resume(mca_btl_fastsm_endpoint_t *endpoint);
+
+/* ---- btl_fastsm_deep.c: the receiver's side of that ---- */
+
+/** Makes the records of our deep FIFOs.  Returns an OPAL error code. */
+int mca_btl_fastsm_deep_init(void);
+void mca_btl_fastsm_deep_fini(void);
 /**
  * Answers a question for a FIFO; `data` is that of its slot.  The caller consumes what comes from the peer.
  *
@@ -654,15 +680,8 @@ void mca_btl_fastsm_failed(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *
 /** Gives back the buffers that a peer that has failed would have read, as soon as it cannot do so any more.
  */
 void mca_btl_fastsm_failed_reclaim(mca_btl_base_endpoint_t *endpoint);
-/** A frag that its peer will never take counts as sent: its callback comes from progress. */
-void mca_btl_fastsm_lose(mca_btl_fastsm_frag_t *frag);
-/** What we have for a peer that will take nothing any more counts as sent.  The endpoint's lock is held. */
-void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back);
-
 /* ---- btl_fastsm_fault.c ---- */
 
-/** Whether this shall fail for the sake of a test.  Not for the fast path. */
-bool mca_btl_fastsm_fault(void);
 /** Has the module refuse at random if a parameter says so. */
 void mca_btl_fastsm_fault_install(mca_btl_fastsm_module_t *module);
 
@@ -682,8 +701,6 @@ void mca_btl_fastsm_fatal(opal_proc_t *proc, char *info) __opal_attribute_noretu
 /* ---- btl_fastsm_frag.c ---- */
 
 int mca_btl_fastsm_frags_init(void);
-/** The longest inline message where FIFOs have so many slots. */
-size_t mca_btl_fastsm_inline_bytes(uint32_t depth);
 void mca_btl_fastsm_frags_fini(void);
 
 mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -724,6 +741,8 @@ int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0,
                               mca_btl_fastsm_stamp_t *stamp);
 /** Fetches lines of the next buffers until a message has come: mca_btl_fastsm_ahead_t. */
 void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *word, uint32_t value);
+/** No message has been sent in buffers yet. */
+void mca_btl_fastsm_ahead_init(void);
 /** There will be no message to this peer. */
 void mca_btl_fastsm_ahead_forget(const mca_btl_fastsm_endpoint_t *endpoint);
 
@@ -758,9 +777,6 @@ int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
 bool mca_btl_fastsm_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
                          mca_btl_base_tag_t tag, bool *in_flight);
 
-/** Keeps a posted frag until the peer is through with its buffer.  The endpoint's lock is held. */
-void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag);
-
 /**
  * Takes the frags that the peer is through with off endpoint->in_flight.
  * Those nobody waits for become free, the others go to component.done.
@@ -768,17 +784,14 @@ void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_fra
  */
 void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint);
 
-/** Has the callback of a frag that is sent called from progress. */
-void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag);
-
 /** Sends what is pending, in order, as far as there is room.  The endpoint's lock is held. */
 void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint);
 
+/** mca_btl_fastsm_reclaim for all dynamic peers. */
+void mca_btl_fastsm_dynamic_reclaim(void);
+
 /** Appends a frag to those that wait for room.  The endpoint's lock is held. */
 void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag);
-
-/** Makes progress look after `endpoint` while something is deferred there.  Its lock is held. */
-void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint);
 
 int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                          opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
@@ -816,9 +829,6 @@ bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, 
 void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies);
 
 int mca_btl_fastsm_component_progress(void);
-/** Puts a peer first in `recent`: the senders of the last messages are most likely to be those of the next.
- */
-void mca_btl_fastsm_remember(mca_btl_base_endpoint_t *endpoint);
 
 /** The extension's receiver (btl_fastsm_ext.h). */
 fastsm_fifo_receiver_t *mca_btl_fastsm_receiver(mca_btl_base_endpoint_t *endpoint);
@@ -833,6 +843,19 @@ int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned spins);
 mca_btl_base_endpoint_t *mca_btl_fastsm_scan(mca_btl_base_module_t *btl, unsigned spins, void *header);
 
 /* ---- inline helpers ---- */
+
+/** Whether this shall fail for the sake of a test.  Not for the fast path. */
+static inline bool mca_btl_fastsm_fault(void)
+{
+    return mca_common_fastpath_fault(mca_btl_fastsm_component.fault_percent);
+}
+
+/** N2.  Partner: N1.  The dynamic peer with this index among those that are admitted; NULL where there is
+ * none. */
+static inline mca_btl_fastsm_dynamic_t *mca_btl_fastsm_admitted(uint32_t index)
+{
+    return atomic_load_explicit(&mca_btl_fastsm_component.admitted[index].peer, memory_order_acquire);
+}
 
 /** Counts an event; of two threads' at once one may be missed. */
 static inline void mca_btl_fastsm_count(_Atomic unsigned long *counter)
@@ -939,6 +962,21 @@ static inline char *mca_btl_fastsm_referenced(const mca_btl_base_endpoint_t *end
     return mca_btl_fastsm_layout_in_pool(&endpoint->layout, offset, length < here ? length : here)
                ? endpoint->base + offset
                : NULL;
+}
+
+/** The longest inline message where FIFOs have so many slots: one longer than half of the FIFO seldom finds
+ * room. */
+static inline size_t mca_btl_fastsm_inline_bytes(uint32_t depth)
+{
+    uint32_t slots = mca_btl_fastsm_component.inline_slots;
+
+    if (slots > depth / 2) {
+        slots = depth / 2;
+    }
+    if (slots < MCA_BTL_FASTSM_INLINE_SLOTS_MIN) {
+        slots = MCA_BTL_FASTSM_INLINE_SLOTS_MIN;
+    }
+    return fastsm_fifo_capacity(slots);
 }
 
 /**

@@ -114,6 +114,11 @@ void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *
     }
 }
 
+void mca_btl_fastsm_ahead_init(void)
+{
+    mca_btl_fastsm_component.ahead = (mca_btl_fastsm_ahead_t){.idle = {.run = mca_btl_fastsm_ahead_run}};
+}
+
 void mca_btl_fastsm_ahead_forget(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_ahead_t *ahead = &mca_btl_fastsm_component.ahead;

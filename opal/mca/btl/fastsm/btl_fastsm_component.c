@@ -382,10 +382,14 @@ static int start(void)
         rc = mca_btl_fastsm_segment_create();
     }
     if (OPAL_SUCCESS == rc) {
+        mca_btl_fastsm_ahead_init();
         rc = mca_btl_fastsm_frags_init();
     }
     if (OPAL_SUCCESS == rc) {
         rc = mca_btl_fastsm_endpoints_init();
+    }
+    if (OPAL_SUCCESS == rc) {
+        rc = mca_btl_fastsm_deep_init();
     }
     if (OPAL_SUCCESS == rc) {
         rc = mca_btl_fastsm_dynamic_init();

@@ -69,12 +69,6 @@ static void store_peer(uint32_t index, mca_btl_fastsm_dynamic_t *dynamic)
     atomic_store_explicit(&mca_btl_fastsm_component.admitted[index].peer, dynamic, memory_order_release);
 }
 
-/* N2.  Partner: N1.  NULL where nobody is admitted. */
-static inline mca_btl_fastsm_dynamic_t *load_peer(uint32_t index)
-{
-    return atomic_load_explicit(&mca_btl_fastsm_component.admitted[index].peer, memory_order_acquire);
-}
-
 mca_btl_fastsm_dynamic_t *mca_btl_fastsm_dynamic_find(uint32_t admission)
 {
     const uint32_t index = fastsm_admission_index(admission);
@@ -83,7 +77,7 @@ mca_btl_fastsm_dynamic_t *mca_btl_fastsm_dynamic_find(uint32_t admission)
     if (OPAL_UNLIKELY(index >= mca_btl_fastsm_component.dynamic_peers)) {
         return NULL;
     }
-    dynamic = load_peer(index);
+    dynamic = mca_btl_fastsm_admitted(index);
     return OPAL_LIKELY(NULL != dynamic && dynamic->admission == admission) ? dynamic : NULL;
 }
 
@@ -95,7 +89,8 @@ static uint32_t free_index(void)
     uint32_t index = 0;
 
     while (index < mca_btl_fastsm_component.dynamic_peers
-           && (NULL != load_peer(index) || NULL != mca_btl_fastsm_component.admitted[index].refused)) {
+           && (NULL != mca_btl_fastsm_admitted(index)
+               || NULL != mca_btl_fastsm_component.admitted[index].refused)) {
         ++index;
     }
     return index;
@@ -592,19 +587,4 @@ bool mca_btl_fastsm_dynamic_settle(mca_btl_fastsm_endpoint_t *endpoint)
     }
     OPAL_THREAD_UNLOCK(&component->dynamic_lock);
     return reachable;
-}
-
-void mca_btl_fastsm_dynamic_reclaim(void)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    for (uint32_t i = 0; 0 != component->n_dynamic && i < component->dynamic_peers; ++i) {
-        mca_btl_fastsm_dynamic_t *dynamic = load_peer(i);
-
-        if (NULL != dynamic && 0 != dynamic->endpoint.n_in_flight) {
-            mca_btl_fastsm_lock(&dynamic->endpoint);
-            mca_btl_fastsm_reclaim(&dynamic->endpoint);
-            mca_btl_fastsm_unlock(&dynamic->endpoint);
-        }
-    }
 }

@@ -26,8 +26,6 @@
 
 #include "btl_fastsm.h"
 
-_Atomic uint32_t mca_btl_fastsm_no_room = UINT32_C(0x80000000);
-
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_active_t, opal_list_item_t, NULL, NULL);
 
 static char fastsm_lost[] = "btl/fastsm cannot map the segment of a local process again";
@@ -117,29 +115,6 @@ void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint)
     OBJ_DESTRUCT(&endpoint->pending);
 }
 
-void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    fastsm_fifo_receiver_init(&endpoint->in, component->base, &component->layout, number);
-    endpoint->in.read_pos = atomic_load_explicit(endpoint->in.shared_read_pos, memory_order_relaxed);
-    endpoint->in_number = number;
-    endpoint->in.expected = (_Atomic uint8_t *) component->bell_expected + number;
-    endpoint->in.idle = &mca_btl_fastsm_component.ahead.idle;
-}
-
-void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    static mca_btl_fastsm_slot_t never;
-
-    endpoint->in.slots = &never; /* its word is 0, and that of position 0 would be 1 */
-    endpoint->in.read_pos = 0;
-    endpoint->in.depth = 1;
-    endpoint->in.shared_read_pos = &never.sequence;
-    endpoint->in.expected = &endpoint->in.unheard;
-    endpoint->in_number = 0;
-}
-
 int mca_btl_fastsm_endpoints_init(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -159,7 +134,7 @@ int mca_btl_fastsm_endpoints_init(void)
         mca_btl_fastsm_endpoint_construct(&component->peers[i], i);
         mca_btl_fastsm_read_fifo(&component->peers[i], i);
     }
-    return mca_btl_fastsm_deep_init();
+    return OPAL_SUCCESS;
 }
 
 void mca_btl_fastsm_endpoints_fini(void)
@@ -176,7 +151,6 @@ void mca_btl_fastsm_endpoints_fini(void)
     component->peers = NULL;
     free(component->bell_expected);
     component->bell_expected = NULL;
-    mca_btl_fastsm_deep_fini();
 }
 
 int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex)
@@ -195,63 +169,6 @@ int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *
     }
     free(data);
     return rc;
-}
-
-/* Lists a peer that was heard of and is not listed yet, if there is a place. */
-static void list_recent(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const uint32_t count = atomic_load_explicit(&component->n_recent, memory_order_relaxed);
-
-    for (uint32_t i = 0; i < count; ++i) {
-        if (endpoint == atomic_load_explicit(&component->recent[i], memory_order_relaxed)) {
-            return;
-        }
-    }
-    if (count < MCA_BTL_FASTSM_RECENT) {
-        atomic_store_explicit(&component->recent[count], endpoint, memory_order_relaxed);
-        /* H1.  Partner: H2.  The entry is there before it counts. */
-        atomic_store_explicit(&component->n_recent, count + 1, memory_order_release);
-    }
-}
-
-void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    OPAL_THREAD_LOCK(&component->lock);
-    endpoint->heard = true;
-    list_recent(endpoint);
-    OPAL_THREAD_UNLOCK(&component->lock);
-}
-
-/* What the peer sent before it was connected is behind its bell. */
-void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    OPAL_THREAD_LOCK(&component->lock);
-    endpoint->readable = true;
-    ++component->n_connected;
-    OPAL_THREAD_UNLOCK(&component->lock);
-}
-
-void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    OPAL_THREAD_LOCK(&component->lock);
-    endpoint->readable = false;
-    --component->n_connected;
-    atomic_store_explicit(&component->n_recent, 0, memory_order_relaxed);
-    for (uint32_t number = 0; number < mca_btl_fastsm_load_n_bells(); ++number) {
-        mca_btl_fastsm_endpoint_t *other = mca_btl_fastsm_writer(number);
-
-        if (NULL != other && other->readable && other->heard) {
-            list_recent(other);
-        }
-    }
-    OPAL_THREAD_UNLOCK(&component->lock);
 }
 
 void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
@@ -432,19 +349,6 @@ static void drop_frags(opal_list_t *list)
     }
 }
 
-void mca_btl_fastsm_deactivate(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    OPAL_THREAD_LOCK(&component->lock);
-    if (endpoint->on_active) {
-        opal_list_remove_item(&component->active, &endpoint->active.super);
-        endpoint->on_active = false;
-        --component->deferred;
-    }
-    OPAL_THREAD_UNLOCK(&component->lock);
-}
-
 void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
 {
     if (!endpoint->connected) {
@@ -462,4 +366,15 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_unlock(endpoint);
 
     mca_btl_fastsm_unlist_peer(endpoint);
+}
+
+void mca_btl_fastsm_pair_init(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_modex_t *modex,
+                              _Atomic uint32_t *own)
+{
+    const mca_btl_fastsm_modex_t *me = &mca_btl_fastsm_component.me;
+
+    endpoint->pair.own = own;
+    endpoint->pair.other = NULL;
+    endpoint->pair.tag = fastsm_pair_tag(me->nonce, modex->nonce);
+    endpoint->pair.host = 0 > memcmp(me->nonce, modex->nonce, sizeof(me->nonce));
 }

@@ -15,31 +15,6 @@
 
 #include "btl_fastsm.h"
 
-void mca_btl_fastsm_lose(mca_btl_fastsm_frag_t *frag)
-{
-    if (0 != (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
-        mca_btl_fastsm_complete_later(frag);
-    } else {
-        mca_btl_fastsm_frag_return(frag);
-    }
-}
-
-void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back)
-{
-    opal_list_item_t *item;
-
-    while (NULL != (item = opal_list_remove_first(list))) {
-        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) item;
-
-        frag->sent = 0;
-        if (call_back) {
-            mca_btl_fastsm_lose(frag);
-        } else {
-            mca_btl_fastsm_frag_return(frag);
-        }
-    }
-}
-
 void mca_btl_fastsm_failed_reclaim(mca_btl_base_endpoint_t *endpoint)
 {
     /* one that was only taken for dead may still read what we gave it */

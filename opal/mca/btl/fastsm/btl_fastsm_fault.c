@@ -13,14 +13,7 @@
 
 #include "opal_config.h"
 
-#include "opal/mca/common/fastpath/common_fastpath_fault.h"
-
 #include "btl_fastsm.h"
-
-bool mca_btl_fastsm_fault(void)
-{
-    return mca_common_fastpath_fault(mca_btl_fastsm_component.fault_percent);
-}
 
 /* ob1 4.1 tries refused data again from progress, but a refused control message only when something
  * completes, which may be never.  So it gets what control messages need. */

@@ -41,27 +41,12 @@ static void list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_clas
     list->frag_class = frag_class;
 }
 
-/* A message longer than half of the FIFO seldom finds room. */
-size_t mca_btl_fastsm_inline_bytes(uint32_t depth)
-{
-    uint32_t slots = mca_btl_fastsm_component.inline_slots;
-
-    if (slots > depth / 2) {
-        slots = depth / 2;
-    }
-    if (slots < MCA_BTL_FASTSM_INLINE_SLOTS_MIN) {
-        slots = MCA_BTL_FASTSM_INLINE_SLOTS_MIN;
-    }
-    return fastsm_fifo_capacity(slots);
-}
-
 int mca_btl_fastsm_frags_init(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const mca_btl_fastsm_layout_params_t *params = &component->layout.params;
     mca_btl_fastsm_frag_list_t *lists = component->frags;
 
-    component->ahead = (mca_btl_fastsm_ahead_t){.idle = {.run = mca_btl_fastsm_ahead_run}};
     component->inline_bytes = mca_btl_fastsm_inline_bytes(MCA_BTL_FASTSM_DEPTH_MAX);
 
     list_init(&lists[MCA_BTL_FASTSM_FRAG_SMALL], MCA_BTL_FASTSM_FRAG_SMALL, component->inline_bytes,

@@ -222,6 +222,7 @@ static int fastsm_finalize(mca_btl_base_module_t *btl)
     mca_common_fastpath_runtime_remove();
     mca_btl_fastsm_dynamic_fini();
     mca_btl_fastsm_endpoints_fini();
+    mca_btl_fastsm_deep_fini();
     mca_btl_fastsm_frags_fini();
     mca_btl_fastsm_segment_release();
     return OPAL_SUCCESS;

@@ -276,29 +276,6 @@ static __opal_attribute_noinline__ int consume_ring(void)
     return count;
 }
 
-void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const uint32_t count = mca_btl_fastsm_load_n_recent();
-    mca_btl_fastsm_endpoint_t *moved = endpoint;
-
-    /* Never reordered while it may become a list of all: a peer that is lost by two threads doing that at
-     * once is found by its bell only as long as bells are looked at. */
-    if (count < MCA_BTL_FASTSM_RECENT || component->n_connected <= MCA_BTL_FASTSM_RECENT) {
-        mca_btl_fastsm_heard(endpoint);
-        return;
-    }
-    for (uint32_t i = 0; i < count; ++i) {
-        mca_btl_fastsm_endpoint_t *old = atomic_load_explicit(&component->recent[i], memory_order_relaxed);
-
-        atomic_store_explicit(&component->recent[i], moved, memory_order_relaxed);
-        if (old == endpoint) {
-            return;
-        }
-        moved = old;
-    }
-}
-
 static int poll_bell(uint32_t index)
 {
     mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(index);
@@ -353,28 +330,6 @@ static int run_callbacks(void)
             mca_btl_fastsm_frag_return(frag);
         }
         ++count;
-    }
-}
-
-void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    while (0 != endpoint->out.n_pending && !mca_btl_fastsm_fault()) {
-        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
-        bool in_flight;
-
-        if (!mca_btl_fastsm_post(endpoint, frag, frag->tag, &in_flight)) {
-            opal_list_prepend(&endpoint->pending, &frag->base.super.super);
-            return;
-        }
-        --endpoint->out.n_pending;
-        if (in_flight) {
-            continue;
-        }
-        if (OPAL_LIKELY(MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
-            mca_btl_fastsm_complete_later(frag);
-        } else {
-            mca_btl_fastsm_frag_return(frag);
-        }
     }
 }
 

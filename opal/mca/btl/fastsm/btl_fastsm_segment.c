@@ -315,32 +315,6 @@ void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const ch
     mca_btl_fastsm_fatal(NULL == endpoint ? NULL : endpoint->proc, info);
 }
 
-bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    const size_t bytes =
-        mca_btl_fastsm_layout_fifo_size(&endpoint->layout, mca_btl_fastsm_component.me.local_index);
-
-    if (NULL != endpoint->dynamic || !endpoint->connected) {
-        return false;
-    }
-    if (endpoint->opened) {
-        mca_btl_fastsm_count(&mca_btl_fastsm_component.fifo_full);
-        mca_btl_fastsm_busy(endpoint);
-        return false;
-    }
-    if (OPAL_ERR_OUT_OF_RESOURCE == mca_common_fastpath_reserve(endpoint->out.slots, bytes)) {
-        mca_btl_fastsm_unlock(endpoint); /* which the job's end may want */
-        mca_btl_fastsm_shortage(endpoint, "the FIFO to another process", bytes);
-    }
-    endpoint->opened = true;
-    endpoint->out.shared_read_pos =
-        (_Atomic uint32_t *) (endpoint->base
-                              + mca_btl_fastsm_layout_read_pos(&endpoint->layout,
-                                                               mca_btl_fastsm_component.me.local_index));
-    endpoint->out.read_pos = endpoint->out.write_pos - endpoint->out.depth;
-    return true;
-}
-
 bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     char path[FASTSM_PATH_MAX];

@@ -14,19 +14,6 @@
 
 #include "btl_fastsm.h"
 
-void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    OPAL_THREAD_LOCK(&component->lock);
-    if (!endpoint->on_active) {
-        opal_list_append(&component->active, &endpoint->active.super);
-        endpoint->on_active = true;
-        ++component->deferred;
-    }
-    OPAL_THREAD_UNLOCK(&component->lock);
-}
-
 void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
 {
     if (OPAL_UNLIKELY(endpoint->failed)) {
@@ -36,18 +23,6 @@ void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_fra
     opal_list_append(&endpoint->pending, &frag->base.super.super);
     ++endpoint->out.n_pending;
     mca_btl_fastsm_activate(endpoint);
-}
-
-/* Callbacks are never called from send, because its caller may hold locks or be in the middle
- * of counting what it sends; progress does it. */
-void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    OPAL_THREAD_LOCK(&component->lock);
-    opal_list_append(&component->done, &frag->base.super.super);
-    ++component->deferred;
-    OPAL_THREAD_UNLOCK(&component->lock);
 }
 
 static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag,
@@ -64,20 +39,6 @@ static bool post_inline(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
     fastsm_fifo_describe(head, length, tag, 0);
     fastsm_fifo_commit(&endpoint->out, head, halves);
     return true;
-}
-
-void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
-{
-    if (OPAL_UNLIKELY(endpoint->failed)) {
-        mca_btl_fastsm_lose(frag);
-        return;
-    }
-    opal_list_append(&endpoint->in_flight, &frag->base.super.super);
-    ++endpoint->n_in_flight;
-    if (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags) {
-        ++endpoint->n_waiting;
-        mca_btl_fastsm_activate(endpoint);
-    }
 }
 
 static bool post_reference(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
@@ -236,4 +197,41 @@ int mca_btl_fastsm_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base
                                  mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
 {
     return send_frag(endpoint, des, tag, stamp);
+}
+
+void mca_btl_fastsm_dynamic_reclaim(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    for (uint32_t i = 0; 0 != component->n_dynamic && i < component->dynamic_peers; ++i) {
+        mca_btl_fastsm_dynamic_t *dynamic = mca_btl_fastsm_admitted(i);
+
+        if (NULL != dynamic && 0 != dynamic->endpoint.n_in_flight) {
+            mca_btl_fastsm_lock(&dynamic->endpoint);
+            mca_btl_fastsm_reclaim(&dynamic->endpoint);
+            mca_btl_fastsm_unlock(&dynamic->endpoint);
+        }
+    }
+}
+
+void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    while (0 != endpoint->out.n_pending && !mca_btl_fastsm_fault()) {
+        mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_remove_first(&endpoint->pending);
+        bool in_flight;
+
+        if (!mca_btl_fastsm_post(endpoint, frag, frag->tag, &in_flight)) {
+            opal_list_prepend(&endpoint->pending, &frag->base.super.super);
+            return;
+        }
+        --endpoint->out.n_pending;
+        if (in_flight) {
+            continue;
+        }
+        if (OPAL_LIKELY(MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
+            mca_btl_fastsm_complete_later(frag);
+        } else {
+            mca_btl_fastsm_frag_return(frag);
+        }
+    }
 }

@@ -42,17 +42,6 @@ typedef struct {
     struct timespec began;
 } fastsm_patience_t;
 
-void mca_btl_fastsm_pair_init(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_modex_t *modex,
-                              _Atomic uint32_t *own)
-{
-    const mca_btl_fastsm_modex_t *me = &mca_btl_fastsm_component.me;
-
-    endpoint->pair.own = own;
-    endpoint->pair.other = NULL;
-    endpoint->pair.tag = fastsm_pair_tag(me->nonce, modex->nonce);
-    endpoint->pair.host = 0 > memcmp(me->nonce, modex->nonce, sizeof(me->nonce));
-}
-
 static bool is_open(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     return NULL != endpoint && MCA_BTL_FASTSM_PAIR_OFFERED == endpoint->pair_state;

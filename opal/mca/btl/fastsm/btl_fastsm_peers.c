@@ -1,0 +1,120 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Which FIFOs of ours are looked at, and in which order.
+ */
+
+#include "opal_config.h"
+
+#include "btl_fastsm.h"
+
+_Atomic uint32_t mca_btl_fastsm_no_room = UINT32_C(0x80000000);
+
+void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    fastsm_fifo_receiver_init(&endpoint->in, component->base, &component->layout, number);
+    endpoint->in.read_pos = atomic_load_explicit(endpoint->in.shared_read_pos, memory_order_relaxed);
+    endpoint->in_number = number;
+    endpoint->in.expected = (_Atomic uint8_t *) component->bell_expected + number;
+    endpoint->in.idle = &mca_btl_fastsm_component.ahead.idle;
+}
+
+void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    static mca_btl_fastsm_slot_t never;
+
+    endpoint->in.slots = &never; /* its word is 0, and that of position 0 would be 1 */
+    endpoint->in.read_pos = 0;
+    endpoint->in.depth = 1;
+    endpoint->in.shared_read_pos = &never.sequence;
+    endpoint->in.expected = &endpoint->in.unheard;
+    endpoint->in_number = 0;
+}
+
+/* Lists a peer that was heard of and is not listed yet, if there is a place. */
+static void list_recent(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t count = atomic_load_explicit(&component->n_recent, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < count; ++i) {
+        if (endpoint == atomic_load_explicit(&component->recent[i], memory_order_relaxed)) {
+            return;
+        }
+    }
+    if (count < MCA_BTL_FASTSM_RECENT) {
+        atomic_store_explicit(&component->recent[count], endpoint, memory_order_relaxed);
+        /* H1.  Partner: H2.  The entry is there before it counts. */
+        atomic_store_explicit(&component->n_recent, count + 1, memory_order_release);
+    }
+}
+
+void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    endpoint->heard = true;
+    list_recent(endpoint);
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+/* What the peer sent before it was connected is behind its bell. */
+void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    endpoint->readable = true;
+    ++component->n_connected;
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    endpoint->readable = false;
+    --component->n_connected;
+    atomic_store_explicit(&component->n_recent, 0, memory_order_relaxed);
+    for (uint32_t number = 0; number < mca_btl_fastsm_load_n_bells(); ++number) {
+        mca_btl_fastsm_endpoint_t *other = mca_btl_fastsm_writer(number);
+
+        if (NULL != other && other->readable && other->heard) {
+            list_recent(other);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
+}
+
+void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint32_t count = mca_btl_fastsm_load_n_recent();
+    mca_btl_fastsm_endpoint_t *moved = endpoint;
+
+    /* Never reordered while it may become a list of all: a peer that is lost by two threads doing that at
+     * once is found by its bell only as long as bells are looked at. */
+    if (count < MCA_BTL_FASTSM_RECENT || component->n_connected <= MCA_BTL_FASTSM_RECENT) {
+        mca_btl_fastsm_heard(endpoint);
+        return;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        mca_btl_fastsm_endpoint_t *old = atomic_load_explicit(&component->recent[i], memory_order_relaxed);
+
+        atomic_store_explicit(&component->recent[i], moved, memory_order_relaxed);
+        if (old == endpoint) {
+            return;
+        }
+        moved = old;
+    }
+}
