@@ -36,7 +36,7 @@
 #include "osc_fastpath_counters.h"
 #include "osc_fastpath_hdr.h"
 #include "osc_fastpath_member.h"
-#include "osc_fastpath_node.h"
+#include "osc_fastpath_shared.h"
 
 BEGIN_C_DECLS
 
@@ -204,6 +204,12 @@ typedef struct mca_osc_fastpath_region_t {
     uintptr_t end; /**< first byte after it */
 } mca_osc_fastpath_region_t;
 
+/** What a member says of its window. */
+typedef struct mca_osc_fastpath_extent_t {
+    uint64_t bytes;
+    int64_t disp_unit;
+} mca_osc_fastpath_extent_t;
+
 /** A window. */
 typedef struct mca_osc_fastpath_module_t {
     ompi_osc_base_module_t super;
@@ -316,17 +322,6 @@ static inline void mca_osc_fastpath_leave(mca_osc_fastpath_module_t *module)
 static inline void mca_osc_fastpath_pend(int delta)
 {
     (void) OPAL_THREAD_ADD_FETCH32(&mca_osc_fastpath_component.pending, delta);
-}
-
-/** Make the peer of that rank. For mca_osc_fastpath_peer(). @return NULL when there is no memory */
-mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank);
-
-/** @return the peer of that rank, made if need be, or NULL when there is no memory; in module.lock */
-static inline mca_osc_fastpath_peer_t *mca_osc_fastpath_peer(mca_osc_fastpath_module_t *module, int rank)
-{
-    mca_osc_fastpath_peer_t *peer = module->peers[rank];
-
-    return OPAL_LIKELY(NULL != peer) ? peer : ompi_osc_fastpath_peer_make(module, rank);
 }
 
 /** The lock of a peer has been asked for or taken, or is given back. */

@@ -10,11 +10,50 @@
  */
 #include "ompi_config.h"
 
+#include "osc_fastpath_copy.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_sync.h"
 #include "osc_fastpath_ticket.h"
 #include "osc_fastpath_wait.h"
+#include "osc_fastpath_wait_memory.h"
+
+/** A round of a barrier. */
+typedef struct {
+    const _Atomic uint32_t *arrived;
+    uint32_t number;
+} round_t;
+
+static bool round_done(mca_osc_fastpath_module_t *module, void *context)
+{
+    const round_t *round = context;
+
+    (void) module;
+    /* acquire, with the release of who has told: sees all that it, and those it had heard of, stored before
+     * the barrier */
+    return 0 <= (int32_t) (atomic_load_explicit(round->arrived, memory_order_acquire) - round->number);
+}
+
+/* Wait until all members of the node have come here. Outside module.lock. @return OMPI_SUCCESS or an error.
+ * In round R each member tells the one 2^R after it and waits for the one 2^R before it: after the last round
+ * it has heard of all. A member may be one barrier ahead, then its number is higher. */
+static int node_barrier(mca_osc_fastpath_module_t *module)
+{
+    mca_osc_fastpath_node_t *node = &module->node;
+    const uint32_t number = ++node->barriers;
+    int rc = OMPI_SUCCESS;
+
+    for (int round = 0, distance = 1; distance < node->count && OMPI_SUCCESS == rc;
+         ++round, distance = distance > node->count / 2 ? node->count : 2 * distance) {
+        round_t context = {&node->members[node->index].arrived[round], number};
+        const int next = (int) (((unsigned) node->index + (unsigned) distance) % (unsigned) node->count);
+
+        /* release, with the acquire above */
+        atomic_store_explicit(&node->members[next].arrived[round], number, memory_order_release);
+        rc = ompi_osc_fastpath_wait_for_memory(module, round_done, &context);
+    }
+    return rc;
+}
 
 /* All packets of the epoch have been sent; then all members' sums are in *expected. */
 static int count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected)
@@ -88,7 +127,7 @@ int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
     /* Members of the node access its memory as soon as their next epoch begins: all have to have come here,
      * and all packets to any of them have to have taken effect. */
     if (OMPI_SUCCESS == rc && mca_osc_fastpath_node_reaches(&module->node) && both != (both & assertion)) {
-        rc = ompi_osc_fastpath_node_barrier(module);
+        rc = node_barrier(module);
     }
     mca_osc_fastpath_enter(module);
     ++module->fences;

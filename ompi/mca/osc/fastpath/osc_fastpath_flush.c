@@ -10,6 +10,7 @@
 
 #include "opal/runtime/opal_progress.h"
 
+#include "osc_fastpath_copy.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_sync.h"
 #include "osc_fastpath_ticket.h"

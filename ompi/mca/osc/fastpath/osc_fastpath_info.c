@@ -8,7 +8,7 @@
  */
 #include "ompi_config.h"
 
-#include "osc_fastpath_window.h"
+#include "osc_fastpath_info.h"
 
 static bool is_true(const char *value)
 {

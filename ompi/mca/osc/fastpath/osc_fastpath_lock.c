@@ -8,10 +8,13 @@
  */
 #include "ompi_config.h"
 
+#include "osc_fastpath_copy.h"
 #include "osc_fastpath_packet.h"
+#include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_sync.h"
 #include "osc_fastpath_wait.h"
+#include "osc_fastpath_wait_memory.h"
 
 static bool has_lock(mca_osc_fastpath_module_t *module, void *context)
 {

@@ -24,6 +24,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_relax.h"
 
 #include "osc_fastpath_mail.h"
+#include "osc_fastpath_peer.h"
 #include "osc_fastpath_regions.h"
 #include "osc_fastpath_wait.h"
 

@@ -28,8 +28,7 @@
 
 #include "osc_fastpath.h"
 #include "osc_fastpath_node.h"
-#include "osc_fastpath_size.h"
-#include "osc_fastpath_wait.h"
+#include "osc_fastpath_layout.h"
 
 /** All there is to know while the memory is being made. */
 typedef struct {
@@ -422,40 +421,4 @@ void *ompi_osc_fastpath_node_memory(const mca_osc_fastpath_module_t *module, int
     const mca_osc_fastpath_place_t *place = &module->node.places[index];
 
     return 0 == place->bytes && module->noncontig ? NULL : module->node.base + place->offset;
-}
-
-/** A round of a barrier. */
-typedef struct {
-    const _Atomic uint32_t *arrived;
-    uint32_t number;
-} round_t;
-
-static bool round_done(mca_osc_fastpath_module_t *module, void *context)
-{
-    const round_t *round = context;
-
-    (void) module;
-    /* acquire, with the release of who has told: sees all that it, and those it had heard of, stored before
-     * the barrier */
-    return 0 <= (int32_t) (atomic_load_explicit(round->arrived, memory_order_acquire) - round->number);
-}
-
-/* In round R each member tells the one 2^R after it and waits for the one 2^R before it: after the last round
- * it has heard of all. A member may be one barrier ahead, then its number is higher. */
-int ompi_osc_fastpath_node_barrier(mca_osc_fastpath_module_t *module)
-{
-    mca_osc_fastpath_node_t *node = &module->node;
-    const uint32_t number = ++node->barriers;
-    int rc = OMPI_SUCCESS;
-
-    for (int round = 0, distance = 1; distance < node->count && OMPI_SUCCESS == rc;
-         ++round, distance = distance > node->count / 2 ? node->count : 2 * distance) {
-        round_t context = {&node->members[node->index].arrived[round], number};
-        const int next = (int) (((unsigned) node->index + (unsigned) distance) % (unsigned) node->count);
-
-        /* release, with the acquire above */
-        atomic_store_explicit(&node->members[next].arrived[round], number, memory_order_release);
-        rc = ompi_osc_fastpath_wait_for_memory(module, round_done, &context);
-    }
-    return rc;
 }

@@ -58,25 +58,6 @@ int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_ope
 /** MESSAGE: put it into packets. Called and returns outside module.lock. */
 int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);
 
-/**
- * Find the memory in this process's window that an access of a peer, or of itself, is about. Where the window
- * is dynamic, inside module.lock.
- *
- * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not all in the window
- */
-int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
-                             ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
-
-/**
- * Find the memory in a peer's window that an access is about. The peer is the own rank or not MESSAGE. Called
- * outside module.lock.
- *
- * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not all in the window; where the window is dynamic,
- * MPI_ERR_PROC_FAILED or OMPI_ERR_OUT_OF_RESOURCE, too
- */
-int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
-                                  ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
-
 END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_OPERATION_H */

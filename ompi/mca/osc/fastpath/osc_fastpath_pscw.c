@@ -13,10 +13,13 @@
  */
 #include "ompi_config.h"
 
+#include "osc_fastpath_copy.h"
 #include "osc_fastpath_packet.h"
+#include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_sync.h"
 #include "osc_fastpath_wait.h"
+#include "osc_fastpath_wait_memory.h"
 
 int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *group)
 {

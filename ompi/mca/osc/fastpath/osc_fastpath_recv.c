@@ -13,6 +13,7 @@
 
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_packet.h"
+#include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_request.h"
 #include "osc_fastpath_target.h"

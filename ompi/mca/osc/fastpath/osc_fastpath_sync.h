@@ -51,15 +51,6 @@ static inline bool mca_osc_fastpath_accessible(const mca_osc_fastpath_module_t *
     }
 }
 
-/** Make the small puts to COPY peers that wait. For mca_osc_fastpath_make_puts(). Outside module.lock. */
-int ompi_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module);
-
-/** Make them if there are any. @return OMPI_SUCCESS, MPI_ERR_PROC_FAILED or OMPI_ERR_RMA_RANGE */
-static inline int mca_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module)
-{
-    return OPAL_UNLIKELY(module->batched) ? ompi_osc_fastpath_make_puts(module) : OMPI_SUCCESS;
-}
-
 /**
  * Begin to flush: send what there is, and ask for an acknowledgement where one is needed.
  *

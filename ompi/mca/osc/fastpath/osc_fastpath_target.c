@@ -11,6 +11,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
 #include "osc_fastpath_atomic.h"
+#include "osc_fastpath_locate.h"
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_place.h"

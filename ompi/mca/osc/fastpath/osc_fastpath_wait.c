@@ -15,15 +15,12 @@
 #include "opal/mca/common/fastpath/common_fastpath_relax.h"
 #include "opal/runtime/opal_progress.h"
 
-#include "osc_fastpath_mail.h"
 #include "osc_fastpath_wait.h"
 
 /** rounds of progress between two offers of the processor to others */
 #define ROUNDS_BEFORE_YIELD 64u
 /** tries for a lock in memory before each of the following gives the processor away */
 #define TRIES_BEFORE_YIELD 100u
-/** looks at memory before the first round of progress */
-#define TRIES_BEFORE_PROGRESS 100u
 
 unsigned long ompi_osc_fastpath_now(void)
 {
@@ -80,24 +77,6 @@ int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fast
         mca_osc_fastpath_enter(module);
     } while (!done(module, context));
     mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WAIT_TIME] += ompi_osc_fastpath_now() - begin;
-    return rc;
-}
-
-int ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
-                                      void *context)
-{
-    int rc;
-
-    for (unsigned tries = 0; tries < TRIES_BEFORE_PROGRESS; ++tries) {
-        if (done(module, context)) {
-            return OMPI_SUCCESS;
-        }
-        mca_common_fastpath_relax();
-        (void) mca_osc_fastpath_look(NULL);
-    }
-    mca_osc_fastpath_enter(module);
-    rc = ompi_osc_fastpath_wait_until(module, done, context);
-    mca_osc_fastpath_leave(module);
     return rc;
 }
 

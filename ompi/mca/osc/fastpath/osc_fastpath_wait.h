@@ -41,15 +41,6 @@ static inline void mca_osc_fastpath_breathe(mca_osc_fastpath_module_t *module)
     }
 }
 
-/**
- * Wait for what another process of the node stores: spin, then wait as above. Called and returns outside
- * module.lock, which `done` need not have.
- *
- * @return as ompi_osc_fastpath_wait_until()
- */
-int ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
-                                      void *context);
-
 /** @return nanoseconds of a clock that never goes back */
 unsigned long ompi_osc_fastpath_now(void);
 

@@ -13,12 +13,6 @@
 
 BEGIN_C_DECLS
 
-/** What a member says of its window. */
-typedef struct mca_osc_fastpath_extent_t {
-    uint64_t bytes;
-    int64_t disp_unit;
-} mca_osc_fastpath_extent_t;
-
 /** Prepare what all windows share; in osc_init. */
 int ompi_osc_fastpath_windows_init(void);
 
@@ -28,9 +22,6 @@ void ompi_osc_fastpath_windows_fini(void);
 /** osc_select: make a window. Collective. */
 int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
                              ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
-
-/** Read a window's info keys and announce them to MPI_Win_get_info. */
-int ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info);
 
 /** The functions of a window. */
 extern const ompi_osc_base_module_t ompi_osc_fastpath_module_template;

@@ -2,15 +2,10 @@
  * Copyright (c) 2026 The fastpath authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-/**
- * @file
- * From an operation to the access that its target has.
- */
 #include "ompi_config.h"
 
-#include "osc_fastpath_operation.h"
+#include "osc_fastpath_locate.h"
 #include "osc_fastpath_regions.h"
-#include "osc_fastpath_sync.h"
 
 /* Which bytes an access covers, relative to where displacements count from. Counts and displacements are the
  * user's, or have come in a packet. @return false when no memory is as large as that */
@@ -111,69 +106,11 @@ int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp,
     return rc;
 }
 
-/* Does the access lie in the target's window, as far as that is known here? */
-static bool in_bounds(const mca_osc_fastpath_module_t *module, const mca_osc_fastpath_peer_t *peer,
-                      const mca_osc_fastpath_operation_t *operation)
+bool ompi_osc_fastpath_in_bounds(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
+                                 ompi_datatype_t *type)
 {
+    const mca_osc_fastpath_module_t *module = peer->module;
+
     return !module->sizes_known || MPI_WIN_FLAVOR_DYNAMIC == module->flavor
-           || inside(peer->size, peer->disp_unit, operation->disp, operation->count, operation->type);
-}
-
-/* Do origin and target speak of the same amount of data? */
-static bool sizes_agree(const mca_osc_fastpath_operation_t *operation, size_t total)
-{
-    const bool sends = MCA_OSC_FASTPATH_GET != operation->kind && &ompi_mpi_op_no_op.op != operation->op;
-
-    return (!sends || total == mca_osc_fastpath_packed_size(operation->origin_type, operation->origin_count))
-           && (NULL == operation->result_type
-               || total == mca_osc_fastpath_packed_size(operation->result_type, operation->result_count));
-}
-
-int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
-{
-    mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    const size_t total = mca_osc_fastpath_packed_size(operation->type, operation->count);
-    mca_osc_fastpath_peer_t *peer;
-    int rc;
-
-    if (OPAL_UNLIKELY(0 > operation->target || operation->target >= module->size)) {
-        if (MPI_PROC_NULL != operation->target) {
-            return MPI_ERR_RANK;
-        }
-        if (operation->request_wanted) {
-            *operation->request = &ompi_request_empty;
-        }
-        return OMPI_SUCCESS;
-    }
-    if (OPAL_UNLIKELY(NULL == module->peers[operation->target])) {
-        mca_osc_fastpath_enter(module);
-        (void) mca_osc_fastpath_peer(module, operation->target);
-        mca_osc_fastpath_leave(module);
-    }
-    peer = module->peers[operation->target];
-    if (OPAL_UNLIKELY(NULL == peer)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    if (OPAL_UNLIKELY(!mca_osc_fastpath_accessible(module, peer))) {
-        return OMPI_ERR_RMA_SYNC;
-    }
-    module->fence_used = true;
-    if (0 == total) {
-        if (operation->request_wanted) {
-            *operation->request = &ompi_request_empty;
-        }
-        return OMPI_SUCCESS;
-    }
-    if (OPAL_UNLIKELY(!sizes_agree(operation, total))) {
-        return MPI_ERR_TRUNCATE;
-    }
-    if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
-        return in_bounds(module, peer, operation) ? ompi_osc_fastpath_message(peer, operation)
-                                                  : OMPI_ERR_RMA_RANGE;
-    }
-    rc = ompi_osc_fastpath_direct(peer, operation);
-    if (operation->request_wanted && OMPI_SUCCESS == rc) {
-        *operation->request = &ompi_request_empty;
-    }
-    return rc;
+           || inside(peer->size, peer->disp_unit, disp, count, type);
 }
