@@ -189,7 +189,6 @@ int mca_btl_fastsm_segment_create(void)
     hdr->pid = component->me.pid;
     hdr->params = params;
     memcpy(hdr->nonce, component->me.nonce, sizeof(hdr->nonce));
-    mca_btl_fastsm_name_prepare(&component->me);
     print_memory();
     return OPAL_SUCCESS;
 }
