@@ -29,6 +29,25 @@ static size_t largest_control(void)
     return sizeof(mca_pml_fastpath_hdr_t) + handle_size;
 }
 
+/* A btl/fastsm that was built with another version of btl_fastsm_ext.h would serve nobody, and all would be
+ * slow without a word. */
+static int check_fastsm(void)
+{
+    mca_btl_base_selected_module_t *selected;
+
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
+    {
+        if (mca_btl_fastsm_is(selected->btl_module) && NULL == mca_btl_fastsm_ext(selected->btl_module)) {
+            if (mca_common_fastpath_reporting_rank()) {
+                mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "other fastsm",
+                                              opal_process_info.nodename);
+            }
+            return OMPI_ERR_NOT_SUPPORTED;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
 /* Every BTL that sends has to take our headers in one piece. */
 static int check_btls(void)
 {
@@ -92,6 +111,9 @@ int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
     OBJ_DESTRUCT(&reachable);
     if (OMPI_SUCCESS == rc && refused != mca_pml_fastpath_jobs_refused()) {
         rc = OMPI_ERR_OUT_OF_RESOURCE; /* the BML would take another BTL, which they do not expect */
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = check_fastsm();
     }
     if (OMPI_SUCCESS == rc) {
         rc = check_btls();

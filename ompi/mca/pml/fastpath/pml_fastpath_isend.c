@@ -49,7 +49,7 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     if (threads) {
         mca_common_fastpath_copy_small(copy, (const char *) buf + datatype->super.true_lb, size);
     }
-    mca_common_fastpath_lock_if(&member->out->lock, threads);
+    fastsm_fifo_lock(member->out, threads);
     leaves = 0 == member->peer->queued && fastsm_fifo_has_slot(member->out)
              && (threads ? mca_pml_fastpath_credit_take(member->peer, cost)
                          : mca_pml_fastpath_credit_take_st(member->peer, cost));
@@ -68,7 +68,7 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
             mca_pml_fastpath_number_set(member, *sequence);
         }
     }
-    mca_common_fastpath_unlock_if(&member->out->lock, threads);
+    fastsm_fifo_unlock(member->out, threads);
     if (OPAL_LIKELY(leaves)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_IMMEDIATE);
     }
@@ -86,7 +86,7 @@ static inline bool send_slots(const void *buf, size_t count, const ompi_datatype
 
     if (OPAL_UNLIKELY(NULL == member || NULL == member->out || opal_using_threads() || !immediate_mode(mode)
                       || !fastpath_is_contiguous(datatype, count)
-                      || sizeof(mca_pml_fastpath_match_hdr_t) + size > member->out->sendi_bytes
+                      || !fastsm_fifo_takes(member->out, sizeof(mca_pml_fastpath_match_hdr_t) + size)
                       || 0 != member->peer->queued || !mca_pml_fastpath_credit_take_st(member->peer, cost))) {
         return false;
     }

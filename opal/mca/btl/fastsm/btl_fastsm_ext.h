@@ -27,14 +27,16 @@
 
 #include "opal/mca/btl/btl.h"
 
-#include "opal/mca/btl/fastsm/btl_fastsm_fifo.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_inline.h"
 
 BEGIN_C_DECLS
 
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
-/** raised whenever a member changes its meaning */
-#define MCA_BTL_FASTSM_EXT_VERSION 16u
+/** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
+#ifndef MCA_BTL_FASTSM_ABI
+#    define MCA_BTL_FASTSM_ABI 17u
+#endif
 
 /**
  * btl_sendi for a header of MCA_BTL_FASTSM_HEADER_BYTES and without a convertor: sends header and payload at
@@ -200,7 +202,7 @@ static inline void mca_btl_fastsm_release(const mca_btl_fastsm_view_t *view, boo
  */
 typedef struct {
     uint64_t magic;   /**< MCA_BTL_FASTSM_EXT_MAGIC */
-    uint32_t version; /**< MCA_BTL_FASTSM_EXT_VERSION */
+    uint32_t abi;     /**< MCA_BTL_FASTSM_ABI */
     uint32_t size;    /**< sizeof(mca_btl_fastsm_ext_t) */
 
     /**
@@ -345,6 +347,12 @@ typedef struct {
     mca_btl_fastsm_ext_t ext;
 } mca_btl_fastsm_public_module_t;
 
+/** Whether a BTL module is fastsm's, of whatever version. */
+static inline bool mca_btl_fastsm_is(const mca_btl_base_module_t *btl)
+{
+    return 0 == strcmp(btl->btl_component->btl_version.mca_component_name, "fastsm");
+}
+
 /**
  * Finds the extension of a BTL module.
  *
@@ -356,12 +364,12 @@ static inline const mca_btl_fastsm_ext_t *mca_btl_fastsm_ext(mca_btl_base_module
 {
     const mca_btl_fastsm_ext_t *ext;
 
-    if (0 != strcmp(btl->btl_component->btl_version.mca_component_name, "fastsm")) {
+    if (!mca_btl_fastsm_is(btl)) {
         return NULL;
     }
 
     ext = &((mca_btl_fastsm_public_module_t *) btl)->ext;
-    if (MCA_BTL_FASTSM_EXT_MAGIC != ext->magic || MCA_BTL_FASTSM_EXT_VERSION != ext->version
+    if (MCA_BTL_FASTSM_EXT_MAGIC != ext->magic || MCA_BTL_FASTSM_ABI != ext->abi
         || sizeof(*ext) != ext->size) {
         return NULL;
     }

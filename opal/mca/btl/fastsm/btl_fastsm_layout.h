@@ -47,8 +47,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** unit of transfer between cores and size of a slot, in bytes */
-#define MCA_BTL_FASTSM_LINE 64u
+#include "btl_fastsm_inline.h"
+
 /** regions that different peers touch start on pages of their own */
 #define MCA_BTL_FASTSM_PAGE 4096u
 
@@ -85,22 +85,6 @@
 /** up to so many local processes each read position has a line of its own, if nothing else is asked for */
 #define MCA_BTL_FASTSM_POSITIONS_APART 16u
 
-/** user-visible bytes in the first and in each further slot of a message */
-#define MCA_BTL_FASTSM_HEAD_DATA 56u
-#define MCA_BTL_FASTSM_CONT_DATA 60u
-/** of the first slot's, those behind a header of 16 bytes */
-#define MCA_BTL_FASTSM_SLOT_PAYLOAD (MCA_BTL_FASTSM_HEAD_DATA - 16u)
-/** bytes of half a slot, which a short message takes */
-#define MCA_BTL_FASTSM_HALF (MCA_BTL_FASTSM_LINE / 2)
-/** user-visible bytes in half a slot */
-#define MCA_BTL_FASTSM_HALF_DATA 24u
-/** of these, those behind a header of 16 bytes */
-#define MCA_BTL_FASTSM_HALF_PAYLOAD (MCA_BTL_FASTSM_HALF_DATA - 16u)
-/** user-visible bytes in a slot of the ring */
-#define MCA_BTL_FASTSM_RING_DATA 48u
-
-/** bytes of its user's header that a message begins with, where it goes past the callbacks */
-#define MCA_BTL_FASTSM_HEADER_BYTES 16u
 /** Bytes of an eager buffer before its message: behind a header of MCA_BTL_FASTSM_HEADER_BYTES the data
  * begins with a line. */
 #define MCA_BTL_FASTSM_EAGER_LEAD (MCA_BTL_FASTSM_LINE - MCA_BTL_FASTSM_HEADER_BYTES)
@@ -143,58 +127,12 @@ _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, params) == 48, "segment he
 _Static_assert(sizeof(mca_btl_fastsm_segment_hdr_t) == 2 * MCA_BTL_FASTSM_LINE,
                "the segment header is two lines");
 
-/**
- * A slot: one line, first word always and only a sequence word.
- *
- * In the first slot of a message (head) the BTL's header and up to 56 bytes
- * follow, in each further one (cont) 60 bytes.  A message of up to 24 bytes takes half a slot; the
- * second half then begins as the first does.  In the ring each slot
- * has a header, and 48 bytes follow it.  The word of what is at position p
- * is p + 1 once it is filled; a FIFO's positions count halves, the ring's slots.
- */
-typedef struct {
-    _Atomic uint32_t sequence;
-    union {
-        struct {
-            uint16_t length; /**< bytes of the message; halves skipped in a pad */
-            uint8_t tag;     /**< active message tag */
-            uint8_t flags;   /**< MCA_BTL_FASTSM_SLOT_* */
-            uint8_t data[MCA_BTL_FASTSM_HEAD_DATA];
-        } head;
-        struct {
-            uint8_t data[MCA_BTL_FASTSM_CONT_DATA];
-        } cont;
-        struct {
-            uint16_t length;    /**< bytes of the message in this slot */
-            uint8_t tag;        /**< active message tag */
-            uint8_t flags;      /**< 0, MCA_BTL_FASTSM_SLOT_POOL or MCA_BTL_FASTSM_SLOT_MORE */
-            uint32_t admission; /**< the sender's, which says who it is */
-            uint32_t reserved;
-            uint8_t data[MCA_BTL_FASTSM_RING_DATA];
-        } ring;
-    } u;
-} mca_btl_fastsm_slot_t;
-
-_Static_assert(sizeof(_Atomic uint32_t) == 4 && sizeof(_Atomic uint8_t) == 1,
-               "atomics have to be as large as what they hold");
-_Static_assert(2 == ATOMIC_INT_LOCK_FREE && 2 == ATOMIC_CHAR_LOCK_FREE,
-               "atomics between processes have to be lock-free");
-_Static_assert(sizeof(mca_btl_fastsm_slot_t) == MCA_BTL_FASTSM_LINE, "a slot is one line");
-_Static_assert(offsetof(mca_btl_fastsm_slot_t, sequence) == 0, "the sequence word comes first");
-_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.length) == 4, "slot header changed");
-_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.tag) == 6, "slot header changed");
-_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.flags) == 7, "slot header changed");
-_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.head.data) == 8, "slot header changed");
-_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.cont.data) == 4, "slot header changed");
-_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.admission) == 8, "slot header changed");
-_Static_assert(offsetof(mca_btl_fastsm_slot_t, u.ring.data) == 16, "slot header changed");
+/* Flags of slots; MCA_BTL_FASTSM_SLOT_PAD is one, too. */
 
 /** the data is in the sender's pool, the slot holds a reference */
 #define MCA_BTL_FASTSM_SLOT_POOL 0x01u
 /** with MCA_BTL_FASTSM_SLOT_POOL: the message goes on in the chunks that the next halves refer to */
 #define MCA_BTL_FASTSM_SLOT_CHUNKS 0x20u
-/** no message: skip `length` halves */
-#define MCA_BTL_FASTSM_SLOT_PAD 0x02u
 /** in the ring: the message goes on in the sender's next slot */
 #define MCA_BTL_FASTSM_SLOT_MORE 0x04u
 /** no message: the sender asks for a deep FIFO; the data is a mca_btl_fastsm_want_t */

@@ -51,7 +51,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
     .ext =
         {
             .magic = MCA_BTL_FASTSM_EXT_MAGIC,
-            .version = MCA_BTL_FASTSM_EXT_VERSION,
+            .abi = MCA_BTL_FASTSM_ABI,
             .size = sizeof(mca_btl_fastsm_ext_t),
             .confirm = fastsm_confirm,
             .sendi = mca_btl_fastsm_sendi_contiguous,
