@@ -34,7 +34,7 @@ static size_t place_of(const mca_osc_fastpath_module_t *module, uintptr_t begin)
     return low;
 }
 
-/* Is [begin, end) all in regions of a list? */
+/* @return whether [begin, end) is all in regions of a list */
 static bool all_in(const mca_osc_fastpath_region_t *regions, size_t count, uintptr_t begin, uintptr_t end)
 {
     size_t low = 0, high = count;

@@ -170,8 +170,8 @@ static int component_register(void)
     return mca_common_fastpath_param_register(component, params, sizeof(params) / sizeof(params[0]));
 }
 
-/* Is there a list of components to use? One that begins with '^' says what not to use. Only components in
- * the list are opened, so we are in it. */
+/* @return whether there is a list of components to use. One that begins with '^' says what not to use. Only
+ * components in the list are opened, so we are in it. */
 static bool named(void)
 {
     const char *selection = ompi_osc_base_framework.framework_selection;

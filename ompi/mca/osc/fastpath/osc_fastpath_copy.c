@@ -180,7 +180,7 @@ static void add_put(mca_osc_fastpath_batch_t *batch, const void *from, char *to,
     }
 }
 
-/* Is it a put that waits for others? */
+/* @return whether it is a put that waits for others */
 static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation)
 {
     return MCA_OSC_FASTPATH_BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)

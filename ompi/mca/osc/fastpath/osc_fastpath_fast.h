@@ -4,7 +4,7 @@
  */
 /**
  * @file
- * The shortest way to memory that is mapped here: no lock, no operation, no convertor.
+ * The fast path to memory that is mapped here: no lock, no operation, no convertor.
  */
 #ifndef MCA_OSC_FASTPATH_FAST_H
 #define MCA_OSC_FASTPATH_FAST_H

@@ -59,7 +59,7 @@ int ompi_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
     return rc;
 }
 
-/* Has everything up to the last flush taken effect, and has all data come? */
+/* @return whether everything up to the last flush has taken effect, and all data has come */
 static bool peer_flushed(const mca_osc_fastpath_peer_t *peer)
 {
     return 0 <= (int32_t) (peer->origin.acked - peer->origin.flushing) && 0 == peer->origin.tickets;
@@ -127,8 +127,8 @@ static bool may_flush(const mca_osc_fastpath_module_t *module, const mca_osc_fas
            || (NULL != peer ? 0 != peer->origin.lock_type : 0 < module->locks);
 }
 
-/* Is there one way to a peer only, on which everything stays in order, and is what has arrived worked on
- * before what comes after it? */
+/* @return whether there is one way to a peer only, on which everything stays in order, and what has arrived
+ * is worked on before what comes after it */
 static bool in_order(const mca_osc_fastpath_peer_t *peer)
 {
     const mca_bml_base_endpoint_t *endpoint =
@@ -146,10 +146,10 @@ static bool in_order(const mca_osc_fastpath_peer_t *peer)
 }
 
 /*
- * May a flush do without an acknowledgement? While the origin has the exclusive lock nobody else accesses the
- * window, so an operation that has not taken effect yet can be noticed only by who gets a message that the
- * origin has sent later, the target or a third process. In a job of two processes there is no third, and on
- * one TCP connection no message overtakes another.
+ * @return whether a flush may do without an acknowledgement. While the origin has the exclusive lock nobody
+ * else accesses the window, so an operation that has not taken effect yet can be noticed only by who gets a
+ * message that the origin has sent later, the target or a third process. In a job of two processes there is
+ * no third, and on one TCP connection no message overtakes another.
  */
 static bool unnoticed(const mca_osc_fastpath_peer_t *peer)
 {

@@ -13,7 +13,7 @@
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_sync.h"
 
-/* Do origin and target speak of the same amount of data? */
+/* @return whether origin and target speak of the same amount of data */
 static bool sizes_agree(const mca_osc_fastpath_operation_t *operation, size_t total)
 {
     const bool sends = MCA_OSC_FASTPATH_GET != operation->kind && &ompi_mpi_op_no_op.op != operation->op;

@@ -18,7 +18,7 @@ static bool covers(int64_t disp, ptrdiff_t unit, size_t count, ompi_datatype_t *
            && !__builtin_add_overflow(*first, start, first) && !__builtin_add_overflow(*end, start, end);
 }
 
-/* Does an access lie in a window of so many bytes? */
+/* @return whether an access lies in a window of so many bytes */
 static bool inside(size_t bytes, ptrdiff_t unit, int64_t disp, size_t count, ompi_datatype_t *type)
 {
     ptrdiff_t first, end;
@@ -73,7 +73,7 @@ static int locate_own(mca_osc_fastpath_module_t *module, int64_t disp, size_t co
     return rc;
 }
 
-/* Dynamic windows: may so much memory of another member of the node be accessed? */
+/* Dynamic windows: @return OMPI_SUCCESS if so much memory of another member of the node may be accessed */
 static int peer_attached(mca_osc_fastpath_peer_t *peer, int64_t disp, size_t count, ompi_datatype_t *type)
 {
     ptrdiff_t first, end;

@@ -102,7 +102,8 @@ static void unlock_own(mca_osc_fastpath_peer_t *peer)
     (void) ompi_osc_fastpath_unblock(peer->module);
 }
 
-/* May a passive target epoch begin? A fence epoch in which nothing has happened ends by it. */
+/* @return whether a passive target epoch may begin. A fence epoch in which nothing has happened ends by it.
+ */
 static bool may_lock(mca_osc_fastpath_module_t *module)
 {
     if (MCA_OSC_FASTPATH_EPOCH_FENCE == module->epoch && !module->fence_used) {

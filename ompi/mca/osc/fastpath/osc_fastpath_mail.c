@@ -194,7 +194,7 @@ static bool copy_bytes(const mca_osc_fastpath_posted_t *posted, void *at, mca_os
     return true;
 }
 
-/* Is it an update that there is? */
+/* @return whether it is an update that there is */
 static bool parse(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpath_update_t *update)
 {
     ompi_datatype_t *element = ompi_osc_fastpath_predefined(posted->element);

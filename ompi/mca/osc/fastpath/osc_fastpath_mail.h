@@ -17,7 +17,7 @@ BEGIN_C_DECLS
 /** Operations that an origin makes itself before it asks a target again, at most */
 #define MCA_OSC_FASTPATH_MOST_SKIPPED 127u
 
-/** Is the target to be asked now? */
+/** @return whether the target is to be asked now */
 static inline bool mca_osc_fastpath_is_tried(mca_osc_fastpath_tries_t *tries)
 {
     const uint8_t skip = atomic_load_explicit(&tries->skip, memory_order_relaxed);

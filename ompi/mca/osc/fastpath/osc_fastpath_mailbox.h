@@ -101,7 +101,7 @@ static inline void mca_osc_fastpath_mailbox_post(mca_osc_fastpath_mailbox_t *mai
 }
 
 /**
- * Origin: is there an answer?
+ * Origin: look for an answer.
  *
  * @return MCA_OSC_FASTPATH_MAILBOX_DONE, MCA_OSC_FASTPATH_MAILBOX_REFUSED, or another value: not yet
  */
@@ -121,7 +121,7 @@ static inline bool mca_osc_fastpath_mailbox_withdraw(mca_osc_fastpath_mailbox_t 
                                                    memory_order_relaxed, memory_order_relaxed);
 }
 
-/** Target: may there be something? A hint, for one load. */
+/** Target: @return whether there may be something: a hint, for one load. */
 static inline bool mca_osc_fastpath_mailbox_rings(const mca_osc_fastpath_mailbox_t *mailbox)
 {
     return MCA_OSC_FASTPATH_MAILBOX_POSTED == atomic_load_explicit(&mailbox->state, memory_order_relaxed);

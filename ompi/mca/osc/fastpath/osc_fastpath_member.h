@@ -98,7 +98,8 @@ static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *wor
     return false;
 }
 
-/** Could the lock be shared now? A hint for who waits. @param pass  as in mca_osc_fastpath_lock_shared() */
+/** @return whether the lock could be shared now: a hint for who waits. @param pass  as in
+ * mca_osc_fastpath_lock_shared() */
 static inline bool mca_osc_fastpath_lock_sharable(const mca_osc_fastpath_lockword_t *word, bool pass)
 {
     return MCA_OSC_FASTPATH_EXCLUSIVE > atomic_load_explicit(&word->holders, memory_order_relaxed)

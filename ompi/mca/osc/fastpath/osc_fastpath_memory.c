@@ -95,10 +95,10 @@ void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
     struct iovec skipped;
 
     pieces->next = 0;
-    pieces->plain = fastpath_is_contiguous(memory->type, memory->count);
-    pieces->ended = pieces->plain;
-    pieces->count = pieces->plain ? 1 : 0;
-    if (pieces->plain) {
+    pieces->contiguous = fastpath_is_contiguous(memory->type, memory->count);
+    pieces->ended = pieces->contiguous;
+    pieces->count = pieces->contiguous ? 1 : 0;
+    if (pieces->contiguous) {
         pieces->piece[0].iov_base = (char *) memory->address + memory->type->super.true_lb;
         pieces->piece[0].iov_len = mca_osc_fastpath_packed_size(memory->type, memory->count);
     } else {
@@ -147,7 +147,7 @@ bool ompi_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t mos
 
 void ompi_osc_fastpath_pieces_end(mca_osc_fastpath_pieces_t *pieces)
 {
-    if (!pieces->plain) {
+    if (!pieces->contiguous) {
         opal_convertor_cleanup(&pieces->convertor);
         OBJ_DESTRUCT(&pieces->convertor);
     }

@@ -87,8 +87,8 @@ typedef struct {
     uint32_t count;
     uint32_t next;              /**< of piece */
     bool ended;                 /**< there are none behind those */
-    bool plain;                 /**< all is one piece; no convertor */
-    opal_convertor_t convertor; /**< unless plain */
+    bool contiguous;            /**< no convertor is needed */
+    opal_convertor_t convertor; /**< unless contiguous */
 } mca_osc_fastpath_pieces_t;
 
 /** Begin at packed byte `offset`. To be ended with ompi_osc_fastpath_pieces_end(). */

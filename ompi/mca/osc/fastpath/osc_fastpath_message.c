@@ -45,7 +45,7 @@ typedef struct {
     size_t room;                      /**< the next piece needs */
 } sending_t;
 
-/* Does enough data come from the target? */
+/* @return whether enough data comes from the target */
 static bool enough_asked_for(const sending_t *sending)
 {
     return sending->place ? PLACE_BYTES_MAX <= sending->peer->origin.place_bytes

@@ -58,7 +58,7 @@ size_t ompi_osc_fastpath_alignment(opal_info_t *info)
     return alignment;
 }
 
-/* Does MPI allocate the memory of such windows? */
+/* @return whether MPI allocates the memory of such windows */
 static bool in_file(const mca_osc_fastpath_module_t *module)
 {
     return MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor;
@@ -215,8 +215,8 @@ static int gather_places(making_t *making, bool failed, opal_info_t *info)
                                                 making->comm->c_coll->coll_allgather_module);
 }
 
-/* Does the kernel copy from and to the memory of all the others? Tried with what only that very process can
- * have there. */
+/* @return whether the kernel copies from and to the memory of all the others. Tried with what only that very
+ * process can have there. */
 static bool copies(const making_t *making)
 {
     uint8_t nonce[MCA_OSC_FASTPATH_NONCE];

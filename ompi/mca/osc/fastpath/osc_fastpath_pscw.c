@@ -46,7 +46,8 @@ int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *gr
     return ranks;
 }
 
-/* Is it another member of the node that reaches this process's memory, and this process its? */
+/* @return whether it is another member of the node that reaches this process's memory, and this process its
+ */
 static bool shares(const mca_osc_fastpath_peer_t *peer)
 {
     return MCA_OSC_FASTPATH_MESSAGE != peer->access && peer->rank != peer->module->rank;

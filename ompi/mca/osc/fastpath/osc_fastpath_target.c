@@ -450,7 +450,7 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     return try_update(peer, arrived);
 }
 
-/* May packets of this epoch take effect yet? */
+/* @return whether packets of this epoch may take effect yet */
 static bool epoch_open(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr)
 {
     if (MCA_OSC_FASTPATH_EPOCH_FENCE == hdr->epoch) {

@@ -43,7 +43,8 @@ typedef struct {
     uint64_t sum;            /**< checksum of it */
 } mca_osc_fastpath_type_name_t;
 
-/** Origin: can a type be named? Not while all slots are used by operations on their way into packets. */
+/** Origin: @return whether a type can be named. Not while all slots are used by operations on their way into
+ * packets. */
 bool ompi_osc_fastpath_type_nameable(const mca_osc_fastpath_peer_t *peer, const ompi_datatype_t *type);
 
 /**

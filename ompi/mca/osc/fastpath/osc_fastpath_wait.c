@@ -30,7 +30,8 @@ unsigned long ompi_osc_fastpath_now(void)
     return (unsigned long) time.tv_sec * 1000000000ul + (unsigned long) time.tv_nsec;
 }
 
-/* Has a process of the window failed? Asked only when the number of failed processes has changed. */
+/* @return whether a process of the window has failed. Looks only when the number of failed processes has
+ * changed. */
 static bool member_failed(mca_osc_fastpath_module_t *module, int *known)
 {
     int failed;

@@ -456,7 +456,7 @@ int ompi_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
 /* ------------------------------------------------------------------------------------------ freeing a window
  */
 
-/* Has everything left, and has every reply come that was asked for? */
+/* @return whether everything has left, and every reply has come that was asked for */
 static bool nothing_out(mca_osc_fastpath_module_t *module, void *context)
 {
     (void) context;

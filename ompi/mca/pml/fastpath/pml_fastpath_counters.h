@@ -4,7 +4,7 @@
  */
 /**
  * @file
- * How often messages take the short way, and why not. Read as MPI_T performance variables
+ * How often messages take the fast path, and why not. Read as MPI_T performance variables
  * (pml_fastpath_pvar.c, which has the names and says what each counts).
  */
 #ifndef MCA_PML_FASTPATH_COUNTERS_H

@@ -15,7 +15,7 @@
 /** parts of a message begin with a page, where that is possible */
 #define PAGE 4096u
 
-/* Can the sender write into that buffer, and would that be of use? */
+/* @return whether the sender can write into that buffer, and that would be of use */
 static bool can_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
     const mca_pml_fastpath_peer_t *peer = req->req_peer;

@@ -15,8 +15,8 @@
 #include "pml_fastpath_sendreq_start.h"
 #include "pml_fastpath_wait.h"
 
-/* Has a message of this mode to do with nobody but its BTL? A buffered one needs no room in the attached
- * buffer if it leaves at once. */
+/* @return whether a message of this mode has to do with nobody but its BTL. A buffered one needs no room in
+ * the attached buffer if it leaves at once. */
 static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
 {
     return MCA_PML_BASE_SEND_STANDARD == mode || MCA_PML_BASE_SEND_READY == mode
@@ -24,7 +24,7 @@ static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
 }
 
 /*
- * Send a short message that is contiguous, if it can leave at once: nothing is set up for it, and
+ * Send a short message that is contiguous, if it can leave within the call: nothing is set up for it, and
  * nobody is called. Returns whether it has left; else there is no trace of the attempt.
  *
  * threads   others may send to the same process. The data is copied first. Then the FIFO's lock is held from

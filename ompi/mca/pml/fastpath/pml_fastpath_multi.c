@@ -341,7 +341,8 @@ static void pair_settle(pair_t *pair)
     }
 }
 
-/* The length of the message is known now: did what came before fit into it? The table is locked. */
+/* The length of the message is known now. @return whether what came before fits into it. The table is locked.
+ */
 static bool frags_fit(const mca_pml_fastpath_multi_t *message)
 {
     mca_pml_fastpath_parked_t *frag;

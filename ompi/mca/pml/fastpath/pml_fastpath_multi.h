@@ -39,8 +39,8 @@ void mca_pml_fastpath_multi_fini(void);
 uint64_t mca_pml_fastpath_multi_id(opal_process_name_t sender, uint32_t number);
 
 /**
- * Sender: shall a message that is too long for an eager one go so? If it shall, it has got its id and paid
- * its credit, and is not to go in another way any more.
+ * Sender: @return whether a message that is too long for an eager one goes so. Then it has got its id and
+ * paid its credit, and is not to go in another way any more.
  */
 bool mca_pml_fastpath_multi_begin(mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl);
 
@@ -55,7 +55,7 @@ int mca_pml_fastpath_multi_start(mca_pml_fastpath_send_request_t *req, mca_bml_b
 void mca_pml_fastpath_multi_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_multi_hdr_t *hdr);
 
 /**
- * Receiver: is a first fragment for this communicator, which has its id? Ends the job if it cannot be for
+ * Receiver: compare a first fragment with the communicator that has its id. Ends the job if it cannot be for
  * any.
  * @return false when it is for one that has been freed here
  */

@@ -171,7 +171,7 @@ static size_t find_pids(void)
     return count < pause_.most_pids ? count : pause_.most_pids;
 }
 
-/* Are there fewer cores than processes of ours? */
+/* @return whether there are fewer cores than processes of ours */
 static bool count_short(void)
 {
     const double quota = mca_common_fastpath_cores_quota("");
@@ -343,7 +343,7 @@ void mca_pml_fastpath_pause_look(void)
     }
 }
 
-/* opal_progress yields: how long does that take? With threads nobody knows what else it waited for. */
+/* opal_progress yields: measure how long that takes. With threads nobody knows what else it waited for. */
 static void measured_progress(void)
 {
     const uint64_t begin = mca_common_fastpath_nanoseconds();

@@ -75,7 +75,7 @@ static inline mca_pml_fastpath_recv_request_t *mca_pml_fastpath_recv_request_all
     return (mca_pml_fastpath_recv_request_t *) opal_free_list_get(&mca_pml_base_recv_requests);
 }
 
-/** Give back what a request holds that is not bare. */
+/** Give back what a request holds that is not precompleted. */
 void mca_pml_fastpath_recv_request_fini(mca_pml_fastpath_recv_request_t *req);
 
 /** One holder is done with a request; the last one gives it back. */

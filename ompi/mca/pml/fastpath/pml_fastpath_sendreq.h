@@ -36,19 +36,21 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_range_t);
 typedef struct {
     mca_pml_base_send_request_t req_send;
     mca_pml_fastpath_match_hdr_t req_hdr; /**< of the message, complete from the start on */
-    /** left at once: no reference, convertor or argument of the send's is in here. Still set when the request
-     * is used again, what all such requests have in common is in place */
+    /** left within the call: no reference, convertor or argument of the send's is in here. Still set when the
+     * request is used again, what all such requests have in common is in place */
     bool req_precompleted;
-    uint32_t req_ctx;                      /**< the communicator's number here, if bare */
+    uint32_t req_ctx;                      /**< the communicator's number here, if precompleted */
     uint32_t req_incarnation;              /**< and its incarnation */
-    mca_pml_fastpath_member_t *req_member; /**< the receiver, unless bare; the communicator holds it */
+    mca_pml_fastpath_member_t
+        *req_member; /**< the receiver, unless precompleted; the communicator holds it */
     mca_pml_fastpath_peer_t *req_peer;     /**< its process; the communicator holds the reference */
     mca_pml_fastpath_retry_t req_retry;    /**< while a BTL refuses it */
     opal_atomic_int32_t req_holds;         /**< who still needs it: its user, and we while it is active */
     uint32_t req_sequence;                 /**< taken as the message leaves, and kept if it is refused then */
     opal_atomic_int64_t req_todo;          /**< bytes still to leave, and 1 for each function at work */
     bool req_paid;         /**< the cost of an eager message has been taken from the peer's credit */
-    bool req_cancelling;   /**< CANCEL has gone out since the start; a bare request holds its communicator */
+    bool req_cancelling;   /**< CANCEL has gone out since the start; a precompleted request holds its
+                              communicator */
     bool req_unanswered;   /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
     bool req_offered;      /**< unanswered: to be read by the receiver */
     bool req_waits;     /**< its user waits for it, and the peer's memory can be written: HELP is welcome */
@@ -105,7 +107,7 @@ static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_requ
 int mca_pml_fastpath_send_request_free(ompi_request_t **request);
 
 /**
- * A request's user is done with it, in a job without threads: the short way, without a call.
+ * A request's user is done with it, in a job without threads: the fast path, without a call.
  * @return false when there is more to do: then nothing has been done
  */
 static inline bool mca_pml_fastpath_send_request_release_st(mca_pml_fastpath_send_request_t *req)

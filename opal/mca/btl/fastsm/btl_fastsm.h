@@ -218,7 +218,7 @@ struct mca_btl_base_endpoint_t {
 /**
  * A dynamic peer: a process of another job on this node.  It has no FIFO until it
  * is assigned one: its messages come through our ring, and ours go through its
- * ring.  Until then `out` of its endpoint has no slots, so that the short ways
+ * ring.  Until then `out` of its endpoint has no slots, so that the fast paths
  * of sending find no room there and need no test of their own.  All dynamic peers
  * are on component.dynamic_list.
  */
@@ -1018,7 +1018,7 @@ static inline mca_btl_fastsm_endpoint_t *mca_btl_fastsm_writer(uint32_t number)
     return atomic_load_explicit(&component->deep[number - component->n_local].writer, memory_order_acquire);
 }
 
-/** Is something under way that leads to a deeper FIFO? */
+/** Whether something is under way that leads to a deeper FIFO. */
 static inline bool mca_btl_fastsm_moving(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     return MCA_BTL_FASTSM_MOVE_IDLE != endpoint->move.state

@@ -319,8 +319,9 @@ typedef struct {
     void (*failed)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint);
 
     /**
-     * Has a process of another job ended without leaving MPI?  Nothing else says so: shared memory stays as
-     * it is.  Costs a system call.  May say no once more when another thread is at work on such processes.
+     * Says whether a process of another job has ended without leaving MPI.  Nothing else says so: shared
+     * memory stays as it is.  Costs a system call.  May say no once more when another thread is at work on
+     * such processes.
      *
      * @param endpoint  one of fastsm's, of a process of whatever job
      */

@@ -604,8 +604,8 @@ static inline void fastsm_fifo_fill(const fastsm_fifo_sender_t *fifo, mca_btl_fa
 }
 
 /**
- * Sends a message of up to one slot, of which fastsm_fifo_has_slot() has said that it may leave: the shortest
- * way from a header of 16 bytes and a piece of memory to the receiver.
+ * Sends a message of up to one slot, of which fastsm_fifo_has_slot() has said that it may leave: the fast
+ * path from a header of 16 bytes and a piece of memory to the receiver.
  *
  * @param word0, word1  the header, as its halves lie in memory
  * @param payload_size  at most MCA_BTL_FASTSM_SLOT_PAYLOAD

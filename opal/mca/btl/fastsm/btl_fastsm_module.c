@@ -90,7 +90,7 @@ static uint32_t fastsm_refused(mca_btl_base_module_t *btl)
     return mca_btl_fastsm_component.dynamic_refused;
 }
 
-/* Is it another process of our job on this node? */
+/* Whether it is another process of our job on this node. */
 static bool is_local(const opal_proc_t *proc)
 {
     const opal_proc_t *me = opal_proc_local_get();

@@ -72,7 +72,8 @@ static bool all_in_one(const mca_btl_fastsm_announced_t *all, size_t count)
     return true;
 }
 
-/* Does `one` see a directory together with somebody in other namespaces?  The same for all who see it. */
+/* Says whether `one` sees a directory together with somebody in other namespaces.  The same for all who see
+ * it. */
 static bool needs_name(const mca_btl_fastsm_modex_t *one, const mca_btl_fastsm_announced_t *all, size_t count)
 {
     const mca_btl_fastsm_modex_t *me = &mca_btl_fastsm_component.me;

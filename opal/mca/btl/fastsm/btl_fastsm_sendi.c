@@ -7,7 +7,7 @@
 /**
  * @file
  *
- * Sending at once, without a descriptor.
+ * Immediate sends: without a descriptor.
  */
 
 #include "opal_config.h"

@@ -29,7 +29,7 @@ typedef struct {
     char options[PATH_MAX];
 } hierarchy_t;
 
-/* Is it one of the words, which are separated by commas? */
+/* @return whether it is one of the words, which are separated by commas */
 static bool has_word(const char *words, const char *word)
 {
     const size_t length = strlen(word);
@@ -200,7 +200,7 @@ double mca_common_fastpath_cores_quota(const char *root)
     return 0 < one && (0 == two || one < two) ? one : two;
 }
 
-/* Is everything in a that is in b? */
+/* @return whether everything is in a that is in b */
 static bool contains(const cpu_set_t *a, const cpu_set_t *b)
 {
     cpu_set_t both;

@@ -63,7 +63,7 @@ bool mca_mpool_fastsm_name_held(int fd)
     return true;
 }
 
-/* Is this a name of ours, and does nobody live who made it? */
+/* Whether this is a name of ours, and nobody lives who made it. */
 static bool is_left(int directory, const char *name)
 {
     struct stat status;
