@@ -10,7 +10,7 @@
  * burst when all of it has arrived.  The two wait for each other in read() on named pipes, never inside MPI,
  * so that two runs with different bursts differ by the messages alone.
  *
- * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|late|isend|windows|at-once|any
+ * Usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST [posted|late|isend|windows|immediate|any
  * [BYTES [unexpected|waiting N]]]
  *
  * DIRECTORY holds the named pipes "go" and "back".  With "posted" the receives are posted before the burst is
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     int rank;
     int bursts = argc > 3 ? atoi(argv[2]) : 0;
     int burst = argc > 3 ? atoi(argv[3]) : 0;
-    const char *style = argc > 4 ? argv[4] : "at-once";
+    const char *style = argc > 4 ? argv[4] : "immediate";
     bool windows = 0 == strcmp("windows", style);
     bool late = 0 == strcmp("late", style);
     int bytes = argc > 5 ? atoi(argv[5]) : 8;
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
     if (bursts < 1 || burst < 0 || burst > MAX_BURST || count < 0 || count > MAX_OTHERS || bytes < 0 || 0 != bytes % 8
         || words > MAX_WORDS) {
         fprintf(stderr, "usage: mpirun -np 2 oneway DIRECTORY BURSTS MESSAGES_PER_BURST "
-                        "[posted|late|isend|windows|at-once|any [BYTES [unexpected|waiting N]]]\n");
+                        "[posted|late|isend|windows|immediate|any [BYTES [unexpected|waiting N]]]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     go = pipes_open(argv[1], "go");

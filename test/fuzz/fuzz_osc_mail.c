@@ -68,7 +68,7 @@ static uint32_t answer(mca_osc_fastpath_module_t *module, uint32_t state)
 {
     mca_osc_fastpath_mailbox_t *mailbox = &module->member->mailbox;
 
-    mca_osc_fastpath_component.looks = 1;
+    mca_osc_fastpath_component.spin_count = 1;
     module->node.copy = true; /* as if others were on its node */
     ompi_osc_fastpath_listen(module);
     atomic_store(&mailbox->state, state);
@@ -114,7 +114,7 @@ void help_case(void)
         damage(&posted);
     }
     mailbox->posted = posted;
-    mca_osc_fastpath_component.looks = 1;
+    mca_osc_fastpath_component.spin_count = 1;
     module->node.copy = true;
     ompi_osc_fastpath_listen(module);
     mca_osc_fastpath_mailbox_post(mailbox);

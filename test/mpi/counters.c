@@ -7,7 +7,7 @@
  *
  * What can be tried depends on how the job runs, so that is said: nothing; "threads" for the same with
  * MPI_THREAD_MULTIPLE; "tcp" for a transport that cannot send at once; "limit" where there is little credit;
- * "off" with use_sendi 0; "refuse" with debug_fault_percent; "bells" with six ranks. */
+ * "off" with use_immediate_send 0; "refuse" with debug_fault_percent; "bells" with six ranks. */
 
 #include "support/fp_counters.h"
 

@@ -8,8 +8,8 @@
  *
  * Rank 1 receives. It is outside MPI while rank 0 sends, so that messages are in their slots, and in no
  * queue, when it comes back. What is looked for there depends on how the job runs, so that is said: nothing;
- * "threads" for the same with MPI_THREAD_MULTIPLE; "off" where receives do not look (use_recvi 0, or no
- * btl/fastsm); "convertor" with use_immediate_data 0. */
+ * "threads" for the same with MPI_THREAD_MULTIPLE; "off" where receives do not look (use_immediate_recv 0, or
+ * no btl/fastsm); "convertor" with use_immediate_data 0. */
 
 #include "ompi_config.h"
 

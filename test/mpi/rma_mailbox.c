@@ -8,7 +8,7 @@
  * of them by a target that computes; and all ranks at all, while targets come and go, and other ways than
  * this one reach the same elements.
  *
- * usage: rma_mailbox [ROUNDS | off]        off: osc_fastpath_mailbox_looks is 0 */
+ * usage: rma_mailbox [ROUNDS | off]        off: osc_fastpath_mailbox_spin_count is 0 */
 
 #include "support/fp_counters.h"
 

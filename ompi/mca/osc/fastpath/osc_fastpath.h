@@ -59,7 +59,7 @@ typedef struct {
     unsigned packet_size;   /**< parameter: bytes */
     unsigned max_packets;   /**< parameter: unacknowledged packets to one target */
     unsigned max_pending;   /**< parameter: operations of a window that wait for replies */
-    unsigned looks;         /**< parameter: looks for an answer in a target's mailbox; 0: none is used */
+    unsigned spin_count;    /**< parameter: for an answer in a target's mailbox; 0: none is used */
     unsigned place_limit;   /**< parameter: gets of so many bytes are written by the target's BTL; 0: none */
     bool shared_memory;     /**< parameter: members of a node share memory */
     bool single_copy;       /**< parameter: the kernel may copy between members of a node */

@@ -92,18 +92,18 @@ static const mca_common_fastpath_param_t params[] = {
      .level = OPAL_INFO_LVL_4,
      .storage = &mca_osc_fastpath_component.single_copy,
      .value = 1},
-    {.name = "mailbox_looks",
+    {.name = "mailbox_spin_count",
      .text =
          "How often to look whether the target makes a small operation on memory that the kernel would copy, "
          "before it is taken back and made by the origin; 0: origins make all of them",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_5,
-     .storage = &mca_osc_fastpath_component.looks,
+     .storage = &mca_osc_fastpath_component.spin_count,
      .value = 100,
      .min = 0,
      .max = 1 << 20},
     {.name = "place_limit",
-     .text = "Gets of at least so many bytes, of one piece of memory at both ends, are written into the "
+     .text = "Gets of at least so many bytes, of contiguous memory at both ends, are written into the "
              "origin's memory by the target's transport where that can; 0: never",
      .type = MCA_COMMON_FASTPATH_UINT,
      .level = OPAL_INFO_LVL_5,

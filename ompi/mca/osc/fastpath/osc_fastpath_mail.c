@@ -82,7 +82,7 @@ uint32_t ompi_osc_fastpath_await_answer(const mca_osc_fastpath_peer_t *peer,
 /* Look for an answer for a short while; who waits for others makes what they have posted. */
 static uint32_t look_for_answer(mca_osc_fastpath_mailbox_t *mailbox, const mca_osc_fastpath_module_t *inside)
 {
-    for (unsigned looks = mca_osc_fastpath_component.looks; 0 < looks; --looks) {
+    for (unsigned spins = mca_osc_fastpath_component.spin_count; 0 < spins; --spins) {
         const uint32_t answer = mca_osc_fastpath_mailbox_answer(mailbox);
 
         if (MCA_OSC_FASTPATH_MAILBOX_POSTED != answer) {
@@ -324,7 +324,7 @@ void ompi_osc_fastpath_listen(mca_osc_fastpath_module_t *module)
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     mca_osc_fastpath_module_t *after;
 
-    if (!module->node.copy || 0 == component->looks) {
+    if (!module->node.copy || 0 == component->spin_count) {
         return;
     }
     mca_common_fastpath_lock(&component->lock);

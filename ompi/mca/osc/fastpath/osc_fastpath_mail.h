@@ -26,7 +26,7 @@ static inline bool mca_osc_fastpath_is_tried(mca_osc_fastpath_tries_t *tries)
         atomic_store_explicit(&tries->skip, (uint8_t) (skip - 1), memory_order_relaxed);
         return false;
     }
-    return 0 < mca_osc_fastpath_component.looks;
+    return 0 < mca_osc_fastpath_component.spin_count;
 }
 
 /** It has not answered: ask less and less often. */

@@ -95,8 +95,8 @@ typedef struct {
     unsigned free_list_inc; /**< objects that a free list grows by */
     bool use_get;           /**< offer large messages to be read with BTL get */
     bool use_put;           /**< ask for large messages to be written with BTL put */
-    bool use_sendi;         /**< try to send at once, before a request is made */
-    bool use_recvi;         /**< try to receive at once, before a request is made */
+    bool use_immediate_send; /**< try to send before a request is made */
+    bool use_immediate_recv; /**< try to receive before a request is made */
     bool use_waits;         /**< replace Open MPI's functions that wait for requests */
     bool use_immediate;     /**< move data that is contiguous without a convertor */
     bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */

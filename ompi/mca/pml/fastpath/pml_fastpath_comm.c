@@ -233,7 +233,7 @@ void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member)
 {
     const mca_pml_fastpath_peer_t *peer = member->peer;
 
-    if (NULL == peer->ext || !mca_pml_fastpath.use_sendi || !mca_pml_fastpath.use_immediate
+    if (NULL == peer->ext || !mca_pml_fastpath.use_immediate_send || !mca_pml_fastpath.use_immediate
         || !mca_pml_fastpath_ctx_is_known(member->ctx)) {
         return;
     }

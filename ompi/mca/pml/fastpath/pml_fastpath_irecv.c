@@ -54,7 +54,7 @@ static inline mca_pml_fastpath_counter_t outcome(int rc)
 static inline mca_pml_fastpath_counter_t find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src,
                                                      mca_pml_fastpath_member_t **member)
 {
-    if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || !mca_pml_fastpath.use_immediate
+    if (OPAL_UNLIKELY(!mca_pml_fastpath.use_immediate_recv || !mca_pml_fastpath.use_immediate
                       || NULL == mca_pml_fastpath.fastsm)) {
         return MCA_PML_FASTPATH_IRECVS_OTHER;
     }

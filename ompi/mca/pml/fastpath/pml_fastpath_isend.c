@@ -276,7 +276,7 @@ static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *memb
         return MCA_PML_FASTPATH_SENDS_QUEUED;
     }
     opal_atomic_rmb(); /* 0: what was queued has its numbers */
-    return mca_pml_fastpath.use_sendi && mca_pml_fastpath_ctx_is_known(member->ctx)
+    return mca_pml_fastpath.use_immediate_send && mca_pml_fastpath_ctx_is_known(member->ctx)
                ? MCA_PML_FASTPATH_SENDS_IMMEDIATE
                : MCA_PML_FASTPATH_SENDS_OTHER;
 }

@@ -134,7 +134,7 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
 
         peer->ext = mca_btl_fastsm_ext(bml_btl->btl);
         peer->btl_endpoint = bml_btl->btl_endpoint;
-        if (NULL != peer->ext && mca_pml_fastpath.use_recvi && mca_pml_fastpath.use_immediate) {
+        if (NULL != peer->ext && mca_pml_fastpath.use_immediate_recv && mca_pml_fastpath.use_immediate) {
             peer->in = peer->ext->receiver(bml_btl->btl_endpoint);
         }
     }

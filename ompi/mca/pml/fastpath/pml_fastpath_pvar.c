@@ -220,20 +220,23 @@ static const struct {
     [MCA_PML_FASTPATH_SENDS_IMMEDIATE] =
         {"sends_immediate", "Sends whose message was handed to a transport whole, before a request was made"},
     [MCA_PML_FASTPATH_SENDS_QUEUED] =
-        {"sends_queued", "Sends that were not tried at once: others to the same process waited for room"},
+        {"sends_queued", "Sends that were not tried immediately: others to the same process waited for room"},
     [MCA_PML_FASTPATH_SENDS_LONG] =
-        {"sends_long", "Sends that were not tried at once: longer than the transport's eager limit"},
+        {"sends_long", "Sends that were not tried immediately: longer than the transport's eager limit"},
     [MCA_PML_FASTPATH_SENDS_NO_CREDIT] =
         {"sends_no_credit",
-         "Sends that were not tried at once: too many messages wait at the receiver (unexpected_limit)"},
-    [MCA_PML_FASTPATH_SENDS_NO_ROOM] = {"sends_no_room",
-                                        "Sends that the transport refused to send at once for want of room"},
-    [MCA_PML_FASTPATH_SENDS_NO_SENDI] = {"sends_no_sendi", "Sends by a transport that cannot send at once"},
+         "Sends that were not tried immediately: too many messages wait at the receiver (unexpected_limit)"},
+    [MCA_PML_FASTPATH_SENDS_NO_ROOM] =
+        {"sends_no_room", "Sends that the transport refused to send immediately for want of room"},
+    [MCA_PML_FASTPATH_SENDS_NO_SENDI] = {"sends_no_sendi",
+                                         "Sends by a transport that cannot send immediately"},
     [MCA_PML_FASTPATH_SENDS_MODE] =
-        {"sends_mode", "Sends that were not tried at once: synchronous, or buffered with several threads"},
-    [MCA_PML_FASTPATH_SENDS_OTHER] = {"sends_other", "Sends that were not tried at once: use_sendi is off, "
-                                                     "or the communicator's number at the receiver is "
-                                                     "not known yet"},
+        {"sends_mode",
+         "Sends that were not tried immediately: synchronous, or buffered with several threads"},
+    [MCA_PML_FASTPATH_SENDS_OTHER] = {"sends_other",
+                                      "Sends that were not tried immediately: use_immediate_send is off, "
+                                      "or the communicator's number at the receiver is "
+                                      "not known yet"},
 
     [MCA_PML_FASTPATH_RECVS_IMMEDIATE] =
         {"recvs_immediate", "MPI_Recv that took its message from where it arrived, without a request"},
@@ -247,11 +250,11 @@ static const struct {
         {"recvs_other_message", "MPI_Recv that found another message before its own, or a long one"},
     [MCA_PML_FASTPATH_RECVS_NO_RECVI] = {"recvs_no_recvi",
                                          "MPI_Recv from a process that btl/fastsm does not reach"},
-    [MCA_PML_FASTPATH_RECVS_OTHER] = {"recvs_other",
-                                      "MPI_Recv that did not look: use_recvi is off, or no btl/fastsm"},
+    [MCA_PML_FASTPATH_RECVS_OTHER] =
+        {"recvs_other", "MPI_Recv that did not look: use_immediate_recv is off, or no btl/fastsm"},
 
     [MCA_PML_FASTPATH_IRECVS_IMMEDIATE] =
-        {"irecvs_immediate", "MPI_Irecv that took its message from where it arrived, complete at once"},
+        {"irecvs_immediate", "MPI_Irecv that took its message from where it arrived, complete immediately"},
     [MCA_PML_FASTPATH_IRECVS_QUEUED] =
         {"irecvs_queued",
          "MPI_Irecv that left it to matching: a message that waited in the queues, or a receive "
@@ -265,7 +268,7 @@ static const struct {
     [MCA_PML_FASTPATH_IRECVS_DATA] = {"irecvs_data",
                                       "MPI_Irecv that did not look: its buffer is not contiguous"},
     [MCA_PML_FASTPATH_IRECVS_OTHER] =
-        {"irecvs_other", "MPI_Irecv that did not look: use_recvi or use_immediate_data is off, no "
+        {"irecvs_other", "MPI_Irecv that did not look: use_immediate_recv or use_immediate_data is off, no "
                          "btl/fastsm, or a communicator that has failed"},
 
     [MCA_PML_FASTPATH_WAITS_IMMEDIATE] =

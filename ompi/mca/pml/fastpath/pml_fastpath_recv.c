@@ -293,7 +293,7 @@ static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pm
     if (OPAL_UNLIKELY(queued_for_any(pml_comm, tag))) {
         return OMPI_ERR_RESOURCE_BUSY;
     }
-    if (OPAL_UNLIKELY(!mca_pml_fastpath.use_recvi || NULL == mca_pml_fastpath.fastsm)) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath.use_immediate_recv || NULL == mca_pml_fastpath.fastsm)) {
         return OMPI_ERR_NOT_FOUND;
     }
     do {
@@ -375,7 +375,7 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
     mca_pml_fastpath_blocks_t blocks;
     int rc = OMPI_ERR_NOT_SUPPORTED;
 
-    if (OPAL_LIKELY(mca_pml_fastpath.use_recvi && NULL != mca_pml_fastpath.fastsm)) {
+    if (OPAL_LIKELY(mca_pml_fastpath.use_immediate_recv && NULL != mca_pml_fastpath.fastsm)) {
         if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_contiguous(datatype, count))) {
             target.buffer = (char *) buf + datatype->super.true_lb;
             rc = recv_immediate(comm, src, &target, status);
