@@ -80,11 +80,15 @@ static void catch_signals(void)
 /* ---- ranks 1 and 2 ---- */
 
 /* The page before that which cannot be read is a buffer that leaves. */
-static void send_stalling(int page, int sequence)
+static void send_stalling(int page, int sequence, bool after_short)
 {
     fp_fill(area, LENGTH, fp_key(1, 0, TAG, sequence));
     may_go = 0;
     FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (after_short) {
+        fp_sleep_ms(5); /* rank 0 has left the barrier */
+        fp_send(&fp_modes[FP_STANDARD], SHORT, 0, OTHER, sequence, MPI_COMM_WORLD);
+    }
     mprotect(area + (size_t) page * BUFFER, BUFFER, PROT_NONE);
     FP(MPI_Send(area, LENGTH, MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
     CHECK(0 != may_go);
@@ -217,13 +221,29 @@ static void receive_both(const way_t *way, int sequence)
     fp_free(buffer);
 }
 
+/* A receive from rank 1 that is cancelled has written nothing; one that is not has its message. */
+static void cancel_receive(MPI_Request request, unsigned char *buffer, int sequence)
+{
+    MPI_Status status;
+
+    FP(MPI_Cancel(&request));
+    kill(pids[1], SIGUSR1);
+    FP(MPI_Wait(&request, &status));
+    if (fp_was_cancelled(&status)) {
+        CHECK_POISON(buffer, LENGTH);
+        fp_recv(LENGTH, 1, TAG, sequence, MPI_COMM_WORLD);
+    } else {
+        CHECK_STATUS(&status, 1, TAG, LENGTH);
+        CHECK_DATA(buffer, LENGTH, fp_key(1, 0, TAG, sequence));
+    }
+}
+
 /* A receive from rank 1 that is cancelled has written nothing, whether it was there before the message began
  * or not. */
 static void cancel(int sequence)
 {
     unsigned char *buffer = fp_alloc(LENGTH);
     MPI_Request request;
-    MPI_Status status;
     const bool before = 0 == sequence % 2;
     int flag = 0;
 
@@ -239,16 +259,29 @@ static void cancel(int sequence)
         FP(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
         CHECK(!flag);
     }
-    FP(MPI_Cancel(&request));
-    kill(pids[1], SIGUSR1);
-    FP(MPI_Wait(&request, &status));
-    if (fp_was_cancelled(&status)) {
-        CHECK_POISON(buffer, LENGTH);
-        fp_recv(LENGTH, 1, TAG, sequence, MPI_COMM_WORLD);
-    } else {
-        CHECK_STATUS(&status, 1, TAG, LENGTH);
-        CHECK_DATA(buffer, LENGTH, fp_key(1, 0, TAG, sequence));
-    }
+    cancel_receive(request, buffer, sequence);
+    fp_free(buffer);
+}
+
+/* MPI_Waitall for two receives from rank 1 ends with an error of the first one, while the message for the
+ * other one has begun. */
+static void cancel_after_error(int sequence)
+{
+    unsigned char *buffer = fp_alloc(LENGTH), *half = fp_alloc(SHORT / 2);
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+
+    FP(MPI_Irecv(half, SHORT / 2, MPI_BYTE, 1, OTHER, MPI_COMM_WORLD, &requests[0]));
+    FP(MPI_Irecv(buffer, LENGTH, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[1]));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    fp_sleep_ms(20); /* what there is of both messages comes */
+    FP(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CHECK(MPI_ERR_IN_STATUS == MPI_Waitall(2, requests, statuses));
+    FP(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    CHECK(MPI_ERR_TRUNCATE == statuses[0].MPI_ERROR);
+    CHECK(MPI_ERR_PENDING == statuses[1].MPI_ERROR);
+    cancel_receive(requests[1], buffer, sequence);
+    fp_free(half);
     fp_free(buffer);
 }
 
@@ -264,17 +297,23 @@ static void stalls(void)
 
     catch_signals();
     for (int page = 0; page < PAGES; page++) {
-        for (int i = 0; i <= count + 1; i++) {
+        for (int i = 0; i <= count + 2; i++) {
             const int sequence = page * 100 + i;
+            const bool error = count + 2 == i;
 
-            fp_case("page %d, %s", page, i < count ? ways[i].name : "MPI_Cancel");
+            fp_case("page %d, %s", page,
+                    i < count ? ways[i].name
+                    : error   ? "MPI_Waitall in error"
+                              : "MPI_Cancel");
             if (0 == fp_rank && i < count) {
                 receive_both(&ways[i], sequence);
+            } else if (0 == fp_rank && error) {
+                cancel_after_error(sequence);
             } else if (0 == fp_rank) {
                 cancel(sequence);
             } else if (1 == fp_rank) {
-                send_stalling(page, sequence);
-            } else if (2 == fp_rank) {
+                send_stalling(page, sequence, error);
+            } else if (2 == fp_rank && !error) {
                 send_when_it_has_stalled(i < count ? TAG : OTHER, sequence, i < count && ways[i].may_begin);
             } else {
                 FP(MPI_Barrier(MPI_COMM_WORLD));

@@ -35,6 +35,14 @@ void mca_pml_fastpath_recv_request_fini(mca_pml_fastpath_recv_request_t *req)
     OMPI_DATATYPE_RELEASE(base->req_datatype);
 }
 
+/* Whether no message has been found for a receive. One that has begun to come is the receive's, and what
+ * there is of it may have been written; but if the sender may have failed, nothing else ends the receive. The
+ * communicator is locked. */
+static bool can_be_cancelled(const mca_pml_fastpath_recv_request_t *req)
+{
+    return req->req_post.queued && (!req->req_begun || mca_pml_fastpath_ft());
+}
+
 static int recv_request_cancel(ompi_request_t *request, int complete)
 {
     mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) request;
@@ -47,7 +55,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
     }
     pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    cancelled = req->req_post.queued;
+    cancelled = can_be_cancelled(req);
     if (cancelled) {
         mca_pml_fastpath_match_cancel(&pml_comm->matcher, &req->req_post);
     }

@@ -30,6 +30,7 @@ typedef struct {
     bool req_contiguous;   /**< the user's buffer is contiguous, and no convertor is needed */
     bool req_template;     /**< besides, it holds no more than its communicator. Still set when the request is
                             * used     again, what all such requests have in common is in place */
+    bool req_begun;   /**< posted, and a part of its message may be in the buffer already: it gets that one */
     void *req_buffer; /**< where it begins, if so */
     size_t req_room;  /**< bytes that fit into it */
 
@@ -164,6 +165,7 @@ static inline void mca_pml_fastpath_recv_request_init_common(mca_pml_fastpath_re
     req->req_post.queued = false;
     req->req_precompleted = false;
     req->req_contiguous = true;
+    req->req_begun = false;
 }
 
 /**
@@ -211,6 +213,7 @@ static inline void mca_pml_fastpath_recv_request_init_contiguous(mca_pml_fastpat
 static inline void mca_pml_fastpath_recv_request_activate(mca_pml_fastpath_recv_request_t *req)
 {
     MCA_PML_BASE_RECV_START(&req->req_recv);
+    req->req_begun = false;
     if (OPAL_LIKELY(!req->req_recv.req_base.req_ompi.req_persistent)) {
         req->req_holds = 2; /* its user does not have it yet */
     } else {

@@ -209,6 +209,10 @@ mca_pml_fastpath_take_view(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
     mca_btl_fastsm_release(&view, taken);
     if (OPAL_UNLIKELY(!taken)) {
         target->begun = fits && !target->undecided;
+        if (target->begun && target->posted) {
+            target->req->req_begun = true;
+            target->req->req_template = false; /* that is not what they have in common */
+        }
         return OMPI_ERR_NOT_AVAILABLE;
     }
     mca_pml_fastpath_accepted(pml_comm, member, target);
