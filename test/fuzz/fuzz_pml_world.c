@@ -123,7 +123,26 @@ static fastsm_fifo_sender_t *ext_sender(struct mca_btl_base_endpoint_t *endpoint
     return NULL;
 }
 
-static const mca_btl_fastsm_ext_t ext = {.write = ext_write, .copies = ext_copies, .sender = ext_sender};
+static void ext_await(mca_btl_base_module_t *btl, const uint64_t *names, uint32_t count)
+{
+    (void) btl;
+    (void) names;
+    (void) count;
+}
+
+/* Peers say what they like. */
+static bool ext_is_awaited(struct mca_btl_base_endpoint_t *endpoint, uint64_t name)
+{
+    (void) endpoint;
+    (void) name;
+    return fuzz_one_in(3);
+}
+
+static const mca_btl_fastsm_ext_t ext = {.write = ext_write,
+                                         .copies = ext_copies,
+                                         .await = ext_await,
+                                         .is_awaited = ext_is_awaited,
+                                         .sender = ext_sender};
 
 /* As if they were reached by btl/fastsm. */
 static void peers_help(void)

@@ -169,7 +169,7 @@ static void receive_so(receive_t how, size_t length, int sequence)
 static void one(send_t how, receive_t to, size_t length, int sequence)
 {
     const bool waits = SEND == how || SSEND == how || RSEND == how;
-    const bool can = waits && GAPS != to && LIMIT <= (SHORT == to ? length - LESS : length);
+    const bool can = GAPS_SEND != how && GAPS != to && LIMIT <= (SHORT == to ? length - LESS : length);
     const unsigned long before = helped();
 
     if ((RSEND == how && LATE == to) || ((GAPS == to || GAPS_SEND == how) && MOST_GAPS < length)) {
@@ -181,7 +181,7 @@ static void one(send_t how, receive_t to, size_t length, int sequence)
         send_so(how, length, sequence);
     } else {
         receive_so(to, length, sequence);
-        check_helped(before, can && (SSEND == how || SURE < length) ? 1 : 0, can ? 1 : 0);
+        check_helped(before, can && (SSEND == how || SURE < length) && waits ? 1 : 0, can ? 1 : 0);
     }
 }
 
@@ -201,6 +201,73 @@ static void both_ways(size_t length, int sequence)
     check_helped(before, SURE < length ? 1 : 0, LIMIT <= length ? 1 : 0);
     fp_free(in);
     fp_free(out);
+}
+
+/* Both ways at once by nonblocking calls, for which both wait. */
+static void both_ways_nonblocking(size_t length, int sequence)
+{
+    const unsigned long before = helped();
+    fp_message_t in, out;
+    MPI_Request requests[2];
+
+    fp_case("both ways, nonblocking, %zu bytes", length);
+    fp_irecv(&in, length, 1 - fp_rank, TAG, sequence, MPI_COMM_WORLD);
+    fp_isend(&out, &fp_modes[FP_STANDARD], length, 1 - fp_rank, TAG, sequence, MPI_COMM_WORLD);
+    requests[0] = in.request;
+    requests[1] = out.request;
+    FP(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK_DATA(in.buffer, length, fp_key(1 - fp_rank, fp_rank, TAG, sequence));
+    check_helped(before, 0, LIMIT <= length ? 1 : 0);
+    fp_free(in.buffer);
+    fp_free(out.buffer);
+}
+
+/* Several sends that are waited for together, some of them short, with receives that come in their order. */
+static void window(int sequence)
+{
+    enum { WINDOW = 24, SHORT_LENGTH = 100 };
+    unsigned char *buffers[WINDOW];
+    MPI_Request requests[WINDOW];
+
+    fp_case("a window");
+    for (int i = 0; i < WINDOW; i++) {
+        const size_t length = 0 == i % 5 ? SHORT_LENGTH : lengths[i % 5];
+
+        if (0 == fp_rank) {
+            buffers[i] = fp_alloc_filled(length, fp_key(0, 1, TAG, sequence + i));
+            FP(MPI_Isend(buffers[i], (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[i]));
+        } else {
+            fp_recv(length, 0, TAG, sequence + i, MPI_COMM_WORLD);
+        }
+    }
+    if (0 == fp_rank) {
+        FP(MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE));
+        for (int i = 0; i < WINDOW; i++) {
+            fp_free(buffers[i]);
+        }
+    }
+}
+
+/* A sender that waits for its request helps: that a receiver that is late finds it so is very likely. */
+static void comes_to_wait(size_t length, int sequence)
+{
+    int has_helped = 0;
+
+    fp_case("the sender comes to wait, %zu bytes", length);
+    for (int waited = 0; !has_helped && PATIENCE > waited; waited += 10) {
+        const unsigned long before = helped();
+
+        if (0 == fp_rank) {
+            send_so(ISEND, length, sequence);
+            FP(MPI_Recv(&has_helped, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        } else {
+            fp_sleep_ms(10);
+            fp_recv(length, 0, TAG, sequence, MPI_COMM_WORLD);
+            has_helped = before != helped();
+            FP(MPI_Send(&has_helped, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD));
+        }
+    }
+    CHECK(has_helped);
 }
 
 /* A file that rank 0 makes when its send is done, as rank 1 is outside MPI meanwhile. */
@@ -240,6 +307,32 @@ static void receiver_away(size_t length, int sequence)
     (void) unlink(path);
 }
 
+/* A receiver has its message though the sender, which does not wait for it, calls MPI no more. */
+static void sender_away(size_t length, int sequence)
+{
+    char path[256] = "";
+    fp_message_t message;
+    int waited = 0;
+
+    fp_case("the sender is away, %zu bytes", length);
+    name_file(path);
+    if (0 != fp_rank) {
+        fp_await(0, MPI_COMM_WORLD);
+        fp_recv(length, 0, TAG, sequence, MPI_COMM_WORLD);
+        close(open(path, O_CREAT | O_WRONLY, 0600));
+        return;
+    }
+    fp_isend(&message, &fp_modes[FP_STANDARD], length, 1, TAG, sequence, MPI_COMM_WORLD);
+    fp_signal(1, MPI_COMM_WORLD);
+    while (0 != access(path, F_OK) && PATIENCE > waited) {
+        fp_sleep_ms(1);
+        ++waited;
+    }
+    CHECK(0 == access(path, F_OK));
+    fp_wait_send(&message);
+    (void) unlink(path);
+}
+
 /* One thread of each side, in turns. */
 static void turns(int index)
 {
@@ -252,6 +345,21 @@ static void turns(int index)
             fp_recv(lengths[3 + i % 3], 1 - fp_rank, TURN_TAG + index, i, MPI_COMM_WORLD);
         }
     }
+}
+
+/* Behind those that are away, which count on room for a message that answers. */
+static void nonblocking(bool threads, int sequence)
+{
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        both_ways_nonblocking(lengths[i], ++sequence);
+        if (EXACT == counts) {
+            sender_away(lengths[i], ++sequence);
+        }
+        if (EXACT == counts && !threads && SURE < lengths[i]) {
+            comes_to_wait(lengths[i], ++sequence);
+        }
+    }
+    window(sequence + 1);
 }
 
 static void run(bool threads)
@@ -271,6 +379,7 @@ static void run(bool threads)
             receiver_away(lengths[i], ++sequence);
         }
     }
+    nonblocking(threads, sequence);
     before = helped();
     if (threads) {
         fp_run_threads(THREADS, turns);

@@ -167,6 +167,7 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t positio
     claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, read_pos), 4, 8);
     claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, owner), 4, 9);
     claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, admitted), 4, 9);
+    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, awaited), 48, 9);
     claim(owner, &layout, layout.ring, (uint64_t) params.ring_depth * 64, 10);
     assert_int_equal(0, layout.ring_ctl % 64);
     assert_int_equal(0, layout.ring % 64);

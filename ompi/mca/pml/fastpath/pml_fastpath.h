@@ -99,6 +99,7 @@ typedef struct {
     bool use_immediate_recv; /**< try to receive before a request is made */
     bool use_waits;         /**< replace Open MPI's functions that wait for requests */
     bool use_immediate;     /**< move data that is contiguous without a convertor */
+    bool offered;           /**< a large message has been offered by a send that nobody has waited for yet */
     bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */
     unsigned interval;      /**< microseconds that may pass without opal_progress where calls do not wait */
     unsigned spin_count; /**< of a receive at its sender's slot, from one call of opal_progress to the next */

@@ -154,8 +154,8 @@ static const mca_common_fastpath_param_t params[] = {
     {.name = "help_limit",
      .text =
          "Bytes from which on both sides copy a message at a time, where the receiver may read the sender's "
-         "memory and the sender write the receiver's, and the sender waits in a blocking call. 0 means that "
-         "the receiver copies alone",
+         "memory and the sender write the receiver's, and the sender waits for it. 0 means that the receiver "
+         "copies alone",
      .type = MCA_COMMON_FASTPATH_SIZE,
      .level = OPAL_INFO_LVL_5,
      .storage = &mca_pml_fastpath.help_limit,

@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_check.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_counters.h"
@@ -15,14 +16,22 @@
 /** parts of a message begin with a page, where that is possible */
 #define PAGE 4096u
 
-/* @return whether the sender can write into that buffer, and that would be of use */
-static bool can_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+/* @return whether the sender, if it waits, can write into that buffer, and that would be of use */
+static bool could_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
     const mca_pml_fastpath_peer_t *peer = req->req_peer;
 
-    return 0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) && 0 < mca_pml_fastpath.help_limit
-           && mca_pml_fastpath.help_limit <= req->req_accepted && arrival->btl == mca_pml_fastpath.fastsm
-           && NULL != peer->ext && !peer->help_refused;
+    return 0 < mca_pml_fastpath.help_limit && mca_pml_fastpath.help_limit <= req->req_accepted
+           && arrival->btl == mca_pml_fastpath.fastsm && NULL != peer->ext && !peer->help_refused;
+}
+
+/* Whether a nonblocking send is waited for by now. Where we wait for sends of our own, both processes copy
+ * anyway, and if only one of them found the other one waiting it would copy less. */
+static bool is_awaited(const mca_pml_fastpath_recv_request_t *req)
+{
+    const mca_pml_fastpath_peer_t *peer = req->req_peer;
+
+    return !mca_pml_fastpath_awaited_any() && peer->ext->is_awaited(peer->btl_endpoint, req->req_src_req);
 }
 
 /* Behind our part. */
@@ -39,28 +48,58 @@ static void ask(mca_pml_fastpath_recv_request_t *req)
     mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
 }
 
-/* The bytes that we read ourselves: half of all, or none where we cannot. */
-static size_t own_part(const mca_pml_fastpath_peer_t *peer, size_t all)
+/* Whether we can read that peer's memory. */
+static bool reads(const mca_pml_fastpath_peer_t *peer)
 {
     mca_btl_fastsm_copies_t copies;
 
     peer->ext->copies(peer->btl_endpoint, &copies);
-    return OPAL_LIKELY(copies.reads) ? all / 2 / PAGE * PAGE : 0;
+    return OPAL_LIKELY(copies.reads);
+}
+
+/* Half of so many bytes, which we read ourselves. */
+static size_t half(size_t bytes)
+{
+    return bytes / 2 / PAGE * PAGE;
+}
+
+/* Ask for what is behind our part. */
+static void ask_from(mca_pml_fastpath_recv_request_t *req, size_t own)
+{
+    req->req_own = own;
+    req->req_helping = true;
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    ask(req); /* from here on HELPED may come, by another thread */
 }
 
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
     const size_t all = req->req_accepted;
+    const bool could = could_help(req, arrival);
+    const bool waits =
+        could && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(is_awaited(req)));
+    const size_t own = !waits ? all : reads(req->req_peer) ? half(all) : 0;
 
-    if (!can_help(req, arrival)) {
-        req->req_own = all;
-        return all;
+    req->req_alone = could && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
+    req->req_own = all;
+    if (waits) {
+        ask_from(req, own);
     }
-    req->req_own = own_part(req->req_peer, all);
-    req->req_helping = true;
-    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    ask(req); /* from here on HELPED may come, by another thread */
+    return own;
+}
+
+size_t mca_pml_fastpath_help_again(mca_pml_fastpath_recv_request_t *req, size_t next)
+{
+    const size_t own = next + half(req->req_accepted - next);
+
+    if (0 < next && next < own && is_awaited(req)) {
+        req->req_alone = false;
+        OPAL_THREAD_UNLOCK(&req->req_lock);
+        ask_from(req, own);
+        OPAL_THREAD_LOCK(&req->req_lock);
+        return own;
+    }
     return req->req_own;
 }
 

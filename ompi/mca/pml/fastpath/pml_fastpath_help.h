@@ -4,8 +4,9 @@
  */
 /**
  * @file
- * Large messages that both sides copy: while a sender waits in a blocking call, the receiver reads one part
- * of the message and asks the sender to write the other one (docs/data-path.md, "Both sides copy").
+ * Large messages that both sides copy: while a sender waits, in a blocking call or for its request, the
+ * receiver reads one part of the message and asks the sender to write the other one (docs/data-path.md, "Both
+ * sides copy").
  */
 #ifndef MCA_PML_FASTPATH_HELP_H
 #define MCA_PML_FASTPATH_HELP_H
@@ -15,6 +16,12 @@
 
 BEGIN_C_DECLS
 
+/** Bytes that the receiver reads of a message before it looks again whether the sender waits. */
+static inline size_t mca_pml_fastpath_help_first_piece(void)
+{
+    return (mca_pml_fastpath.help_limit + 1) / 2;
+}
+
 /**
  * Receiver: begin to receive a message that has been offered to be read.
  *
@@ -23,6 +30,30 @@ BEGIN_C_DECLS
  */
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival);
+
+/**
+ * Receiver: before a further piece is read of a message whose sender does not wait, or did not: it may have
+ * come to wait since, and then it is asked for a part of what is left. req_lock is held, and left for a
+ * moment; the caller keeps others from reading.
+ *
+ * @param next  first byte that has not been read
+ * @return end of what the receiver has to read itself
+ */
+size_t mca_pml_fastpath_help_again(mca_pml_fastpath_recv_request_t *req, size_t next);
+
+/**
+ * Receiver: how much is read before it looks again, so that it soon knows, and that the pieces are few.
+ *
+ * @param next   first byte that has not been read
+ * @param limit  most bytes that the BTL reads at a time
+ */
+static inline size_t mca_pml_fastpath_help_piece(const mca_pml_fastpath_recv_request_t *req, size_t next,
+                                                 size_t limit)
+{
+    const size_t piece = 0 == next ? mca_pml_fastpath_help_first_piece() : 3 * next;
+
+    return req->req_alone && piece < limit ? piece : limit;
+}
 
 /**
  * Receiver: its own part of such a message is done. The sender is told, or asked to stream what could not be

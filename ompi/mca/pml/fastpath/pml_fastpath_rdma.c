@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_failure.h"
@@ -151,6 +152,7 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
     descriptor->des_cbdata = NULL;
     req->req_offered = true;
+    mca_pml_fastpath_awaited_offered(req);
     return mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, &hdr->hdr_rndv.hdr_match,
                                                MCA_PML_FASTPATH_HDR_RGET, &later);
 }
@@ -192,15 +194,21 @@ static int get_piece(mca_pml_fastpath_rdma_t *rdma, size_t offset, size_t size)
 static int get_issue(mca_pml_fastpath_rdma_t *rdma)
 {
     mca_pml_fastpath_recv_request_t *req = rdma->request;
-    size_t limit = rdma->bml_btl->btl->btl_get_limit;
+    const size_t most = rdma->bml_btl->btl->btl_get_limit;
     bool finished;
 
     OPAL_THREAD_LOCK(&req->req_lock);
     while (rdma->in_flight < mca_pml_fastpath.get_depth && rdma->next < rdma->end
            && rdma->failed_at == rdma->end) {
         size_t offset = rdma->next;
-        size_t size = rdma->end - offset < limit ? rdma->end - offset : limit;
+        size_t limit = most, size;
         int rc;
+
+        if (OPAL_UNLIKELY(req->req_alone) && 0 == rdma->in_flight) {
+            rdma->end = rdma->failed_at = mca_pml_fastpath_help_again(req, offset);
+            limit = mca_pml_fastpath_help_piece(req, offset, most);
+        }
+        size = rdma->end - offset < limit ? rdma->end - offset : limit;
 
         rdma->next += size;
         ++rdma->in_flight;

@@ -11,6 +11,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_credit.h"
@@ -404,6 +405,7 @@ void mca_pml_fastpath_send_request_read(const mca_btl_base_module_t *btl,
         mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type,
                                  "a message that is not there to be read");
     }
+    mca_pml_fastpath_awaited_answered(req);
     mca_pml_fastpath_send_request_progressed(req,
                                              MCA_PML_FASTPATH_TODO_UNKNOWN + (req->req_announced ? 0 : 1));
 }

@@ -57,6 +57,7 @@ static int start_send(ompi_request_t **request)
     }
     if (OMPI_SUCCESS == rc) {
         req->req_paid = false;
+        req->req_waits = false;
         rc = mca_pml_fastpath_send_request_prepare(req);
     }
     if (OMPI_SUCCESS == rc) {

@@ -16,6 +16,7 @@
 
 #include "opal/runtime/opal_progress.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_pause.h"
@@ -445,12 +446,29 @@ void mca_pml_fastpath_await_pending(ompi_request_t *request)
     }
 }
 
+/* Open MPI's own way to wait. Receivers of large messages see that we do. */
+static __opal_attribute_noinline__ int wait_one_original(ompi_request_t **request,
+                                                         ompi_status_public_t *status)
+{
+    mca_pml_fastpath_awaited_t other;
+    int rc;
+
+    if (mca_pml_fastpath_send_request_free != (*request)->req_free || opal_using_threads()) {
+        await_long(1, request, true);
+        return original.req_wait(request, status);
+    }
+    other = mca_pml_fastpath_awaited_begin(1, request);
+    await_long(1, request, true);
+    rc = original.req_wait(request, status);
+    mca_pml_fastpath_awaited_end(other);
+    return rc;
+}
+
 static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
 {
     mca_pml_fastpath_pace_wait();
     if (!REQUEST_COMPLETE(*request) && !await(*request, false)) {
-        await_long(1, request, true);
-        return original.req_wait(request, status);
+        return wait_one_original(request, status);
     }
     if (OPAL_UNLIKELY(SIMPLE != kind_of(*request))) {
         return original.req_wait(request, status);
@@ -503,9 +521,29 @@ static inline __opal_attribute_always_inline__ int finish_all(size_t count, ompi
     return first_error;
 }
 
+/* Receivers of large messages see that we wait. */
+static __opal_attribute_noinline__ int wait_all_awaited(size_t count, ompi_request_t **requests,
+                                                        ompi_status_public_t *statuses)
+{
+    const mca_pml_fastpath_awaited_t other = mca_pml_fastpath_awaited_begin(count, requests);
+    int rc;
+
+    if (OPAL_LIKELY(all_simple(count, requests, true))) {
+        rc = finish_all(count, requests, statuses);
+    } else {
+        await_long(count, requests, true);
+        rc = original.req_wait_all(count, requests, statuses);
+    }
+    mca_pml_fastpath_awaited_end(other);
+    return rc;
+}
+
 static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses)
 {
     mca_pml_fastpath_pace_wait();
+    if (OPAL_UNLIKELY(mca_pml_fastpath.offered) && !opal_using_threads()) {
+        return wait_all_awaited(count, requests, statuses);
+    }
     if (OPAL_UNLIKELY(!all_simple(count, requests, true))) {
         await_long(count, requests, true);
         return original.req_wait_all(count, requests, statuses);

@@ -827,6 +827,10 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size);
 /** The extension's copies (btl_fastsm_ext.h). */
 void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies);
+/** The extension's await (btl_fastsm_ext.h). */
+void mca_btl_fastsm_await(mca_btl_base_module_t *btl, const uint64_t *names, uint32_t count);
+/** The extension's is_awaited (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_is_awaited(mca_btl_base_endpoint_t *endpoint, uint64_t name);
 
 int mca_btl_fastsm_component_progress(void);
 

@@ -35,7 +35,7 @@ BEGIN_C_DECLS
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 17u
+#    define MCA_BTL_FASTSM_ABI 18u
 #endif
 
 /**
@@ -310,6 +310,21 @@ typedef struct {
 
     /** Says what may be done with the peer's memory and with ours. */
     void (*copies)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies);
+
+    /** operations that await() names */
+    uint32_t await_max;
+
+    /**
+     * Says to all peers what this process waits for in calls that will not return before: nothing else, until
+     * it says something else.  Only while one thread does so.
+     *
+     * @param names  of operations, the caller's, not 0
+     * @param count  of them, at most await_max
+     */
+    void (*await)(mca_btl_base_module_t *btl, const uint64_t *names, uint32_t count);
+
+    /** Whether a peer says so of an operation of its own.  It may be past that. */
+    bool (*is_awaited)(struct mca_btl_base_endpoint_t *endpoint, uint64_t name);
 
     /**
      * The process behind an endpoint has failed, and the job goes on.  What it

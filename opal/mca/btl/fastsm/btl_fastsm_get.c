@@ -12,7 +12,8 @@
  * leads to the peer; else ourselves.  Whether the kernel permits it is found
  * out by trying, without a word, when both have agreed to talk; each tells the
  * other whether it can read, because that may differ in the two directions.
- * Where it cannot, messages go through the segment.
+ * Where it cannot, messages go through the segment.  And what a process says it
+ * waits for, so that others may ask it to write.
  */
 
 #include "opal_config.h"
@@ -245,4 +246,32 @@ void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_cop
     copies->writes = MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state;
     copies->is_read = !fastsm_pair_refuses(&endpoint->pair);
     copies->error = endpoint->get_error;
+}
+
+static mca_btl_fastsm_ring_ctl_t *ctl_of(char *base, const mca_btl_fastsm_layout_t *layout)
+{
+    return (mca_btl_fastsm_ring_ctl_t *) (base + layout->ring_ctl);
+}
+
+void mca_btl_fastsm_await(mca_btl_base_module_t *btl, const uint64_t *names, uint32_t count)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_ring_ctl_t *ctl = ctl_of(component->base, &component->layout);
+
+    (void) btl;
+    for (uint32_t i = 0; i < MCA_BTL_FASTSM_AWAITED; ++i) {
+        fastsm_store_awaited(&ctl->awaited[i], i < count ? names[i] : 0);
+    }
+}
+
+bool mca_btl_fastsm_is_awaited(mca_btl_base_endpoint_t *endpoint, uint64_t name)
+{
+    mca_btl_fastsm_ring_ctl_t *ctl = ctl_of(endpoint->base, &endpoint->layout);
+
+    for (uint32_t i = 0; 0 != name && i < MCA_BTL_FASTSM_AWAITED; ++i) {
+        if (name == fastsm_load_awaited(&ctl->awaited[i])) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -86,6 +86,18 @@ static inline uint32_t fastsm_load_owner(_Atomic uint32_t *owner)
     return atomic_load_explicit(owner, memory_order_acquire);
 }
 
+/** The owner says what it waits for.  A hint: who acts on it tells the owner by message. */
+static inline void fastsm_store_awaited(_Atomic uint64_t *awaited, uint64_t value)
+{
+    atomic_store_explicit(awaited, value, memory_order_relaxed);
+}
+
+/** What the owner waits for. */
+static inline uint64_t fastsm_load_awaited(_Atomic uint64_t *awaited)
+{
+    return atomic_load_explicit(awaited, memory_order_relaxed);
+}
+
 /* ---- set-up ---- */
 
 /** Starts a producer's end. */

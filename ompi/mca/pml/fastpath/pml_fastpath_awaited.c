@@ -1,0 +1,81 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "pml_fastpath_awaited.h"
+#include "pml_fastpath_handle.h"
+
+/** names that are said at a time */
+#define MOST 8u
+
+/* The call that waits, and how many names it has said. */
+static mca_pml_fastpath_awaited_t awaited;
+static uint32_t said;
+
+/* Whether the receiver may still ask for help with this send. One that is complete for its user is not: a
+ * buffered one, or one that has failed. */
+static bool may_be_helped(const ompi_request_t *request)
+{
+    const mca_pml_fastpath_send_request_t *req = (const mca_pml_fastpath_send_request_t *) request;
+
+    return mca_pml_fastpath_send_request_free == request->req_free
+           && OMPI_REQUEST_ACTIVE == request->req_state && !REQUEST_COMPLETE(request)
+           && !req->req_precompleted && !req->req_cancelling && NULL != req->req_peer->ext
+           && MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle && req->req_offered && req->req_unanswered
+           && !req->req_helped;
+}
+
+/* Says which those are. Before a name is seen its request counts as waited for. */
+static void say(void)
+{
+    const uint32_t most =
+        MOST < mca_pml_fastpath.fastsm_ext->await_max ? MOST : mca_pml_fastpath.fastsm_ext->await_max;
+    uint64_t names[MOST];
+    uint32_t count = 0;
+
+    while (awaited.first < awaited.count && REQUEST_COMPLETE(awaited.requests[awaited.first])) {
+        ++awaited.first;
+    }
+    for (size_t i = awaited.first; i < awaited.count && count < most; ++i) {
+        if (may_be_helped(awaited.requests[i])) {
+            mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) awaited.requests[i];
+
+            req->req_waits = true;
+            names[count++] = req->req_handle;
+        }
+    }
+    if (0 < count || 0 < said) {
+        mca_pml_fastpath.fastsm_ext->await(mca_pml_fastpath.fastsm, names, count);
+    }
+    said = count;
+}
+
+mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_request_t **requests)
+{
+    const mca_pml_fastpath_awaited_t other = awaited;
+
+    awaited = (mca_pml_fastpath_awaited_t){.requests = requests, .count = count};
+    say();
+    mca_pml_fastpath.offered = mca_pml_fastpath.offered && 0 == said; /* others are seldom left */
+    return other;
+}
+
+void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
+{
+    awaited = other;
+    say();
+}
+
+bool mca_pml_fastpath_awaited_any(void)
+{
+    return 0 < said;
+}
+
+void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req)
+{
+    if (0 < awaited.count && req->req_waits) {
+        say();
+    }
+}

@@ -1,0 +1,51 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Nonblocking sends of large messages whose process has come to wait for them: it says so where the receiver
+ * can see it, which may then ask for help (docs/data-path.md, "Both sides copy"). Only without threads.
+ */
+#ifndef MCA_PML_FASTPATH_AWAITED_H
+#define MCA_PML_FASTPATH_AWAITED_H
+
+#include "pml_fastpath_sendreq.h"
+
+BEGIN_C_DECLS
+
+/** A call that waits for requests, all of them. */
+typedef struct {
+    ompi_request_t **requests;
+    size_t count;
+    size_t first; /**< those before this one are complete */
+} mca_pml_fastpath_awaited_t;
+
+/**
+ * A call begins to wait for requests, and does not return while one of them is incomplete.
+ *
+ * @return the call that it interrupts, for mca_pml_fastpath_awaited_end()
+ */
+mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_request_t **requests);
+
+/** It ends, and the other one goes on. */
+void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
+
+/** Whether such a call waits for large sends here. */
+bool mca_pml_fastpath_awaited_any(void);
+
+/** The receiver has answered a message of ours: another one may take its place. */
+void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req);
+
+/** A message has been offered to be read, and its process does not wait for it. */
+static inline void mca_pml_fastpath_awaited_offered(const mca_pml_fastpath_send_request_t *req)
+{
+    if (!req->req_waits && NULL != req->req_peer->ext && 0 < mca_pml_fastpath.help_limit
+        && mca_pml_fastpath.help_limit <= req->req_send.req_bytes_packed) {
+        mca_pml_fastpath.offered = true;
+    }
+}
+
+END_C_DECLS
+
+#endif /* MCA_PML_FASTPATH_AWAITED_H */
