@@ -14,7 +14,9 @@
  */
 #include "ompi_config.h"
 
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -59,6 +61,11 @@
 #define TAKEN      3
 #define TAKEN_TIME (100 * MS)
 
+/* We have waited so long for the core since the last look, and such a part of that time: it was no thread of
+ * the kernel's. */
+#define LOST_LEAST (500 * US)
+#define LOST_PART  8
+
 /* Until the next try, where yields did not help: the first time, and the most that this is doubled to. */
 #define BACKOFF_FIRST (500 * MS)
 #define BACKOFF_MOST  (8000 * MS)
@@ -96,6 +103,8 @@ static struct {
 
     others_t others;
     long switches;       /* times that the core was taken from us, until the last look */
+    uint64_t waited;     /* time that we have waited for a core, until a look that found such times */
+    uint64_t waited_at;  /* that look */
     int taken;           /* looks that found it had been */
     uint64_t taken_last; /* the last such look */
     uint64_t begun;      /* the trial, or the measurement of yields */
@@ -210,9 +219,36 @@ static void others_set(others_t others, uint64_t now)
     mca_pml_fastpath_pause_state.measured = ALONE != others;
 }
 
-/* Times that the core was taken from this thread since it was asked last; of a yield that has met somebody,
- * the kernel says the same. */
-static bool was_taken(void)
+/* Time that this thread has waited for a core since it began; 0 where the kernel does not say. */
+static uint64_t waited_for_core(void)
+{
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    uint64_t running, waited = 0;
+
+    if (NULL == file) {
+        return 0;
+    }
+    if (2 != fscanf(file, "%" SCNu64 " %" SCNu64, &running, &waited)) {
+        waited = 0;
+    }
+    fclose(file);
+    return waited;
+}
+
+/* Whether somebody has had the core for long since we asked last, as far as we know. */
+static bool has_lost(uint64_t now)
+{
+    const uint64_t before = pause_.waited, gap = now - pause_.waited_at;
+
+    pause_.waited = waited_for_core(); /* less than before: another thread's */
+    pause_.waited_at = now;
+    return 0 == pause_.waited
+           || (before + LOST_LEAST < pause_.waited && before + gap / LOST_PART < pause_.waited);
+}
+
+/* Whether the core was taken from this thread since it was asked last; of a yield that has met somebody, the
+ * kernel says the same. */
+static bool was_taken(uint64_t now)
 {
     struct rusage usage;
     long before = pause_.switches;
@@ -221,7 +257,7 @@ static bool was_taken(void)
         return false;
     }
     pause_.switches = usage.ru_nivcsw;
-    return usage.ru_nivcsw > before;
+    return usage.ru_nivcsw > before && (ALONE != pause_.others || has_lost(now));
 }
 
 /* So many late yields have come that something can be said. */
@@ -239,7 +275,7 @@ static void late_enough(uint64_t now)
 /* A look at what the kernel has done with our core while we waited. */
 static void observe(uint64_t now)
 {
-    const bool taken = was_taken();
+    const bool taken = was_taken(now);
 
     if (taken) {
         pause_.taken = now - pause_.taken_last > TAKEN_TIME ? 1 : pause_.taken + 1;
