@@ -58,6 +58,7 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_req
 
     awaited = (mca_pml_fastpath_awaited_t){.requests = requests, .count = count};
     say();
+    awaited.sends = 0 < said;
     mca_pml_fastpath.offered = mca_pml_fastpath.offered && 0 == said; /* others are seldom left */
     return other;
 }
@@ -68,9 +69,9 @@ void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
     say();
 }
 
-bool mca_pml_fastpath_awaited_any(void)
+bool mca_pml_fastpath_awaited_sends(void)
 {
-    return 0 < said;
+    return awaited.sends;
 }
 
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req)

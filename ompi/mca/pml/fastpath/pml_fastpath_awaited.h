@@ -19,6 +19,7 @@ typedef struct {
     ompi_request_t **requests;
     size_t count;
     size_t first; /**< those before this one are complete */
+    bool sends;   /**< large sends were among them when it began */
 } mca_pml_fastpath_awaited_t;
 
 /**
@@ -31,8 +32,8 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_req
 /** It ends, and the other one goes on. */
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
 
-/** Whether such a call waits for large sends here. */
-bool mca_pml_fastpath_awaited_any(void);
+/** Whether such a call is under way here that had large sends to wait for when it began. */
+bool mca_pml_fastpath_awaited_sends(void);
 
 /** The receiver has answered a message of ours: another one may take its place. */
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req);

@@ -25,13 +25,14 @@ static bool could_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml
            && arrival->btl == mca_pml_fastpath.fastsm && NULL != peer->ext && !peer->help_refused;
 }
 
-/* Whether a nonblocking send is waited for by now. Where we wait for sends of our own, both processes copy
- * anyway, and if only one of them found the other one waiting it would copy less. */
+/* Whether a nonblocking send is waited for by now, and help would be of use. In an exchange, where we wait for
+ * large sends of our own as well, it would not: both processes copy anyway, and what the other one writes
+ * arrives in its cache, not in ours. */
 static bool is_awaited(const mca_pml_fastpath_recv_request_t *req)
 {
     const mca_pml_fastpath_peer_t *peer = req->req_peer;
 
-    return !mca_pml_fastpath_awaited_any() && peer->ext->is_awaited(peer->btl_endpoint, req->req_src_req);
+    return !mca_pml_fastpath_awaited_sends() && peer->ext->is_awaited(peer->btl_endpoint, req->req_src_req);
 }
 
 /* Behind our part. */
@@ -81,7 +82,8 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
         could && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(is_awaited(req)));
     const size_t own = !waits ? all : reads(req->req_peer) ? half(all) : 0;
 
-    req->req_alone = could && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
+    req->req_alone = could && !waits && !mca_pml_fastpath_awaited_sends()
+                     && mca_pml_fastpath_help_first_piece() < all / 2;
     req->req_own = all;
     if (waits) {
         ask_from(req, own);

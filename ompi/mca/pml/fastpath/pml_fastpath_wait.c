@@ -528,6 +528,7 @@ static __opal_attribute_noinline__ int wait_all_awaited(size_t count, ompi_reque
     const mca_pml_fastpath_awaited_t other = mca_pml_fastpath_awaited_begin(count, requests);
     int rc;
 
+    mca_pml_fastpath_pace_wait(); /* what progress finds now depends on whether we wait for large sends */
     if (OPAL_LIKELY(all_simple(count, requests, true))) {
         rc = finish_all(count, requests, statuses);
     } else {
@@ -540,10 +541,10 @@ static __opal_attribute_noinline__ int wait_all_awaited(size_t count, ompi_reque
 
 static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses)
 {
-    mca_pml_fastpath_pace_wait();
     if (OPAL_UNLIKELY(mca_pml_fastpath.offered) && !opal_using_threads()) {
         return wait_all_awaited(count, requests, statuses);
     }
+    mca_pml_fastpath_pace_wait();
     if (OPAL_UNLIKELY(!all_simple(count, requests, true))) {
         await_long(count, requests, true);
         return original.req_wait_all(count, requests, statuses);
