@@ -22,7 +22,7 @@ static bool may_be_helped(const ompi_request_t *request)
 
     return mca_pml_fastpath_send_request_free == request->req_free
            && OMPI_REQUEST_ACTIVE == request->req_state && !REQUEST_COMPLETE(request)
-           && !req->req_precompleted && !req->req_cancelling && NULL != req->req_peer->ext
+           && MCA_PML_FASTPATH_SEND_ORDINARY == req->req_state && NULL != req->req_peer->ext
            && MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle && req->req_offered && req->req_unanswered
            && !req->req_helped;
 }

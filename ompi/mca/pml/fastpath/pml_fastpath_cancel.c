@@ -50,7 +50,7 @@ static bool keep_comm(mca_pml_fastpath_send_request_t *req)
 {
     ompi_communicator_t *comm;
 
-    if (!req->req_precompleted) {
+    if (!mca_pml_fastpath_is_precompleted(req)) {
         return true;
     }
     comm = mca_pml_fastpath_comm_hold(req->req_ctx);
@@ -64,6 +64,12 @@ static bool keep_comm(mca_pml_fastpath_send_request_t *req)
     return true;
 }
 
+static inline bool is_cancelling(const mca_pml_fastpath_send_request_t *req)
+{
+    return MCA_PML_FASTPATH_SEND_CANCELLING == req->req_state
+           || MCA_PML_FASTPATH_SEND_RECALLED == req->req_state;
+}
+
 /* @return whether the receiver has to be asked: once per start. A send that is complete may be one that
  * cannot be cancelled any more (its message will be received), and so is one whose communicator is gone. */
 static bool cancel_begin(mca_pml_fastpath_send_request_t *req)
@@ -71,8 +77,11 @@ static bool cancel_begin(mca_pml_fastpath_send_request_t *req)
     bool ask;
 
     OPAL_THREAD_LOCK(&req->req_lock);
-    ask = !req->req_cancelling && keep_comm(req);
-    req->req_cancelling = req->req_cancelling || ask;
+    ask = !is_cancelling(req) && keep_comm(req);
+    if (ask) {
+        req->req_state = mca_pml_fastpath_is_precompleted(req) ? MCA_PML_FASTPATH_SEND_RECALLED
+                                                               : MCA_PML_FASTPATH_SEND_CANCELLING;
+    }
     OPAL_THREAD_UNLOCK(&req->req_lock);
     return ask;
 }
@@ -91,7 +100,7 @@ static void cancel_send(mca_pml_fastpath_send_request_t *req)
     hdr.hdr_src_req = mca_pml_fastpath_send_request_handle(req);
     hdr.hdr_epoch = mca_pml_fastpath_epoch_number(base->req_comm, req->req_peer->proc->super.proc_name);
     mca_pml_fastpath_send_request_hdr(req, &hdr.hdr_match, type, 0);
-    if (!req->req_precompleted) { /* one that left at once knows */
+    if (!mca_pml_fastpath_is_precompleted(req)) { /* one that left at once knows */
         mca_pml_fastpath_extcid_look(&hdr.hdr_match, base->req_comm, base->req_peer);
     }
     to = mca_pml_fastpath_extcid_put(base->req_comm, &hdr.hdr_match, packet, &type);
@@ -105,7 +114,7 @@ static bool has_number(mca_pml_fastpath_send_request_t *req)
     bool has;
 
     OPAL_THREAD_LOCK(&req->req_lock);
-    has = req->req_precompleted || req->req_numbered;
+    has = mca_pml_fastpath_is_precompleted(req) || req->req_numbered;
     req->req_cancel_waits = !has;
     OPAL_THREAD_UNLOCK(&req->req_lock);
     return has;
@@ -137,7 +146,7 @@ static bool can_be_asked(mca_pml_fastpath_send_request_t *req)
         mca_pml_fastpath_failures_look_soon();
         return false;
     }
-    if (!req->req_precompleted && !REQUEST_COMPLETE(&base->req_ompi)) {
+    if (!mca_pml_fastpath_is_precompleted(req) && !REQUEST_COMPLETE(&base->req_ompi)) {
         req->req_watch.error = fastpath_comm_error(base->req_comm, base->req_tag);
     }
     return true;

@@ -18,7 +18,7 @@
  * that BTLs make know nothing of elements. */
 static void whole_begin(mca_pml_fastpath_recv_request_t *req)
 {
-    if (0 == req->req_accepted || req->req_contiguous
+    if (0 == req->req_accepted || mca_pml_fastpath_recv_request_contiguous(req)
         || mca_common_fastpath_convertor_takes_parts(&req->req_recv.req_base.req_datatype->super)) {
         return;
     }
@@ -44,7 +44,7 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
     if (0 == req->req_accepted) {
         return;
     }
-    if (OPAL_LIKELY(req->req_contiguous)) {
+    if (OPAL_LIKELY(mca_pml_fastpath_recv_request_contiguous(req))) {
         req->req_base = req->req_buffer;
     } else {
         base->req_proc = ompi_comm_peer_lookup(base->req_comm, arrival->src);

@@ -344,7 +344,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, length, opal_using_threads());
     req = mca_pml_fastpath_recv_request_of(post);
-    if (OPAL_LIKELY(req->req_contiguous)) {
+    if (OPAL_LIKELY(mca_pml_fastpath_recv_request_contiguous(req))) {
         mca_pml_fastpath_recv_request_deliver(req, header[1], hdr + 1, length);
     } else {
         matched_match(req, header[1], btl, segment);

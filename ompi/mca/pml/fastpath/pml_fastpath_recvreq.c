@@ -18,7 +18,6 @@ int mca_pml_fastpath_recv_request_free(ompi_request_t **request)
     mca_pml_fastpath_recv_request_t *req = (mca_pml_fastpath_recv_request_t *) *request;
 
     req->req_recv.req_base.req_free_called = true;
-    req->req_template = false; /* which is not what they have in common */
     *request = MPI_REQUEST_NULL;
     mca_pml_fastpath_recv_request_drop(req);
     return OMPI_SUCCESS;
@@ -28,7 +27,7 @@ void mca_pml_fastpath_recv_request_fini(mca_pml_fastpath_recv_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
-    if (!req->req_contiguous) {
+    if (!mca_pml_fastpath_recv_request_contiguous(req)) {
         opal_convertor_cleanup(&base->req_convertor);
     }
     OBJ_RELEASE(base->req_comm);
@@ -50,7 +49,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
     bool cancelled;
 
     (void) complete;
-    if (req->req_precompleted) {
+    if (MCA_PML_FASTPATH_RECV_PRECOMPLETED == req->req_state) {
         return OMPI_SUCCESS; /* too late */
     }
     pml_comm = mca_pml_fastpath_comm(req->req_recv.req_base.req_comm);
@@ -63,7 +62,6 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
     if (cancelled) {
         mca_pml_fastpath_status_set(&request->req_status, MCA_PML_FASTPATH_NO_ORIGIN, 0);
         request->req_status._cancelled = true;
-        req->req_template = false; /* such a status is not what they have in common */
         req->req_recv.req_base.req_pml_complete = true;
         ompi_request_complete(request, true);
         mca_pml_fastpath_recv_request_drop(req);
@@ -76,7 +74,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
 static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
 {
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
-    req->req_template = false;
+    req->req_post.queued = false;
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_whole = NULL;
     req->req_helping = false;

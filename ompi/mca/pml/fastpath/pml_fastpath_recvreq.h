@@ -18,6 +18,19 @@
 
 BEGIN_C_DECLS
 
+/**
+ * What is in a receive request, and what it holds. Each use says it once:
+ * mca_pml_fastpath_recv_request_init() and _init_contiguous() when a receive is made, _received() for one
+ * whose message is there. The next use reads nothing of it.
+ */
+typedef enum {
+    MCA_PML_FASTPATH_RECV_CONVERTOR,  /**< needs its convertor; holds communicator and datatype */
+    MCA_PML_FASTPATH_RECV_CONTIGUOUS, /**< contiguous, without a convertor; holds communicator and datatype */
+    MCA_PML_FASTPATH_RECV_PREDEFINED, /**< contiguous, of a predefined datatype; holds its communicator */
+    MCA_PML_FASTPATH_RECV_PRECOMPLETED /**< complete from the start; has no argument but source and tag in the
+                                        * status, and holds nothing */
+} mca_pml_fastpath_recv_state_t;
+
 /** A receive, from MPI_Irecv to its completion. Lives on mca_pml_base_recv_requests. */
 typedef struct {
     mca_pml_base_recv_request_t req_recv;
@@ -25,13 +38,9 @@ typedef struct {
     opal_atomic_int32_t req_holds;          /**< who still needs it: its user, and we while it is active */
     mca_pml_fastpath_watch_t req_watch;     /**< pml_fastpath_failure.h */
 
-    bool req_precompleted; /**< complete from the start: no reference or argument of the receive's is in here
-                            */
-    bool req_contiguous;   /**< the user's buffer is contiguous, and no convertor is needed */
-    bool req_template;     /**< besides, it holds no more than its communicator. Still set when the request is
-                            * used     again, what all such requests have in common is in place */
+    mca_pml_fastpath_recv_state_t req_state;
     bool req_begun;   /**< posted, and a part of its message may be in the buffer already: it gets that one */
-    void *req_buffer; /**< where it begins, if so */
+    void *req_buffer; /**< where the user's buffer begins, if it is contiguous */
     size_t req_room;  /**< bytes that fit into it */
 
     /* from the match on */
@@ -71,13 +80,19 @@ mca_pml_fastpath_recv_request_of(mca_pml_fastpath_match_post_t *post)
 /** req_free of all of them; tells them from other requests. */
 int mca_pml_fastpath_recv_request_free(ompi_request_t **request);
 
+/** @return whether the user's buffer is contiguous, and no convertor is needed */
+static inline bool mca_pml_fastpath_recv_request_contiguous(const mca_pml_fastpath_recv_request_t *req)
+{
+    return MCA_PML_FASTPATH_RECV_CONVERTOR != req->req_state;
+}
+
 /** @return a request from the free list, or NULL when memory is short */
 static inline mca_pml_fastpath_recv_request_t *mca_pml_fastpath_recv_request_alloc(void)
 {
     return (mca_pml_fastpath_recv_request_t *) opal_free_list_get(&mca_pml_base_recv_requests);
 }
 
-/** Give back what a request holds that is not precompleted. */
+/** Give back what a request holds. */
 void mca_pml_fastpath_recv_request_fini(mca_pml_fastpath_recv_request_t *req);
 
 /** One holder is done with a request; the last one gives it back. */
@@ -89,10 +104,7 @@ static inline void mca_pml_fastpath_recv_request_drop(mca_pml_fastpath_recv_requ
         return;
     }
     OMPI_REQUEST_FINI(&base->req_ompi);
-    if (OPAL_UNLIKELY(MPI_SUCCESS != base->req_ompi.req_status.MPI_ERROR)) {
-        req->req_template = false; /* the next receive must not find that in its status */
-    }
-    if (!req->req_precompleted) {
+    if (MCA_PML_FASTPATH_RECV_PRECOMPLETED != req->req_state) {
         mca_pml_fastpath_recv_request_fini(req);
     }
     opal_free_list_return(&mca_pml_base_recv_requests, (opal_free_list_item_t *) req);
@@ -109,14 +121,14 @@ static inline bool mca_pml_fastpath_recv_request_release_st(mca_pml_fastpath_rec
     if (OPAL_UNLIKELY(1 != req->req_holds || MPI_UNDEFINED != base->req_ompi.req_f_to_c_index)) {
         return false;
     }
-    if (OPAL_LIKELY(req->req_template)) {
+    if (OPAL_LIKELY(MCA_PML_FASTPATH_RECV_PREDEFINED == req->req_state)) {
         opal_object_t *comm = (opal_object_t *) base->req_comm;
 
         if (OPAL_UNLIKELY(1 >= comm->obj_reference_count)) {
             return false;
         }
         --comm->obj_reference_count;
-    } else if (OPAL_UNLIKELY(!req->req_precompleted)) {
+    } else if (OPAL_UNLIKELY(MCA_PML_FASTPATH_RECV_PRECOMPLETED != req->req_state)) {
         return false;
     }
     base->req_ompi.req_state = OMPI_REQUEST_INVALID;
@@ -129,10 +141,7 @@ static inline void mca_pml_fastpath_recv_request_init_own(mca_pml_fastpath_recv_
                                                           size_t count, const ompi_datatype_t *datatype,
                                                           bool contiguous)
 {
-    req->req_post.queued = false;
-    req->req_precompleted = false;
-    req->req_contiguous = contiguous;
-    req->req_template = false;
+    req->req_state = contiguous ? MCA_PML_FASTPATH_RECV_CONTIGUOUS : MCA_PML_FASTPATH_RECV_CONVERTOR;
     req->req_buffer = (char *) buf + datatype->super.true_lb;
     req->req_room = datatype->super.size * count;
 }
@@ -152,23 +161,6 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
 #define MCA_PML_FASTPATH_NO_ORIGIN                                                                           \
     mca_pml_fastpath_match_word1(MCA_PML_FASTPATH_ANY_SOURCE, MCA_PML_FASTPATH_ANY_TAG)
 
-/** Fill in what all receives have in common that are not persistent, and whose buffer is contiguous.
- */
-static inline void mca_pml_fastpath_recv_request_init_common(mca_pml_fastpath_recv_request_t *req)
-{
-    mca_pml_base_request_t *base = &req->req_recv.req_base;
-
-    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
-    mca_pml_fastpath_status_set(&base->req_ompi.req_status, MCA_PML_FASTPATH_NO_ORIGIN, 0);
-    base->req_ompi.req_persistent = false;
-    base->req_free_called = false;
-    req->req_recv.req_bytes_packed = 0;
-    req->req_post.queued = false;
-    req->req_precompleted = false;
-    req->req_contiguous = true;
-    req->req_begun = false;
-}
-
 /**
  * The same as mca_pml_fastpath_recv_request_init() for a receive that is not persistent, and whose buffer is
  * contiguous: active, as mca_pml_fastpath_recv_request_activate() makes it. What such requests do
@@ -181,17 +173,20 @@ static inline void mca_pml_fastpath_recv_request_init_contiguous(mca_pml_fastpat
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
-    if (OPAL_UNLIKELY(!req->req_template)) {
-        mca_pml_fastpath_recv_request_init_common(req);
-    }
-    mca_pml_fastpath_status_origin(&base->req_ompi.req_status, MCA_PML_FASTPATH_NO_ORIGIN);
+    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
+    mca_pml_fastpath_status_set(&base->req_ompi.req_status, MCA_PML_FASTPATH_NO_ORIGIN, 0);
+    base->req_ompi.req_persistent = false;
+    base->req_free_called = false;
+    req->req_recv.req_bytes_packed = 0;
+    req->req_begun = false;
     if (threads) {
         OBJ_RETAIN(comm);
     } else {
         ++((opal_object_t *) comm)->obj_reference_count;
     }
-    req->req_template = ompi_datatype_is_predefined(datatype);
-    if (OPAL_UNLIKELY(!req->req_template)) {
+    req->req_state = MCA_PML_FASTPATH_RECV_PREDEFINED;
+    if (OPAL_UNLIKELY(!ompi_datatype_is_predefined(datatype))) {
+        req->req_state = MCA_PML_FASTPATH_RECV_CONTIGUOUS;
         OBJ_RETAIN(datatype);
     }
     base->req_ompi.req_complete = REQUEST_PENDING;
@@ -250,9 +245,7 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
     mca_pml_fastpath_status_set(&base->req_ompi.req_status, word1, length);
     req->req_recv.req_bytes_packed = length;
     req->req_holds = 1;
-    req->req_precompleted = true;
-    req->req_contiguous = true;
-    req->req_template = false;
+    req->req_state = MCA_PML_FASTPATH_RECV_PRECOMPLETED;
 }
 
 /** A request that is active could not be posted for want of memory: inactive again. @return

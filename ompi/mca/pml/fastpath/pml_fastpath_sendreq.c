@@ -16,7 +16,7 @@ int mca_pml_fastpath_send_request_free(ompi_request_t **request)
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
 
     *request = MPI_REQUEST_NULL;
-    if (OPAL_LIKELY(req->req_precompleted && !req->req_cancelling)) { /* nobody else holds it */
+    if (OPAL_LIKELY(MCA_PML_FASTPATH_SEND_PRECOMPLETED == req->req_state)) { /* nobody else holds it */
         OMPI_REQUEST_FINI(&req->req_send.req_base.req_ompi);
         opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
         return OMPI_SUCCESS;
@@ -34,7 +34,7 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_get_handle = NULL;
     req->req_cancel_sent = false;
-    req->req_precompleted = false;
+    req->req_state = MCA_PML_FASTPATH_SEND_ORDINARY;
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
     OBJ_CONSTRUCT(&req->req_retry, mca_pml_fastpath_retry_t);
     OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
@@ -89,7 +89,7 @@ void mca_pml_fastpath_send_request_failed(mca_pml_base_request_t *base)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) base;
 
-    if (!req->req_precompleted && mca_pml_fastpath_is_copied(req)) {
+    if (!mca_pml_fastpath_is_precompleted(req) && mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_bsend_give_back(req);
     }
     if (!REQUEST_COMPLETE(&base->req_ompi)) {

@@ -32,13 +32,26 @@ typedef struct {
 } mca_pml_fastpath_range_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_range_t);
 
+/**
+ * What is in a send request, and whether its message is being taken back.
+ *
+ * Each use sets it anew: mca_pml_fastpath_send_request_sent() to PRECOMPLETED, _init() to ORDINARY, and so
+ * does each start. Within a use CANCEL goes out once, which makes ORDINARY to CANCELLING and PRECOMPLETED to
+ * RECALLED. It is the one field that the next use reads: what such requests have in common is still in place
+ * in a PRECOMPLETED one, which saves 13 of the 329 instructions of an MPI_Isend and its end.
+ */
+typedef enum {
+    MCA_PML_FASTPATH_SEND_ORDINARY,     /**< all fields are in use; holds communicator and datatype */
+    MCA_PML_FASTPATH_SEND_CANCELLING,   /**< the same; CANCEL has gone out since the start */
+    MCA_PML_FASTPATH_SEND_PRECOMPLETED, /**< left immediately: has no argument, and holds nothing */
+    MCA_PML_FASTPATH_SEND_RECALLED      /**< the same; CANCEL has gone out, and it holds its communicator */
+} mca_pml_fastpath_send_state_t;
+
 /** A send, from MPI_Isend to its completion. Lives on mca_pml_base_send_requests. */
 typedef struct {
     mca_pml_base_send_request_t req_send;
     mca_pml_fastpath_match_hdr_t req_hdr; /**< of the message, complete from the start on */
-    /** left within the call: no reference, convertor or argument of the send's is in here. Still set when the
-     * request is used again, what all such requests have in common is in place */
-    bool req_precompleted;
+    mca_pml_fastpath_send_state_t req_state;
     uint32_t req_ctx;                      /**< the communicator's number here, if precompleted */
     uint32_t req_incarnation;              /**< and its incarnation */
     mca_pml_fastpath_member_t
@@ -49,8 +62,6 @@ typedef struct {
     uint32_t req_sequence;                 /**< taken as the message leaves, and kept if it is refused then */
     opal_atomic_int64_t req_todo;          /**< bytes still to leave, and 1 for each function at work */
     bool req_paid;         /**< the cost of an eager message has been taken from the peer's credit */
-    bool req_cancelling;   /**< CANCEL has gone out since the start; a precompleted request holds its
-                              communicator */
     bool req_unanswered;   /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
     bool req_offered;      /**< unanswered: to be read by the receiver */
     bool req_waits;     /**< its user waits for it, and the peer's memory can be written: HELP is welcome */
@@ -79,6 +90,12 @@ typedef struct {
 } mca_pml_fastpath_send_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_send_request_t);
 
+/** @return whether its message left immediately: then it holds at most its communicator */
+static inline bool mca_pml_fastpath_is_precompleted(const mca_pml_fastpath_send_request_t *req)
+{
+    return MCA_PML_FASTPATH_SEND_PRECOMPLETED <= req->req_state;
+}
+
 /** @return a request from the free list, or NULL when memory is short */
 static inline mca_pml_fastpath_send_request_t *mca_pml_fastpath_send_request_alloc(void)
 {
@@ -91,11 +108,10 @@ static inline void mca_pml_fastpath_send_request_drop(mca_pml_fastpath_send_requ
     if (!mca_pml_fastpath_last_hold(&req->req_holds)) {
         return;
     }
-    if (OPAL_LIKELY(req->req_precompleted)) {
+    if (OPAL_LIKELY(mca_pml_fastpath_is_precompleted(req))) {
         OMPI_REQUEST_FINI(&req->req_send.req_base.req_ompi);
-        if (OPAL_UNLIKELY(req->req_cancelling)) {
+        if (OPAL_UNLIKELY(MCA_PML_FASTPATH_SEND_RECALLED == req->req_state)) {
             OBJ_RELEASE(req->req_send.req_base.req_comm);
-            req->req_precompleted = false;
         }
     } else {
         MCA_PML_BASE_SEND_REQUEST_FINI(&req->req_send);
@@ -114,7 +130,7 @@ static inline bool mca_pml_fastpath_send_request_release_st(mca_pml_fastpath_sen
 {
     ompi_request_t *request = &req->req_send.req_base.req_ompi;
 
-    if (OPAL_UNLIKELY(!req->req_precompleted || req->req_cancelling
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_SEND_PRECOMPLETED != req->req_state
                       || MPI_UNDEFINED != request->req_f_to_c_index)) {
         return false;
     }
@@ -133,7 +149,7 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
     req->req_send.req_base.req_proc = member->peer->proc;
     req->req_member = member;
     req->req_peer = member->peer;
-    req->req_precompleted = false;
+    req->req_state = MCA_PML_FASTPATH_SEND_ORDINARY;
     req->req_holds = 1;
     req->req_paid = false;
     req->req_waits = false;
@@ -186,10 +202,9 @@ static inline void mca_pml_fastpath_send_request_precompleted(mca_pml_fastpath_s
     base->req_pml_complete = true;
     base->req_free_called = false;
     req->req_send.req_addr = NULL; /* not copied */
-    req->req_precompleted = true;
+    req->req_state = MCA_PML_FASTPATH_SEND_PRECOMPLETED;
     req->req_holds = 1;
     req->req_todo = 0;
-    req->req_cancelling = false;
     req->req_unanswered = false;
 }
 
@@ -210,7 +225,7 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
         mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, ctx),
         mca_pml_fastpath_match_word1(comm->c_my_rank, tag)};
 
-    if (OPAL_UNLIKELY(!req->req_precompleted)) {
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_SEND_PRECOMPLETED != req->req_state)) {
         mca_pml_fastpath_send_request_precompleted(req);
     }
     base->req_ompi.req_mpi_object.comm = comm;

@@ -321,7 +321,7 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
     req->req_todo = 1;
     req->req_frags = 0;
     req->req_streaming = false;
-    req->req_cancelling = false;
+    req->req_state = MCA_PML_FASTPATH_SEND_ORDINARY;
     req->req_unanswered = false;
     req->req_multi = 0;
     if (OPAL_LIKELY(!req->req_send.req_base.req_ompi.req_persistent)) {

@@ -111,7 +111,7 @@ mca_pml_fastpath_accept(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_memb
             return false;
         }
         target->req = mca_pml_fastpath_recv_request_of(post);
-        if (OPAL_UNLIKELY(!target->req->req_contiguous)) {
+        if (OPAL_UNLIKELY(!mca_pml_fastpath_recv_request_contiguous(target->req))) {
             return false;
         }
         target->buffer = target->req->req_buffer;
@@ -211,7 +211,6 @@ mca_pml_fastpath_take_view(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
         target->begun = fits && !target->undecided;
         if (target->begun && target->posted) {
             target->req->req_begun = true;
-            target->req->req_template = false; /* that is not what they have in common */
         }
         return OMPI_ERR_NOT_AVAILABLE;
     }
