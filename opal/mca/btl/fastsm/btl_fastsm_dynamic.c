@@ -230,7 +230,7 @@ size_t mca_btl_fastsm_pids(pid_t *pids, size_t most)
     size_t count = 0;
 
     for (uint32_t i = 0; NULL != component->peers && i < component->n_local; ++i) {
-        if (component->peers[i].connected) {
+        if (component->peers[i].connected && !component->peers[i].other_pids) {
             if (count < most) {
                 pids[count] = component->peers[i].pid;
             }
@@ -242,7 +242,8 @@ size_t mca_btl_fastsm_pids(pid_t *pids, size_t most)
     }
     OPAL_LIST_FOREACH(dynamic, &component->dynamic_list, mca_btl_fastsm_dynamic_t)
     {
-        if (!dynamic->gone && !dynamic->parted && dynamic->endpoint.connected) {
+        if (!dynamic->gone && !dynamic->parted && dynamic->endpoint.connected
+            && !dynamic->endpoint.other_pids) {
             if (count < most) {
                 pids[count] = dynamic->endpoint.pid;
             }

@@ -343,7 +343,8 @@ typedef struct {
     bool (*died)(struct mca_btl_base_endpoint_t *endpoint);
 
     /**
-     * Says which processes share this machine with us, as far as fastsm reaches them, of whatever job.
+     * Says which processes share this machine with us, as far as fastsm reaches them, of whatever job. Those
+     * in another PID namespace, whose numbers mean somebody else here, are left out.
      *
      * @param pids  receives their numbers, up to `most`
      * @return      how many there are; may be too few once when another thread is at work on such processes
