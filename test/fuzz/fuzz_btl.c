@@ -278,7 +278,8 @@ static void begin(void)
     OBJ_CONSTRUCT(&component->dynamic_list, opal_list_t);
     component->n_connected = component->bells_skipped = 0;
     atomic_store(&component->n_recent, 0);
-    if (OPAL_SUCCESS != mca_btl_fastsm_endpoints_init() || OPAL_SUCCESS != mca_btl_fastsm_dynamic_init()) {
+    if (OPAL_SUCCESS != mca_btl_fastsm_endpoints_init() || OPAL_SUCCESS != mca_btl_fastsm_deep_init()
+        || OPAL_SUCCESS != mca_btl_fastsm_dynamic_init()) {
         fuzz_fail("no memory");
     }
     for (int i = FIRST; i < PEERS; i++) {
