@@ -38,8 +38,6 @@
 #include "osc_fastpath_member.h"
 #include "osc_fastpath_shared.h"
 
-BEGIN_C_DECLS
-
 /** How the memory and the locks of a peer are reached. */
 typedef enum {
     MCA_OSC_FASTPATH_MESSAGE, /**< by packets, which the target works on */
@@ -400,7 +398,5 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win);
 int ompi_osc_fastpath_flush_all(ompi_win_t *win);
 int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win);
 int ompi_osc_fastpath_flush_local_all(ompi_win_t *win);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_H */

@@ -19,8 +19,6 @@
 
 #include "ompi/datatype/ompi_datatype_internal.h" /* needs the headers before it */
 
-BEGIN_C_DECLS
-
 /** An integer of 1, 2, 4 or 8 bytes. */
 typedef union {
     uint8_t one;
@@ -212,7 +210,5 @@ bool ompi_osc_fastpath_needs_lock(const mca_osc_fastpath_update_t *update);
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */
 int ompi_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_ATOMIC_H */

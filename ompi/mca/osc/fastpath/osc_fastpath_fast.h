@@ -14,8 +14,6 @@
 #include "osc_fastpath_atomic.h"
 #include "osc_fastpath_sync.h"
 
-BEGIN_C_DECLS
-
 /**
  * Where `bytes` bytes at a displacement of a DIRECT peer are.
  *
@@ -106,7 +104,5 @@ static inline void mca_osc_fastpath_move(void *to, const void *from, size_t byte
         mca_common_fastpath_copy_small(to, from, bytes);
     }
 }
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_FAST_H */

@@ -11,11 +11,7 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** Read a window's info keys and announce them to MPI_Win_get_info. */
 int ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_INFO_H */

@@ -11,8 +11,6 @@
 
 #include "osc_fastpath_memory.h"
 
-BEGIN_C_DECLS
-
 /**
  * Find the memory in this process's window that an access of a peer, or of itself, is about. Where the window
  * is dynamic, inside module.lock.
@@ -35,7 +33,5 @@ int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp,
 /** @return whether an access lies in the target's window, as far as that is known here */
 bool ompi_osc_fastpath_in_bounds(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
                                  ompi_datatype_t *type);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_LOCATE_H */

@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** A put or get of one piece is long from so many bytes on. */
 #define MCA_OSC_FASTPATH_LONG ((size_t) 256 << 10)
 
@@ -23,7 +21,5 @@ BEGIN_C_DECLS
  */
 bool ompi_osc_fastpath_copy_long(mca_osc_fastpath_peer_t *peer, bool put, void *here, uintptr_t there,
                                  size_t length);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_LONG_H */

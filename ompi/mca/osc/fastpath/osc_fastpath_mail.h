@@ -12,8 +12,6 @@
 #include "osc_fastpath.h"
 #include "osc_fastpath_memory.h"
 
-BEGIN_C_DECLS
-
 /** Operations that an origin makes itself before it asks a target again, at most */
 #define MCA_OSC_FASTPATH_MOST_SKIPPED 127u
 
@@ -94,7 +92,5 @@ static inline int mca_osc_fastpath_look(const mca_osc_fastpath_module_t *inside)
                ? 0
                : ompi_osc_fastpath_look(inside);
 }
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_MAIL_H */

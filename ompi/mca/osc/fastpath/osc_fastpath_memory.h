@@ -12,8 +12,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /**
  * A position in a buffer that a datatype describes, between which and packed bytes data moves. What is one
  * piece of memory is copied, everything else goes through a convertor.
@@ -145,7 +143,5 @@ ompi_datatype_t *ompi_osc_fastpath_element(ompi_datatype_t *type);
 
 /** @return the predefined type of an id, or NULL when there is none */
 ompi_datatype_t *ompi_osc_fastpath_predefined(uint32_t id);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_MEMORY_H */

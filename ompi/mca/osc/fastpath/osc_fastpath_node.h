@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /**
  * Share memory with the other members of the node. Collective.
  *
@@ -33,7 +31,5 @@ int ompi_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank);
 /** @return where the window of a member is mapped here, if module.node.direct; NULL for no memory among gaps
  */
 void *ompi_osc_fastpath_node_memory(const struct mca_osc_fastpath_module_t *module, int index);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_NODE_H */

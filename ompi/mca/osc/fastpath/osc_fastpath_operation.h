@@ -12,8 +12,6 @@
 #include "osc_fastpath.h"
 #include "osc_fastpath_memory.h"
 
-BEGIN_C_DECLS
-
 /** What a verb of MPI asks for. Addresses and types are the caller's and valid during the call. */
 typedef struct {
     uint8_t kind;        /**< MCA_OSC_FASTPATH_PUT ... */
@@ -57,7 +55,5 @@ int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_ope
 
 /** MESSAGE: put it into packets. Called and returns outside module.lock. */
 int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_OPERATION_H */

@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** @return whether a call to a BTL shall be refused for the sake of a test */
 bool ompi_osc_fastpath_refuse(void);
 
@@ -95,7 +93,5 @@ void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags)
  * another thread may have asked for some, and may send its packet only when the caller is ready.
  */
 void ompi_osc_fastpath_send_gets(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_PACKET_H */

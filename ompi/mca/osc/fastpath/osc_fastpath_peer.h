@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** Make the peer of that rank. For mca_osc_fastpath_peer(). @return NULL when there is no memory */
 mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank);
 
@@ -26,7 +24,5 @@ static inline mca_osc_fastpath_peer_t *mca_osc_fastpath_peer(mca_osc_fastpath_mo
 
 /** Note what the module knows of a peer's window by now. */
 void ompi_osc_fastpath_peer_describe(mca_osc_fastpath_peer_t *peer);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_PEER_H */

@@ -12,8 +12,6 @@
 
 #include "osc_fastpath_operation.h"
 
-BEGIN_C_DECLS
-
 /** Data that is being written, or has been. */
 typedef struct mca_osc_fastpath_placing_t {
     opal_object_t super;
@@ -54,7 +52,5 @@ static inline bool mca_osc_fastpath_is_placing(const mca_osc_fastpath_peer_t *pe
 
 /** Target: @return what has been written for a peer, one after the other, to be released; or NULL */
 mca_osc_fastpath_placing_t *ompi_osc_fastpath_placed(mca_osc_fastpath_peer_t *peer);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_PLACE_H */

@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** Register with the BTLs. @return OMPI_SUCCESS or the BML's error */
 int ompi_osc_fastpath_recv_register(void);
 
@@ -32,7 +30,5 @@ bool ompi_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer);
  * @return whether a packet has taken effect
  */
 bool ompi_osc_fastpath_unblock(mca_osc_fastpath_module_t *module);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_RECV_H */

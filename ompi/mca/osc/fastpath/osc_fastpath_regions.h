@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** @return whether [begin, end) is all in attached memory of this process; pieces of it may lie side by side
  */
 bool ompi_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end);
@@ -23,7 +21,5 @@ bool ompi_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr
  * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not; MPI_ERR_PROC_FAILED or OMPI_ERR_OUT_OF_RESOURCE
  */
 int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_REGIONS_H */

@@ -12,8 +12,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** A request. */
 typedef struct mca_osc_fastpath_request_t {
     ompi_request_t super;
@@ -30,7 +28,5 @@ void ompi_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int
 
 /** Give back a request that nobody has seen. */
 void ompi_osc_fastpath_request_drop(mca_osc_fastpath_request_t *request);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_REQUEST_H */

@@ -19,8 +19,6 @@
 
 #include "osc_fastpath_member.h"
 
-BEGIN_C_DECLS
-
 #define MCA_OSC_FASTPATH_NONCE 16
 
 /** Memory of a process by which the others find out whether they reach it. */
@@ -84,7 +82,5 @@ static inline _Atomic uint32_t *mca_osc_fastpath_node_posts(const mca_osc_fastpa
 /** Bytes of info key mpi_minimum_memory_alignment, a power of two, or MCA_OSC_FASTPATH_LINE if that is more.
  */
 size_t ompi_osc_fastpath_alignment(opal_info_t *info);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_SHARED_H */

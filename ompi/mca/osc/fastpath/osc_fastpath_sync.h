@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /**
  * Order what this process has loaded and stored in memory that windows expose, before and after this point.
  * The partner is the same call of the process on the other side of the synchronisation: in the unified model
@@ -88,7 +86,5 @@ void ompi_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer);
  * @return malloc'ed array of the group's size, or NULL when there is no memory or somebody is not a member
  */
 int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *group);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_SYNC_H */

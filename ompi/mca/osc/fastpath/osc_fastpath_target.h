@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /**
  * Let a packet take effect, or as much of it as may.
  *
@@ -28,7 +26,5 @@ int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *pack
 /** Take this process's lock shared, for itself or for who has asked by message, behind those who have asked
  * for it exclusively unless `pass`. @return whether it could be taken */
 bool ompi_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_TARGET_H */

@@ -13,8 +13,6 @@
 #include "osc_fastpath.h"
 #include "osc_fastpath_memory.h"
 
-BEGIN_C_DECLS
-
 /** Tickets are made so many at a time. */
 #define MCA_OSC_FASTPATH_TICKETS_CHUNK 64u
 
@@ -74,7 +72,5 @@ int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_f
  * has asked for comes still; the ticket ends with it, or now. Its request is forgotten.
  */
 void ompi_osc_fastpath_ticket_cut(mca_osc_fastpath_peer_t *peer, uint32_t index, size_t bytes);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_TICKET_H */

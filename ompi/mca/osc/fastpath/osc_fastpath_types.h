@@ -13,8 +13,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** Datatypes that a peer knows at a time. */
 #define MCA_OSC_FASTPATH_TYPE_SLOTS 32
 
@@ -72,7 +70,5 @@ ompi_datatype_t *ompi_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint
 
 /** Forget all of a side's types. */
 void ompi_osc_fastpath_types_free(mca_osc_fastpath_types_t *types);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_TYPES_H */

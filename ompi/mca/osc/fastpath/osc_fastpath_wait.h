@@ -13,8 +13,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** @return whether what is waited for is there; called inside module.lock */
 typedef bool (*mca_osc_fastpath_done_fn_t)(mca_osc_fastpath_module_t *module, void *context);
 
@@ -46,7 +44,5 @@ unsigned long ompi_osc_fastpath_now(void);
 
 /** Between two tries for a lock in memory that is held for a short time: spin, then yield. */
 void ompi_osc_fastpath_backoff(unsigned *tries);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_WAIT_H */

@@ -11,8 +11,6 @@
 
 #include "osc_fastpath_wait.h"
 
-BEGIN_C_DECLS
-
 /**
  * Wait for what another process of the node stores: spin, then wait as ompi_osc_fastpath_wait_until() does.
  * Called and returns outside module.lock, which `done` need not have.
@@ -21,7 +19,5 @@ BEGIN_C_DECLS
  */
 int ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
                                       void *context);
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_WAIT_MEMORY_H */

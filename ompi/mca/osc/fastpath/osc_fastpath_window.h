@@ -11,8 +11,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** Prepare what all windows share; in osc_init. */
 int ompi_osc_fastpath_windows_init(void);
 
@@ -25,7 +23,5 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
 
 /** The functions of a window. */
 extern const ompi_osc_base_module_t ompi_osc_fastpath_module_template;
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_WINDOW_H */

@@ -33,8 +33,6 @@
 #include "fastpath_ft_compat.h"
 #include "fastpath_ompi_compat.h"
 
-BEGIN_C_DECLS
-
 /** What waits for room, by what it has to wait for besides. Neither queue waits for the other one. */
 enum {
     /** messages, and the CANCELs of such: in their order */
@@ -225,7 +223,5 @@ static inline bool mca_pml_fastpath_last_hold(opal_atomic_int32_t *holds)
     }
     return 0 == OPAL_THREAD_ADD_FETCH32(holds, -1);
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_H */

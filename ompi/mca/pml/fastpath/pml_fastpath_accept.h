@@ -15,8 +15,6 @@
 
 #include "pml_fastpath_comm.h"
 
-BEGIN_C_DECLS
-
 /**
  * @return whether a message with these 16 bits of its sequence number is the next from its sender. The
  *         communicator is locked
@@ -80,7 +78,5 @@ static inline void mca_pml_fastpath_status_set(ompi_status_public_t *status, uin
     status->_ucount = length;
     status->_cancelled = 0;
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_ACCEPT_H */

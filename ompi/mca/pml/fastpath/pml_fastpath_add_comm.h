@@ -11,14 +11,10 @@
 
 #include "pml_fastpath_comm.h"
 
-BEGIN_C_DECLS
-
 /**
  * And no longer: its last user has let it go. What CANCELs have to know of it is remembered. Does nothing
  * when that has been done. The PML is locked.
  */
 void mca_pml_fastpath_comm_end(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_ADD_COMM_H */

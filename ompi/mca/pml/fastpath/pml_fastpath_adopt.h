@@ -11,8 +11,6 @@
 
 #include "pml_fastpath_hdr.h"
 
-BEGIN_C_DECLS
-
 /** An EXTCID has come. Not to be called with a lock held. */
 void mca_pml_fastpath_extcid_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                                      size_t num_segments);
@@ -30,7 +28,5 @@ void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm);
 /** mca_pml_fastpath_enable() and _close(). */
 void mca_pml_fastpath_adopt_init(void);
 void mca_pml_fastpath_adopt_fini(void);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_ADOPT_H */

@@ -12,8 +12,6 @@
 
 #include "pml_fastpath_sendreq.h"
 
-BEGIN_C_DECLS
-
 /** A call that waits for requests, all of them. */
 typedef struct {
     ompi_request_t **requests;
@@ -46,7 +44,5 @@ static inline void mca_pml_fastpath_awaited_offered(const mca_pml_fastpath_send_
         mca_pml_fastpath.offered = true;
     }
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_AWAITED_H */

@@ -13,8 +13,6 @@
 
 #include "ompi/datatype/ompi_datatype.h"
 
-BEGIN_C_DECLS
-
 /** Bytes of data up to which it is made contiguous on the stack, on its way to or from slots. */
 #define MCA_PML_FASTPATH_BLOCKS_SHORT 1024
 
@@ -59,7 +57,5 @@ void mca_pml_fastpath_blocks_pack_piece(void *place, void *piece, size_t offset,
 
 /** The other way round. */
 void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offset, size_t length);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_BLOCKS_H */

@@ -19,8 +19,6 @@
 #include "pml_fastpath_hdr.h"
 #include "pml_fastpath_link_find.h"
 
-BEGIN_C_DECLS
-
 /** @return whether a call shall be refused for the sake of a test */
 static inline bool mca_pml_fastpath_fault(void)
 {
@@ -101,7 +99,5 @@ static inline int mca_pml_fastpath_bml_sendi(mca_bml_base_btl_t *bml_btl, opal_c
                               MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
                               MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL);
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_BML_H */

@@ -11,11 +11,7 @@
 
 #include "pml_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** Register the callbacks for all types with the BTLs there are. @return OMPI_SUCCESS, or the BML's error */
 int mca_pml_fastpath_callbacks_register(void);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_CALLBACKS_H */

@@ -23,8 +23,6 @@
 
 #include "pml_fastpath_sendreq.h"
 
-BEGIN_C_DECLS
-
 /** req_cancel of send requests; always succeeds: whether the send was cancelled is in its status. */
 int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete);
 
@@ -51,7 +49,5 @@ void mca_pml_fastpath_cancel_withdrawn_done(mca_pml_fastpath_withdrawn_t *withdr
 /** Sender: a CANCELLED has come by a BTL. */
 void mca_pml_fastpath_cancel_answered(const mca_btl_base_module_t *btl,
                                       const mca_pml_fastpath_done_hdr_t *hdr);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_CANCEL_H */

@@ -20,8 +20,6 @@
 
 #include "pml_fastpath_hdr.h"
 
-BEGIN_C_DECLS
-
 /** What the length of a message has to be. */
 typedef struct {
     size_t size;   /**< bytes of its header; the least, in its first segment */
@@ -135,7 +133,5 @@ static inline int64_t mca_pml_fastpath_range_sum(uint64_t offset, uint64_t lengt
 
     return (int64_t) (offset * length + triangle);
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_CHECK_H */

@@ -17,8 +17,6 @@
 #include "pml_fastpath_message.h"
 #include "pml_fastpath_peer.h"
 
-BEGIN_C_DECLS
-
 /** A message that its sender took back before its turn had come here. */
 typedef struct {
     opal_list_item_t super;
@@ -232,7 +230,5 @@ static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t 
     hdr->hdr_src = comm->c_my_rank;
     hdr->hdr_tag = tag;
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_COMM_H */

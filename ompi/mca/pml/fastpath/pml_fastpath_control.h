@@ -11,8 +11,6 @@
 
 #include "pml_fastpath_retry.h"
 
-BEGIN_C_DECLS
-
 /** A control header that found no room, with the registration handle that may follow it. */
 typedef struct {
     opal_free_list_item_t super;
@@ -43,7 +41,5 @@ void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const voi
  */
 void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                                          mca_btl_base_descriptor_t *descriptor, int status);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_CONTROL_H */

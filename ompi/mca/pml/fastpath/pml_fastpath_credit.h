@@ -20,8 +20,6 @@
 
 #include "pml_fastpath_comm.h"
 
-BEGIN_C_DECLS
-
 /** What a message costs its receiver beside its data: the record and the allocator's overhead, bytes. */
 #define MCA_PML_FASTPATH_MESSAGE_COST 160
 
@@ -122,7 +120,5 @@ void mca_pml_fastpath_message_consumed(const mca_pml_fastpath_message_t *message
 /** Sender: a CREDIT has come by a BTL. */
 void mca_pml_fastpath_credit_arrived(const mca_btl_base_module_t *btl,
                                      const mca_pml_fastpath_credit_hdr_t *hdr);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_CREDIT_H */

@@ -19,8 +19,6 @@
 
 #include "pml_fastpath_socket.h"
 
-BEGIN_C_DECLS
-
 /** @return whether a BTL is btl/tcp */
 static inline bool mca_pml_fastpath_is_tcp(const mca_btl_base_module_t *btl)
 {
@@ -47,7 +45,5 @@ bool mca_pml_fastpath_ends_any(void);
 
 /** @return whether a connection with this local end has been accepted by btl/tcp; the same */
 bool mca_pml_fastpath_ends_accept(const mca_pml_fastpath_end_t *local);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_END_H */

@@ -21,8 +21,6 @@
 
 #include "pml_fastpath_comm.h"
 
-BEGIN_C_DECLS
-
 /**
  * Number a new communicator, for each process of the other group. The PML is locked.
  * @return OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE
@@ -35,7 +33,5 @@ uint32_t mca_pml_fastpath_epoch_number(ompi_communicator_t *comm, opal_process_n
 /** @return whether the communicator that a CANCEL means has not been made known here yet. The PML is locked.
  */
 bool mca_pml_fastpath_epoch_is_new(const mca_pml_fastpath_cancel_hdr_t *cancel);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_EPOCH_H */

@@ -24,8 +24,6 @@
 
 #include "pml_fastpath_comm.h"
 
-BEGIN_C_DECLS
-
 /** @return bytes that go before the header of a message: none where its receiver's number is known */
 static inline size_t mca_pml_fastpath_extcid_size(const mca_pml_fastpath_match_hdr_t *hdr)
 {
@@ -77,7 +75,5 @@ bool mca_pml_fastpath_extcid_find(const fastpath_comm_name_t *name, uint32_t *ct
 
 void mca_pml_fastpath_extcid_init(void);
 void mca_pml_fastpath_extcid_fini(void);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_EXTCID_H */

@@ -25,8 +25,6 @@
 #include "pml_fastpath_comm.h"
 #include "pml_fastpath_watch.h"
 
-BEGIN_C_DECLS
-
 /** Called from progress every now and then: looks whether a process has failed. */
 void mca_pml_fastpath_failures_look(void);
 
@@ -57,7 +55,5 @@ int mca_pml_fastpath_failure_unreachable(ompi_communicator_t *comm, int rank);
  */
 bool mca_pml_fastpath_failure_reach_sender(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm,
                                            int rank);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_FAILURE_H */

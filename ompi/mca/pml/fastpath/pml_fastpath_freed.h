@@ -18,8 +18,6 @@
 
 #include "pml_fastpath_comm.h"
 
-BEGIN_C_DECLS
-
 /** All communicators of one id that were freed here. */
 typedef struct mca_pml_fastpath_freed_t mca_pml_fastpath_freed_t;
 
@@ -47,7 +45,5 @@ bool mca_pml_fastpath_freed_sender(uint32_t ctx, int rank, opal_process_name_t *
 
 /** Forget everything. */
 void mca_pml_fastpath_freed_fini(void);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_FREED_H */

@@ -17,8 +17,6 @@
 
 #include "pml_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** No handle has this value. */
 #define MCA_PML_FASTPATH_HANDLE_NONE UINT64_C(0)
 
@@ -55,7 +53,5 @@ void *mca_pml_fastpath_handle_take(mca_pml_fastpath_handle_kind_t kind, uint64_t
 
 /** End a handle if there is one: *handle becomes MCA_PML_FASTPATH_HANDLE_NONE. */
 void mca_pml_fastpath_handle_end(uint64_t *handle);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_HANDLE_H */

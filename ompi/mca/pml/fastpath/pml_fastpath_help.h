@@ -14,8 +14,6 @@
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 
-BEGIN_C_DECLS
-
 /** Bytes that the receiver reads of a message before it looks again whether the sender waits. */
 static inline size_t mca_pml_fastpath_help_first_piece(void)
 {
@@ -83,7 +81,5 @@ void mca_pml_fastpath_help_requested(const mca_btl_base_module_t *btl,
 
 /** Receiver: HELPED has come by a BTL. */
 void mca_pml_fastpath_help_done(const mca_btl_base_module_t *btl, const mca_pml_fastpath_done_hdr_t *hdr);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_HELP_H */

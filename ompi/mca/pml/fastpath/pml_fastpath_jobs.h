@@ -14,8 +14,6 @@
 
 #include "pml_fastpath_socket.h"
 
-BEGIN_C_DECLS
-
 /** Ends that a process publishes at most; links to further ones are not watched. */
 #define MCA_PML_FASTPATH_ENDS 64
 
@@ -44,7 +42,5 @@ int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs);
 
 /** @return how many processes btl/fastsm could not serve although they count on it; it has said why */
 uint32_t mca_pml_fastpath_jobs_refused(void);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_JOBS_H */

@@ -32,8 +32,6 @@
 
 #include "pml_fastpath_link_find.h"
 
-BEGIN_C_DECLS
-
 /** Called from progress every now and then: look at all links if it is time to. */
 void mca_pml_fastpath_links_look(void);
 
@@ -62,7 +60,5 @@ void mca_pml_fastpath_links_ended(void);
 
 /** A LEAVE has come. */
 void mca_pml_fastpath_link_left(const mca_btl_base_module_t *btl, const mca_pml_fastpath_leave_hdr_t *hdr);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_LINK_H */

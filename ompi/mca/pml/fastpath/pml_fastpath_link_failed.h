@@ -12,8 +12,6 @@
 
 #include "pml_fastpath_peer.h"
 
-BEGIN_C_DECLS
-
 /** When a connection is gone, or something could not be sent, we wait so long (ms, or the timeout if that is
  * less): if its other end has died, the runtime ends the job meanwhile and can say more than we. */
 #define MCA_PML_FASTPATH_GRACE 3000
@@ -49,7 +47,5 @@ bool mca_pml_fastpath_peer_is_connected(const mca_pml_fastpath_peer_t *peer);
 void mca_pml_fastpath_link_failed(const mca_btl_base_module_t *btl,
                                   const struct mca_btl_base_endpoint_t *endpoint, const opal_proc_t *proc,
                                   const char *cause);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_LINK_FAILED_H */

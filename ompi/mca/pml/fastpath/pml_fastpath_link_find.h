@@ -11,8 +11,6 @@
 
 #include "pml_fastpath_peer.h"
 
-BEGIN_C_DECLS
-
 /** What a link is. */
 typedef enum {
     MCA_PML_FASTPATH_LINK_CONNECTION, /**< a TCP connection of btl/tcp */
@@ -90,7 +88,5 @@ void mca_pml_fastpath_links_fini(void);
 
 /** A HELLO has come. */
 void mca_pml_fastpath_link_hello(const mca_btl_base_module_t *btl, const mca_pml_fastpath_hello_hdr_t *hdr);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_LINK_FIND_H */

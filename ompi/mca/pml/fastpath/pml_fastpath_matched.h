@@ -12,8 +12,6 @@
 #include "pml_fastpath_message.h"
 #include "pml_fastpath_recvreq.h"
 
-BEGIN_C_DECLS
-
 /**
  * Make a request active and match it: with a message that is already here, or by
  * posting it.
@@ -32,7 +30,5 @@ void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
 /** The same with a message that was kept, which is given back, and its cost to its sender. */
 void mca_pml_fastpath_recv_request_matched_message(mca_pml_fastpath_recv_request_t *req,
                                                    mca_pml_fastpath_message_t *message);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_MATCHED_H */

@@ -17,8 +17,6 @@
 #include "pml_fastpath_hdr.h"
 #include "pml_fastpath_match.h"
 
-BEGIN_C_DECLS
-
 /** What is known of a message that is being delivered, wherever its bytes are. Lives on the stack. */
 typedef struct {
     uint8_t type;  /**< MCA_PML_FASTPATH_HDR_MATCH, _RNDV, _RGET or _MULTI */
@@ -159,7 +157,5 @@ mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
                                                  const mca_btl_base_segment_t *segments, size_t num_segments,
                                                  size_t skip);
 void mca_pml_fastpath_parked_free(mca_pml_fastpath_parked_t *parked);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_MESSAGE_H */

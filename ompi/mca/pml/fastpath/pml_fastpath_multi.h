@@ -23,8 +23,6 @@
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 
-BEGIN_C_DECLS
-
 /** A message that comes in several fragments, from the first of them on until all are here and a receive has
  * it. */
 typedef struct mca_pml_fastpath_multi_t mca_pml_fastpath_multi_t;
@@ -97,7 +95,5 @@ static inline void mca_pml_fastpath_multi_return(mca_pml_fastpath_message_t *mes
 /** Receiver: a MULTI_FRAG has come by a BTL. */
 void mca_pml_fastpath_multi_arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                                     size_t num_segments);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_MULTI_H */

@@ -25,8 +25,6 @@
 #include "pml_fastpath_comm.h"
 #include "pml_fastpath_window.h"
 
-BEGIN_C_DECLS
-
 /** @return whether a peer gets our messages in the order of their numbers, whatever happens */
 static inline bool mca_pml_fastpath_in_order_at(const mca_pml_fastpath_peer_t *peer)
 {
@@ -115,7 +113,5 @@ void mca_pml_fastpath_number_tell_late(mca_pml_fastpath_peer_t *peer,
 /** Sender: a PASSED has come by a BTL. Not to be called with a lock held. */
 void mca_pml_fastpath_number_passed(const mca_btl_base_module_t *btl,
                                     const mca_pml_fastpath_passed_hdr_t *hdr);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_NUMBER_H */

@@ -24,8 +24,6 @@
 
 #include "pml_fastpath.h"
 
-BEGIN_C_DECLS
-
 /**
  * What is known of opal_progress. With several threads some calls may be missed: plain numbers are changed.
  * Sends count on a cache line of their own then, as threads that send and threads that receive do not share
@@ -119,7 +117,5 @@ static inline int mca_pml_fastpath_pace_sent(bool threads)
 
     return OPAL_LIKELY(0 <= --*left) ? OMPI_SUCCESS : mca_pml_fastpath_pace_check();
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_PACE_H */

@@ -15,8 +15,6 @@
 
 #include "pml_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** Values of the parameter pml_fastpath_wait. */
 typedef enum {
     MCA_PML_FASTPATH_WAIT_AUTO,  /**< give the core away where processes of ours need it */
@@ -69,7 +67,5 @@ void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle);
 
 /** Give back what is kept. */
 void mca_pml_fastpath_pause_fini(void);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_PAUSE_H */

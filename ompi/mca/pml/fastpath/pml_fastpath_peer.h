@@ -14,8 +14,6 @@
 
 #include "pml_fastpath_hdr.h"
 
-BEGIN_C_DECLS
-
 /** A process reached through bml/r2. Reference-counted: every communicator that knows it holds one. */
 typedef struct {
     opal_object_t super;
@@ -100,7 +98,5 @@ static inline int64_t mca_pml_fastpath_credit_initial(void)
 {
     return 0 == mca_pml_fastpath.window ? INT64_MAX / 2 : (int64_t) mca_pml_fastpath.window;
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_PEER_H */

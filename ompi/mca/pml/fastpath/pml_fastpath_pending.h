@@ -29,8 +29,6 @@
 #include "pml_fastpath_comm.h"
 #include "pml_fastpath_message.h"
 
-BEGIN_C_DECLS
-
 /**
  * See to a MATCH, RNDV, RGET, MULTI or CANCEL of a communicator that is not known here.
  * Not to be called with a lock held.
@@ -49,7 +47,5 @@ ompi_communicator_t *mca_pml_fastpath_pending(mca_btl_base_module_t *btl, const 
  * @param lost    the message, or NULL: nothing is done
  */
 void mca_pml_fastpath_pending_drop(const mca_pml_fastpath_parked_t *lost, opal_process_name_t sender);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_PENDING_H */

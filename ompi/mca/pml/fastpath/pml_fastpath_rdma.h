@@ -14,8 +14,6 @@
 #include "pml_fastpath_retry.h"
 #include "pml_fastpath_sendreq.h"
 
-BEGIN_C_DECLS
-
 /** One get of a whole message, one PUT asked for, or one put being done. */
 typedef struct {
     opal_free_list_item_t super;
@@ -69,7 +67,5 @@ void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_btl_ba
 
 /** Receiver: a PUT_DONE has come by a BTL. */
 void mca_pml_fastpath_put_done(const mca_btl_base_module_t *btl, const mca_pml_fastpath_done_hdr_t *hdr);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_RDMA_H */

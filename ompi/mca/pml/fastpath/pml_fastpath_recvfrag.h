@@ -11,8 +11,6 @@
 
 #include "pml_fastpath_comm.h"
 
-BEGIN_C_DECLS
-
 /** Fill in the callbacks for MATCH, RNDV, RGET, MULTI and FRAG, by type of header. */
 void mca_pml_fastpath_recvfrag_callbacks(mca_btl_base_module_recv_cb_fn_t *callbacks);
 
@@ -25,7 +23,5 @@ void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked);
  */
 void mca_pml_fastpath_rndv_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
                                  size_t behind);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_RECVFRAG_H */

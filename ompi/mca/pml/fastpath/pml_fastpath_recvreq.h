@@ -16,8 +16,6 @@
 #include "pml_fastpath_accept.h"
 #include "pml_fastpath_watch.h"
 
-BEGIN_C_DECLS
-
 /**
  * What is in a receive request, and what it holds. Each use says it once:
  * mca_pml_fastpath_recv_request_init() and _init_contiguous() when a receive is made, _received() for one
@@ -373,7 +371,5 @@ void mca_pml_fastpath_recv_request_refused(mca_pml_fastpath_recv_request_t *req,
  * @param unpack  before that, to the user's buffer: its user has not been told that the receive has failed
  */
 void mca_pml_fastpath_recv_request_whole(mca_pml_fastpath_recv_request_t *req, bool unpack);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_RECVREQ_H */

@@ -12,8 +12,6 @@
 
 #include "pml_fastpath_peer.h"
 
-BEGIN_C_DECLS
-
 /**
  * Something a BTL refused, and who owns it now: progress calls fn until it is
  * accepted, with no other event needed. Embedded in what is to be sent.
@@ -37,7 +35,5 @@ void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastp
 /** Try everything that was refused. One pass at a time; not with a lock held. @return how many were accepted
  */
 int mca_pml_fastpath_retry_all(void);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_RETRY_H */

@@ -16,8 +16,6 @@
 #include "pml_fastpath_retry.h"
 #include "pml_fastpath_watch.h"
 
-BEGIN_C_DECLS
-
 /**
  * Added to req_todo until the receiver has said how much it wants: larger than
  * any message, so that what arrives earlier cannot make the sum zero.
@@ -356,7 +354,5 @@ static inline bool mca_pml_fastpath_send_unwatch(mca_pml_fastpath_send_request_t
     return !mca_pml_fastpath_ft()
            || mca_pml_fastpath_watch_end(req->req_peer, &req->req_send.req_base, &req->req_watch);
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_SENDREQ_H */

@@ -11,8 +11,6 @@
 
 #include "pml_fastpath_sendreq.h"
 
-BEGIN_C_DECLS
-
 /**
  * Do what can fail, before the message is queued or takes a sequence number: a buffered send
  * that is too long to leave at once, or has no credit for it, is copied to the
@@ -28,7 +26,5 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
  * would wait for this sequence number for ever.
  */
 void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_SENDREQ_START_H */

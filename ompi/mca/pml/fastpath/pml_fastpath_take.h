@@ -15,8 +15,6 @@
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_recvreq.h"
 
-BEGIN_C_DECLS
-
 /** Waits that poll only once, on a node with more processes than cores, after one whose spins expired. */
 #define MCA_PML_FASTPATH_BACKOFF 64
 
@@ -262,7 +260,5 @@ static inline int mca_pml_fastpath_find_sender(const mca_pml_fastpath_comm_t *pm
                ? OMPI_SUCCESS
                : OMPI_ERR_NOT_AVAILABLE;
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_TAKE_H */

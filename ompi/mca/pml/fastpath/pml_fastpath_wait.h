@@ -11,8 +11,6 @@
 
 #include "pml_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** Put our functions into Open MPI's table of those that wait, unless a parameter forbids it or nothing would
  * be gained: no btl/fastsm. */
 void mca_pml_fastpath_waits_install(void);
@@ -31,7 +29,5 @@ static inline void mca_pml_fastpath_await(ompi_request_t *request)
     }
     opal_atomic_rmb(); /* what was written before it was complete */
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_WAIT_H */

@@ -14,8 +14,6 @@
 
 #include "pml_fastpath_peer.h"
 
-BEGIN_C_DECLS
-
 /** What pml_fastpath_failure.h knows of a request. */
 typedef enum {
     MCA_PML_FASTPATH_WATCH_NONE,   /**< nothing of it is under way */
@@ -48,7 +46,5 @@ static inline bool mca_pml_fastpath_has_failed(const mca_pml_fastpath_watch_t *w
 {
     return FASTPATH_HAVE_FT && OPAL_UNLIKELY(MCA_PML_FASTPATH_WATCH_FAILED == watch->state);
 }
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_WATCH_H */

@@ -35,8 +35,6 @@
 #include "btl_fastsm_pair.h"
 #include "btl_fastsm_ring.h"
 
-BEGIN_C_DECLS
-
 #define MCA_BTL_FASTSM_HELP "help-mpi-btl-fastsm.txt"
 
 /**
@@ -1059,7 +1057,5 @@ static inline void mca_btl_fastsm_frag_return(mca_btl_fastsm_frag_t *frag)
     mca_btl_fastsm_frag_list_put(list, frag);
     OPAL_THREAD_UNLOCK(&list->lock);
 }
-
-END_C_DECLS
 
 #endif /* MCA_BTL_FASTSM_H */

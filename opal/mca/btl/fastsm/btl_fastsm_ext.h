@@ -29,8 +29,6 @@
 
 #include "opal/mca/btl/fastsm/btl_fastsm_inline.h"
 
-BEGIN_C_DECLS
-
 /** the bytes "fastsmX1" as a little-endian number */
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
@@ -393,7 +391,5 @@ static inline const mca_btl_fastsm_ext_t *mca_btl_fastsm_ext(mca_btl_base_module
 
     return ext;
 }
-
-END_C_DECLS
 
 #endif /* MCA_BTL_FASTSM_EXT_H */

@@ -32,8 +32,6 @@
 #include "opal/class/opal_list.h"
 #include "opal/mca/mpool/mpool.h"
 
-BEGIN_C_DECLS
-
 /** the bytes "fastsmM2" as a little-endian number */
 #define MCA_MPOOL_FASTSM_MAGIC UINT64_C(0x324d6d7374736166)
 
@@ -190,7 +188,5 @@ static inline mca_mpool_fastsm_module_t *mca_mpool_fastsm_module(mca_mpool_base_
     }
     return derived;
 }
-
-END_C_DECLS
 
 #endif /* MCA_MPOOL_FASTSM_H */
