@@ -14,8 +14,6 @@
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
 #include "osc_fastpath.h"
-#include "osc_fastpath_recv.h"
-#include "osc_fastpath_request.h"
 #include "osc_fastpath_window.h"
 
 /** Priority with osc_fastpath_default: above that of all stock components */

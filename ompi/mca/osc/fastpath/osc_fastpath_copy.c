@@ -23,7 +23,6 @@
 #include "osc_fastpath_long.h"
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_operation.h"
-#include "osc_fastpath_sync.h"
 
 /** Data that needs a packed form and is no longer than this has it on the stack */
 #define SMALL 1024

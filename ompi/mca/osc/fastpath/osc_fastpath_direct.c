@@ -13,8 +13,6 @@
 #include "osc_fastpath_copy.h"
 #include "osc_fastpath_locate.h"
 #include "osc_fastpath_operation.h"
-#include "osc_fastpath_sync.h"
-#include "osc_fastpath_wait.h"
 #include "osc_fastpath_wait_memory.h"
 
 /** Data that needs a packed form on its way is moved in pieces of so many bytes. */

@@ -16,7 +16,6 @@
 
 #include "ompi_config.h"
 
-#include "compat/fastpath_ft_compat.h"
 #include "opal/mca/common/fastpath/common_fastpath_process.h"
 
 #include "osc_fastpath_long.h"

@@ -12,7 +12,6 @@
 
 #include "ompi_config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>

@@ -9,8 +9,6 @@
 #include "ompi_config.h"
 
 #include "opal/mca/common/fastpath/common_fastpath_fault.h"
-#include "opal/mca/common/fastpath/common_fastpath_host.h"
-#include "opal/util/show_help.h"
 
 #include "osc_fastpath_packet.h"
 

@@ -9,7 +9,6 @@
 #include "ompi_config.h"
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
-#include "opal/runtime/opal_progress.h"
 
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_packet.h"

@@ -20,12 +20,9 @@
 #include "osc_fastpath_node.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_peer.h"
-#include "osc_fastpath_place.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_request.h"
-#include "osc_fastpath_sync.h"
 #include "osc_fastpath_ticket.h"
-#include "osc_fastpath_types.h"
 #include "osc_fastpath_wait.h"
 #include "osc_fastpath_window.h"
 

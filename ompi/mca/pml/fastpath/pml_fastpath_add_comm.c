@@ -17,7 +17,6 @@
 #include "pml_fastpath_epoch.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_freed.h"
-#include "pml_fastpath_jobs.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
 

@@ -6,9 +6,7 @@
 
 #include <stdlib.h>
 
-#include "opal/runtime/opal_progress.h"
 
-#include "ompi/runtime/mpiruntime.h"
 
 #include "pml_fastpath_failure.h"
 

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_link_failed.h"

@@ -12,7 +12,6 @@
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_extcid.h"
-#include "pml_fastpath_failure.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_multi.h"
 

@@ -4,7 +4,6 @@
  */
 #include "opal_config.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"

@@ -7,7 +7,6 @@
 #include "pml_fastpath_awaited.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
-#include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_help.h"
 #include "pml_fastpath_rdma.h"

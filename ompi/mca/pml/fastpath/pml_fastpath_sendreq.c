@@ -7,7 +7,6 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_handle.h"
-#include "pml_fastpath_link_failed.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_sendreq.h"
 

@@ -4,7 +4,6 @@
  */
 #include "ompi_config.h"
 
-#include "pml_fastpath_failure.h"
 #include "pml_fastpath_matched.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"

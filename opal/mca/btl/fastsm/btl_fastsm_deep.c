@@ -34,7 +34,6 @@
 
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
-#include "opal/util/output.h"
 
 #include "btl_fastsm.h"
 

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
-#include "opal/mca/common/fastpath/common_fastpath_memory.h"
 #include "opal/mca/mpool/base/base.h"
 #include "opal/util/output.h"
 

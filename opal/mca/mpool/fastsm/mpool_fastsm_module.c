@@ -11,7 +11,6 @@
 #include "opal_config.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
