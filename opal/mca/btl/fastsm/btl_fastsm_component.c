@@ -51,175 +51,74 @@ mca_btl_fastsm_component_t mca_btl_fastsm_component = {
 };
 
 static const mca_common_fastpath_param_t own_parameters[] = {
-    {.name = "fifo_depth",
-     .text = "Slots of the FIFO from one process to another; a slot is 64 bytes and takes a "
-             "message of up to 56 bytes with its header, or two of up to 24 bytes.  "
-             "More than 128 is not possible, because a doorbell is 8 bits wide.  0: by the number of "
-             "local processes",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_5,
-     .storage = &mca_btl_fastsm_component.fifo_depth,
-     .value = 0,
-     .or_zero = true,
-     .min = MCA_BTL_FASTSM_DEPTH_MIN,
-     .max = MCA_BTL_FASTSM_DEPTH_MAX,
-     .power_of_two = true},
-    {.name = "inline_slots",
-     .text = "Longest message, in slots, that travels in the FIFO itself.  Longer ones lie in "
-             "the sender's pool.  At most half of the FIFO is used for one message",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_6,
-     .storage = &mca_btl_fastsm_component.inline_slots,
-     .value = 10,
-     .min = MCA_BTL_FASTSM_INLINE_SLOTS_MIN,
-     .max = MCA_BTL_FASTSM_INLINE_SLOTS_MAX},
-    {.name = "bell_stride",
-     .text = "Bytes from one doorbell to the next.  64 gives each sender a cache line of its "
-             "own, which costs memory and makes looking at them slower",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_8,
-     .storage = &mca_btl_fastsm_component.bell_stride,
-     .value = MCA_BTL_FASTSM_BELL_STRIDE,
-     .min = 1,
-     .max = MCA_BTL_FASTSM_LINE,
-     .power_of_two = true},
-    {.name = "position_stride",
+    {"fifo_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.fifo_depth, 0,
+     MCA_BTL_FASTSM_DEPTH_MIN, MCA_BTL_FASTSM_DEPTH_MAX, .or_zero = true, .power_of_two = true,
+     .text = "Slots of the FIFO from one process to another; a slot is 64 bytes and takes a message of up to "
+             "56 bytes with its header, or two of up to 24 bytes.  More than 128 is not possible, because a "
+             "doorbell is 8 bits wide.  0: by the number of local processes"},
+    {"inline_slots", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.inline_slots, 10,
+     MCA_BTL_FASTSM_INLINE_SLOTS_MIN, MCA_BTL_FASTSM_INLINE_SLOTS_MAX,
+     .text = "Longest message, in slots, that travels in the FIFO itself.  Longer ones lie in the sender's "
+             "pool.  At most half of the FIFO is used for one message"},
+    {"bell_stride", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.bell_stride,
+     MCA_BTL_FASTSM_BELL_STRIDE, 1, MCA_BTL_FASTSM_LINE, .power_of_two = true,
+     .text = "Bytes from one doorbell to the next.  64 gives each sender a cache line of its own, which "
+             "costs memory and makes looking at them slower"},
+    {"position_stride", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.position_stride,
+     0, sizeof(mca_btl_fastsm_read_pos_t), MCA_BTL_FASTSM_LINE, .or_zero = true, .power_of_two = true,
      .text = "Bytes from one read position to the next.  64 gives each sender a cache line of its own, which "
              "matters where several threads receive.  0: 64 with MPI_THREAD_MULTIPLE or up to 16 local "
-             "processes, "
-             "else 8",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_8,
-     .storage = &mca_btl_fastsm_component.position_stride,
-     .value = 0,
-     .or_zero = true,
-     .min = sizeof(mca_btl_fastsm_read_pos_t),
-     .max = MCA_BTL_FASTSM_LINE,
-     .power_of_two = true},
-    {.name = "eager_buffers",
-     .text =
-         "Buffers of eager_limit bytes that a process has for all its peers together.  0: by the number of "
-         "local processes",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_5,
-     .storage = &mca_btl_fastsm_component.eager_buffers,
-     .value = 0,
-     .or_zero = true,
-     .min = 1,
-     .max = 1u << 20},
-    {.name = "max_buffers",
-     .text =
-         "Buffers of max_send_size bytes that a process has for all its peers together.  0: by the number of "
-         "local processes",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_5,
-     .storage = &mca_btl_fastsm_component.max_buffers,
-     .value = 0,
-     .or_zero = true,
-     .min = 1,
-     .max = 1u << 20},
-    {.name = "poll_max",
-     .text = "Messages taken from one sender before the others get their turn",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_8,
-     .storage = &mca_btl_fastsm_component.poll_max,
-     .value = 32,
-     .min = 1,
-     .max = 1u << 20},
-    {.name = "ring_depth",
+             "processes, else 8"},
+    {"eager_buffers", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.eager_buffers, 0,
+     1, 1u << 20, .or_zero = true,
+     .text = "Buffers of eager_limit bytes that a process has for all its peers together.  0: by the number "
+             "of local processes"},
+    {"max_buffers", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.max_buffers, 0, 1,
+     1u << 20, .or_zero = true,
+     .text = "Buffers of max_send_size bytes that a process has for all its peers together.  0: by the "
+             "number of local processes"},
+    {"poll_max", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.poll_max, 32, 1,
+     1u << 20, .text = "Messages taken from one sender before the others get their turn"},
+    {"ring_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.ring_depth,
+     MCA_BTL_FASTSM_RING_DEPTH, MCA_BTL_FASTSM_RING_DEPTH_MIN, MCA_BTL_FASTSM_RING_DEPTH_MAX,
+     .power_of_two = true,
      .text = "Slots of the ring through which processes of other jobs on the node (MPI_Comm_spawn, "
-             "MPI_Comm_connect) send to a process; a slot takes a message of up to 48 bytes with its header",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_6,
-     .storage = &mca_btl_fastsm_component.ring_depth,
-     .value = MCA_BTL_FASTSM_RING_DEPTH,
-     .min = MCA_BTL_FASTSM_RING_DEPTH_MIN,
-     .max = MCA_BTL_FASTSM_RING_DEPTH_MAX,
-     .power_of_two = true},
-    {.name = "dynamic_peers",
+             "MPI_Comm_connect) send to a process; a slot takes a message of up to 48 bytes with its header"},
+    {"dynamic_peers", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.dynamic_peers,
+     MCA_BTL_FASTSM_DYNAMIC_PEERS, 0, MCA_BTL_FASTSM_DYNAMIC_PEERS_MAX,
      .text = "Processes of other jobs on the node that a process may be connected with at a time.  With 0 "
-             "another BTL carries the messages between jobs",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_5,
-     .storage = &mca_btl_fastsm_component.dynamic_peers,
-     .value = MCA_BTL_FASTSM_DYNAMIC_PEERS,
-     .min = 0,
-     .max = MCA_BTL_FASTSM_DYNAMIC_PEERS_MAX},
-    {.name = "deep_fifos",
-     .text =
-         "Deeper FIFOs that a process has for senders that turn out busy, and for processes of other jobs on "
-         "the node.  0: none; -1: by the number of local processes",
-     .type = MCA_COMMON_FASTPATH_INT,
-     .level = OPAL_INFO_LVL_5,
-     .storage = &mca_btl_fastsm_component.deep_fifos,
-     .value = -1,
-     .min = (uint64_t) -1,
-     .max = MCA_BTL_FASTSM_DEEP_FIFOS_MAX},
-    {.name = "deep_fifo_depth",
-     .text = "Slots of each of these FIFOs.  0: by the number of local processes",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_6,
-     .storage = &mca_btl_fastsm_component.deep_fifo_depth,
-     .value = 0,
-     .or_zero = true,
-     .min = MCA_BTL_FASTSM_DEPTH_MIN,
-     .max = MCA_BTL_FASTSM_DEPTH_MAX,
-     .power_of_two = true},
-    {.name = "deep_fifo_after",
+             "another BTL carries the messages between jobs"},
+    {"deep_fifos", MCA_COMMON_FASTPATH_INT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.deep_fifos, -1,
+     (uint64_t) -1, MCA_BTL_FASTSM_DEEP_FIFOS_MAX,
+     .text = "Deeper FIFOs that a process has for senders that turn out busy, and for processes of other "
+             "jobs on the node.  0: none; -1: by the number of local processes"},
+    {"deep_fifo_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.deep_fifo_depth,
+     0, MCA_BTL_FASTSM_DEPTH_MIN, MCA_BTL_FASTSM_DEPTH_MAX, .or_zero = true, .power_of_two = true,
+     .text = "Slots of each of these FIFOs.  0: by the number of local processes"},
+    {"deep_fifo_after", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.deep_fifo_after,
+     32, 0, 1u << 30,
      .text = "A sender asks for a deeper FIFO when it has found its own one full so often, or a process of "
-             "another "
-             "job when it has sent so many slots.  After a refusal it asks again after twice as many.  0: it "
-             "never "
-             "asks",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_6,
-     .storage = &mca_btl_fastsm_component.deep_fifo_after,
-     .value = 32,
-     .min = 0,
-     .max = 1u << 30},
-    {.name = "agree_timeout",
-     .text =
-         "Seconds that a process waits until another one on the node, or a process of another job there, "
-         "says "
-         "whether it can map its segment.  Another BTL then carries the messages between the two.  0: for "
-         "ever",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_6,
-     .storage = &mca_btl_fastsm_component.agree_timeout,
-     .value = MCA_BTL_FASTSM_AGREE_TIMEOUT,
-     .min = 0,
-     .max = 1u << 20},
-    {.name = "debug_fault_percent",
+             "another job when it has sent so many slots.  After a refusal it asks again after twice as "
+             "many.  0: it never asks"},
+    {"agree_timeout", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.agree_timeout,
+     MCA_BTL_FASTSM_AGREE_TIMEOUT, 0, 1u << 20,
+     .text = "Seconds that a process waits until another one on the node, or a process of another job there, "
+             "says whether it can map its segment.  Another BTL then carries the messages between the two.  "
+             "0: for ever"},
+    {"debug_fault_percent", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_9,
+     &mca_btl_fastsm_component.fault_percent, 0, 0, 90,
      .text = "Percentage of the sends and allocations that are refused at random, as if there were no room; "
-             "for tests",
-     .type = MCA_COMMON_FASTPATH_UINT,
-     .level = OPAL_INFO_LVL_9,
-     .storage = &mca_btl_fastsm_component.fault_percent,
-     .value = 0,
-     .min = 0,
-     .max = 90},
-    {.name = "print_memory",
+             "for tests"},
+    {"print_memory", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_4, &mca_btl_fastsm_component.print_memory, false,
+     .text = "Whether one process of each node says at start how much shared memory the segments may use, "
+             "and for what"},
+    {"single_copy", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_4, &mca_btl_fastsm_component.single_copy, true,
      .text =
-         "Whether one process of each node says at start how much shared memory the segments may use, and "
-         "for what",
-     .type = MCA_COMMON_FASTPATH_BOOL,
-     .level = OPAL_INFO_LVL_4,
-     .storage = &mca_btl_fastsm_component.print_memory,
-     .value = 0},
-    {.name = "single_copy",
-     .text = "Whether large messages are read directly from the sender's memory where the "
-             "kernel permits it.  Otherwise they are copied through the shared segment",
-     .type = MCA_COMMON_FASTPATH_BOOL,
-     .level = OPAL_INFO_LVL_4,
-     .storage = &mca_btl_fastsm_component.single_copy,
-     .value = 1},
-    {.name = "smsc",
-     .text = "Whether that is done by the module that Open MPI has selected for it (parameter smsc, "
-             "since 5.0), where there is one",
-     .type = MCA_COMMON_FASTPATH_BOOL,
-     .level = OPAL_INFO_LVL_4,
-     .storage = &mca_btl_fastsm_component.smsc,
-     .value = 1},
+         "Whether large messages are read directly from the sender's memory where the kernel permits it.  "
+         "Otherwise they are copied through the shared segment"},
+    {"smsc", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_4, &mca_btl_fastsm_component.smsc, true,
+     .text = "Whether that is done by the module that Open MPI has selected for it (parameter smsc, since "
+             "5.0), where there is one"},
 };
 
 static int register_own(void)
@@ -232,51 +131,27 @@ static int register_own(void)
 static void check_standard(mca_btl_base_module_t *btl)
 {
     const mca_base_component_t *version = &mca_btl_fastsm_component.super.btl_version;
-    const mca_common_fastpath_param_t eager = {.name = "eager_limit",
-                                               .type = MCA_COMMON_FASTPATH_SIZE,
-                                               .storage = &btl->btl_eager_limit,
-                                               .value = FASTSM_EAGER_LIMIT,
-                                               .min = FASTSM_EAGER_LIMIT_MIN,
-                                               .max = FASTSM_EAGER_LIMIT_MAX};
+    const mca_common_fastpath_param_t eager[] = {
+        {"eager_limit", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_eager_limit, FASTSM_EAGER_LIMIT,
+         .min = FASTSM_EAGER_LIMIT_MIN, .max = FASTSM_EAGER_LIMIT_MAX},
+    };
 
     /* the range of two others follows from it */
-    mca_common_fastpath_param_check(version, &eager, 1);
+    mca_common_fastpath_param_check(version, eager, 1);
 
     const mca_common_fastpath_param_t others[] = {
-        {.name = "rndv_eager_limit",
-         .type = MCA_COMMON_FASTPATH_SIZE,
-         .storage = &btl->btl_rndv_eager_limit,
-         .value = FASTSM_EAGER_LIMIT,
-         .min = 0,
+        {"rndv_eager_limit", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_rndv_eager_limit, FASTSM_EAGER_LIMIT,
          .max = btl->btl_eager_limit},
-        {.name = "max_send_size",
-         .type = MCA_COMMON_FASTPATH_SIZE,
-         .storage = &btl->btl_max_send_size,
-         .value = FASTSM_MAX_SEND,
-         .min = btl->btl_eager_limit,
-         .max = FASTSM_MAX_SEND_MAX},
-        {.name = "accelerator_max_send_size", /* since 5.0; no accelerator's memory comes to us */
-         .type = MCA_COMMON_FASTPATH_SIZE,
-         .storage = fastpath_btl_accelerator_max_send_size(btl),
-         .value = 0,
-         .min = 0,
-         .max = FASTSM_MAX_SEND_MAX},
-        {.name = "exclusivity",
-         .type = MCA_COMMON_FASTPATH_UINT,
-         .storage = &btl->btl_exclusivity,
+        {"max_send_size", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_max_send_size, FASTSM_MAX_SEND,
+         .min = btl->btl_eager_limit, .max = FASTSM_MAX_SEND_MAX},
+        /* since 5.0; no accelerator's memory comes to us */
+        {"accelerator_max_send_size", MCA_COMMON_FASTPATH_SIZE, 0,
+         fastpath_btl_accelerator_max_send_size(btl), 0, .max = FASTSM_MAX_SEND_MAX},
+        {"exclusivity", MCA_COMMON_FASTPATH_UINT, 0, &btl->btl_exclusivity,
          .value = MCA_BTL_FASTSM_EXCLUSIVITY},
-        {.name = "get_limit",
-         .type = MCA_COMMON_FASTPATH_SIZE,
-         .storage = &btl->btl_get_limit,
-         .value = FASTSM_GET_LIMIT,
-         .min = 4096,
+        {"get_limit", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_get_limit, FASTSM_GET_LIMIT, .min = 4096,
          .max = FASTSM_GET_LIMIT},
-        {.name = "get_alignment",
-         .type = MCA_COMMON_FASTPATH_SIZE,
-         .storage = &btl->btl_get_alignment,
-         .value = 0,
-         .min = 0,
-         .max = 4096,
+        {"get_alignment", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_get_alignment, 0, .max = 4096,
          .power_of_two = true},
     };
 

@@ -29,19 +29,16 @@ typedef enum {
     MCA_COMMON_FASTPATH_STRING, /**< storage is a char *; Open MPI owns the string */
 } mca_common_fastpath_type_t;
 
+/** A row of the table; what follows the range, which most rows do not have all of, is named there. */
 typedef struct {
     /** name without the framework_component_ prefix */
     const char *name;
-    /** what it does, with units; the default is printed by ompi_info and does not belong here */
-    const char *text;
     mca_common_fastpath_type_t type;
     mca_base_var_info_lvl_t level;
     /** variable of the given type; has to outlive the component's registration */
     void *storage;
     /** default of all types but STRING */
     int64_t value;
-    /** default of STRING, may be NULL */
-    const char *string;
     /**
      * Inclusive range, unused for BOOL and STRING.  For INT both are taken as int64_t.  Both 0 means:
      * whatever the type can hold.  Limits beyond INT64_MAX count as INT64_MAX.
@@ -51,6 +48,10 @@ typedef struct {
     bool power_of_two;
     /** 0 can be used too, although it is below min: the component then chooses */
     bool or_zero;
+    /** default of STRING, may be NULL */
+    const char *string;
+    /** what it does, with units; the default is printed by ompi_info and does not belong here */
+    const char *text;
 } mca_common_fastpath_param_t;
 
 /**

@@ -54,38 +54,18 @@ static int mpool_fastsm_register(void)
 {
     mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
     const mca_common_fastpath_param_t table[] = {
-        {.name = "min_size",
-         .text = "Smallest shared segment in bytes, even if less is needed",
-         .type = MCA_COMMON_FASTPATH_SIZE,
-         .level = OPAL_INFO_LVL_5,
-         .storage = &component->min_size,
-         .value = 0,
-         .min = 0,
-         .max = UINT64_C(1) << 46},
-        {.name = "max_size",
-         .text = "Largest shared segment in bytes; a process that needs more does without shared "
-                 "memory (0: no limit)",
-         .type = MCA_COMMON_FASTPATH_SIZE,
-         .level = OPAL_INFO_LVL_4,
-         .storage = &component->max_size,
-         .value = 0,
-         .min = 0,
-         .max = UINT64_C(1) << 46},
-        {.name = "backing",
+        {"min_size", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &component->min_size, 0, 0, UINT64_C(1) << 46,
+         .text = "Smallest shared segment in bytes, even if less is needed"},
+        {"max_size", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_4, &component->max_size, 0, 0, UINT64_C(1) << 46,
+         .text = "Largest shared segment in bytes; a process that needs more does without shared memory (0: "
+                 "no limit)"},
+        {"backing", MCA_COMMON_FASTPATH_STRING, OPAL_INFO_LVL_4, &component->backing,
+         .string = "memfd,/dev/shm,/tmp",
          .text = "Where shared segments are: a list, separated by commas, of directories and the word memfd, "
-                 "which is memory without a file system.  The first that works and is large enough is used",
-         .type = MCA_COMMON_FASTPATH_STRING,
-         .level = OPAL_INFO_LVL_4,
-         .storage = &component->backing,
-         .string = "memfd,/dev/shm,/tmp"},
-        {.name = "reserve_all",
-         .text =
-             "Whether a segment has all its pages from the start, so that a shortage shows there; otherwise "
-             "it gets them region by region, just before one is used for the first time",
-         .type = MCA_COMMON_FASTPATH_BOOL,
-         .level = OPAL_INFO_LVL_5,
-         .storage = &component->reserve_all,
-         .value = 0},
+                 "which is memory without a file system.  The first that works and is large enough is used"},
+        {"reserve_all", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_5, &component->reserve_all, false,
+         .text = "Whether a segment has all its pages from the start, so that a shortage shows there; "
+                 "otherwise it gets them region by region, just before one is used for the first time"},
     };
 
     if (!mca_common_fastpath_host_ok(&component->super.mpool_version)) {
