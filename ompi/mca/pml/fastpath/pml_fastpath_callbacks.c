@@ -23,57 +23,45 @@
     {                                                                                                        \
         hdr_t hdr;                                                                                           \
                                                                                                              \
-        (void) mca_pml_fastpath_hdr_read(type, btl, segments, num_segments, &hdr);                           \
+        (void) mca_pml_fastpath_hdr_read(MCA_PML_FASTPATH_HDR_##type, btl, segments, num_segments, &hdr);    \
         mca_pml_fastpath_##function(btl, &hdr);                                                              \
-    }
+    }                                                                                                        \
+    FASTPATH_BTL_RECV_CALLBACK(callback_##type, recv_##function)
 
-CONTROL(MCA_PML_FASTPATH_HDR_ACK, mca_pml_fastpath_ack_hdr_t, send_request_acked)
-CONTROL(MCA_PML_FASTPATH_HDR_PUT_DONE, mca_pml_fastpath_done_hdr_t, put_done)
-CONTROL(MCA_PML_FASTPATH_HDR_GET_DONE, mca_pml_fastpath_done_hdr_t, send_request_read)
-CONTROL(MCA_PML_FASTPATH_HDR_CANCEL, mca_pml_fastpath_cancel_hdr_t, cancel_requested)
-CONTROL(MCA_PML_FASTPATH_HDR_CANCELLED, mca_pml_fastpath_done_hdr_t, cancel_answered)
-CONTROL(MCA_PML_FASTPATH_HDR_CREDIT, mca_pml_fastpath_credit_hdr_t, credit_arrived)
-CONTROL(MCA_PML_FASTPATH_HDR_LEAVE, mca_pml_fastpath_leave_hdr_t, link_left)
-CONTROL(MCA_PML_FASTPATH_HDR_KNOWN, mca_pml_fastpath_known_hdr_t, known_arrived)
-CONTROL(MCA_PML_FASTPATH_HDR_HELLO, mca_pml_fastpath_hello_hdr_t, link_hello)
-CONTROL(MCA_PML_FASTPATH_HDR_PASSED, mca_pml_fastpath_passed_hdr_t, number_passed)
-CONTROL(MCA_PML_FASTPATH_HDR_HELP, mca_pml_fastpath_help_hdr_t, help_requested)
-CONTROL(MCA_PML_FASTPATH_HDR_HELPED, mca_pml_fastpath_done_hdr_t, help_done)
-
-FASTPATH_BTL_RECV_CALLBACK(callback_ack, recv_send_request_acked)
-FASTPATH_BTL_RECV_CALLBACK(callback_put, mca_pml_fastpath_put_requested)
-FASTPATH_BTL_RECV_CALLBACK(callback_put_done, recv_put_done)
-FASTPATH_BTL_RECV_CALLBACK(callback_get_done, recv_send_request_read)
-FASTPATH_BTL_RECV_CALLBACK(callback_cancel, recv_cancel_requested)
-FASTPATH_BTL_RECV_CALLBACK(callback_cancelled, recv_cancel_answered)
-FASTPATH_BTL_RECV_CALLBACK(callback_credit, recv_credit_arrived)
-FASTPATH_BTL_RECV_CALLBACK(callback_leave, recv_link_left)
-FASTPATH_BTL_RECV_CALLBACK(callback_extcid, mca_pml_fastpath_extcid_arrived)
-FASTPATH_BTL_RECV_CALLBACK(callback_known, recv_known_arrived)
-FASTPATH_BTL_RECV_CALLBACK(callback_hello, recv_link_hello)
-FASTPATH_BTL_RECV_CALLBACK(callback_passed, recv_number_passed)
-FASTPATH_BTL_RECV_CALLBACK(callback_help, recv_help_requested)
-FASTPATH_BTL_RECV_CALLBACK(callback_helped, recv_help_done)
-FASTPATH_BTL_RECV_CALLBACK(callback_multi_frag, mca_pml_fastpath_multi_arrived)
+CONTROL(ACK, mca_pml_fastpath_ack_hdr_t, send_request_acked)
+CONTROL(PUT_DONE, mca_pml_fastpath_done_hdr_t, put_done)
+CONTROL(GET_DONE, mca_pml_fastpath_done_hdr_t, send_request_read)
+CONTROL(CANCEL, mca_pml_fastpath_cancel_hdr_t, cancel_requested)
+CONTROL(CANCELLED, mca_pml_fastpath_done_hdr_t, cancel_answered)
+CONTROL(CREDIT, mca_pml_fastpath_credit_hdr_t, credit_arrived)
+CONTROL(LEAVE, mca_pml_fastpath_leave_hdr_t, link_left)
+CONTROL(KNOWN, mca_pml_fastpath_known_hdr_t, known_arrived)
+CONTROL(HELLO, mca_pml_fastpath_hello_hdr_t, link_hello)
+CONTROL(PASSED, mca_pml_fastpath_passed_hdr_t, number_passed)
+CONTROL(HELP, mca_pml_fastpath_help_hdr_t, help_requested)
+CONTROL(HELPED, mca_pml_fastpath_done_hdr_t, help_done)
+FASTPATH_BTL_RECV_CALLBACK(callback_PUT, mca_pml_fastpath_put_requested)
+FASTPATH_BTL_RECV_CALLBACK(callback_EXTCID, mca_pml_fastpath_extcid_arrived)
+FASTPATH_BTL_RECV_CALLBACK(callback_MULTI_FRAG, mca_pml_fastpath_multi_arrived)
 
 int mca_pml_fastpath_callbacks_register(void)
 {
     mca_btl_base_module_recv_cb_fn_t callbacks[MCA_PML_FASTPATH_HDR_MAX] = {
-        [MCA_PML_FASTPATH_HDR_ACK] = callback_ack,
-        [MCA_PML_FASTPATH_HDR_PUT] = callback_put,
-        [MCA_PML_FASTPATH_HDR_PUT_DONE] = callback_put_done,
-        [MCA_PML_FASTPATH_HDR_GET_DONE] = callback_get_done,
-        [MCA_PML_FASTPATH_HDR_CANCEL] = callback_cancel,
-        [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_cancelled,
-        [MCA_PML_FASTPATH_HDR_CREDIT] = callback_credit,
-        [MCA_PML_FASTPATH_HDR_LEAVE] = callback_leave,
-        [MCA_PML_FASTPATH_HDR_EXTCID] = callback_extcid,
-        [MCA_PML_FASTPATH_HDR_KNOWN] = callback_known,
-        [MCA_PML_FASTPATH_HDR_HELLO] = callback_hello,
-        [MCA_PML_FASTPATH_HDR_PASSED] = callback_passed,
-        [MCA_PML_FASTPATH_HDR_HELP] = callback_help,
-        [MCA_PML_FASTPATH_HDR_HELPED] = callback_helped,
-        [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = callback_multi_frag,
+        [MCA_PML_FASTPATH_HDR_ACK] = callback_ACK,
+        [MCA_PML_FASTPATH_HDR_PUT] = callback_PUT,
+        [MCA_PML_FASTPATH_HDR_PUT_DONE] = callback_PUT_DONE,
+        [MCA_PML_FASTPATH_HDR_GET_DONE] = callback_GET_DONE,
+        [MCA_PML_FASTPATH_HDR_CANCEL] = callback_CANCEL,
+        [MCA_PML_FASTPATH_HDR_CANCELLED] = callback_CANCELLED,
+        [MCA_PML_FASTPATH_HDR_CREDIT] = callback_CREDIT,
+        [MCA_PML_FASTPATH_HDR_LEAVE] = callback_LEAVE,
+        [MCA_PML_FASTPATH_HDR_EXTCID] = callback_EXTCID,
+        [MCA_PML_FASTPATH_HDR_KNOWN] = callback_KNOWN,
+        [MCA_PML_FASTPATH_HDR_HELLO] = callback_HELLO,
+        [MCA_PML_FASTPATH_HDR_PASSED] = callback_PASSED,
+        [MCA_PML_FASTPATH_HDR_HELP] = callback_HELP,
+        [MCA_PML_FASTPATH_HDR_HELPED] = callback_HELPED,
+        [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = callback_MULTI_FRAG,
     };
 
     mca_pml_fastpath_recvfrag_callbacks(callbacks);
