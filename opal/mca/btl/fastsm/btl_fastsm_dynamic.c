@@ -223,6 +223,18 @@ bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint)
     return died;
 }
 
+/* One more of those that mca_btl_fastsm_pids counts, if it is one. */
+static void note_pid(const mca_btl_fastsm_endpoint_t *endpoint, pid_t *pids, size_t most, size_t *count)
+{
+    if (!endpoint->connected || endpoint->other_pids) {
+        return;
+    }
+    if (*count < most) {
+        pids[*count] = endpoint->pid;
+    }
+    ++*count;
+}
+
 size_t mca_btl_fastsm_pids(pid_t *pids, size_t most)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -230,24 +242,15 @@ size_t mca_btl_fastsm_pids(pid_t *pids, size_t most)
     size_t count = 0;
 
     for (uint32_t i = 0; NULL != component->peers && i < component->n_local; ++i) {
-        if (component->peers[i].connected && !component->peers[i].other_pids) {
-            if (count < most) {
-                pids[count] = component->peers[i].pid;
-            }
-            ++count;
-        }
+        note_pid(&component->peers[i], pids, most, &count);
     }
     if (0 == component->n_dynamic || 0 != OPAL_THREAD_TRYLOCK(&component->dynamic_lock)) {
         return count;
     }
     OPAL_LIST_FOREACH(dynamic, &component->dynamic_list, mca_btl_fastsm_dynamic_t)
     {
-        if (!dynamic->gone && !dynamic->parted && dynamic->endpoint.connected
-            && !dynamic->endpoint.other_pids) {
-            if (count < most) {
-                pids[count] = dynamic->endpoint.pid;
-            }
-            ++count;
+        if (!dynamic->gone && !dynamic->parted) {
+            note_pid(&dynamic->endpoint, pids, most, &count);
         }
     }
     OPAL_THREAD_UNLOCK(&component->dynamic_lock);
