@@ -521,20 +521,25 @@ static inline __opal_attribute_always_inline__ int finish_all(size_t count, ompi
     return first_error;
 }
 
+/* MPI_Waitall, whoever else sees that it waits. */
+static inline __opal_attribute_always_inline__ int wait_all_requests(size_t count, ompi_request_t **requests,
+                                                                     ompi_status_public_t *statuses)
+{
+    mca_pml_fastpath_pace_wait(); /* what progress finds now depends on whether we wait for large sends */
+    if (OPAL_LIKELY(all_simple(count, requests, true))) {
+        return finish_all(count, requests, statuses);
+    }
+    await_long(count, requests, true);
+    return original.req_wait_all(count, requests, statuses);
+}
+
 /* Receivers of large messages see that we wait. */
 static __opal_attribute_noinline__ int wait_all_awaited(size_t count, ompi_request_t **requests,
                                                         ompi_status_public_t *statuses)
 {
     const mca_pml_fastpath_awaited_t other = mca_pml_fastpath_awaited_begin(count, requests);
-    int rc;
+    const int rc = wait_all_requests(count, requests, statuses);
 
-    mca_pml_fastpath_pace_wait(); /* what progress finds now depends on whether we wait for large sends */
-    if (OPAL_LIKELY(all_simple(count, requests, true))) {
-        rc = finish_all(count, requests, statuses);
-    } else {
-        await_long(count, requests, true);
-        rc = original.req_wait_all(count, requests, statuses);
-    }
     mca_pml_fastpath_awaited_end(other);
     return rc;
 }
@@ -544,12 +549,7 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
     if (OPAL_UNLIKELY(mca_pml_fastpath.offered) && !opal_using_threads()) {
         return wait_all_awaited(count, requests, statuses);
     }
-    mca_pml_fastpath_pace_wait();
-    if (OPAL_UNLIKELY(!all_simple(count, requests, true))) {
-        await_long(count, requests, true);
-        return original.req_wait_all(count, requests, statuses);
-    }
-    return finish_all(count, requests, statuses);
+    return wait_all_requests(count, requests, statuses);
 }
 
 static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_status_public_t *status)
