@@ -101,7 +101,7 @@ static struct {
     size_t most_pids;
     cpu_set_t own;
 
-    others_t others;
+    volatile others_t others; /* read by all threads: yields are measured where it is not ALONE */
     long switches;       /* times that the core was taken from us, until the last look */
     uint64_t waited;     /* time that we have waited for a core, until a look that found such times */
     uint64_t waited_at;  /* that look */
@@ -216,7 +216,6 @@ static void others_set(others_t others, uint64_t now)
     pause_.late = 0;
     pause_.taken = 0;
     pause_.taken_last = now;
-    mca_pml_fastpath_pause_state.measured = ALONE != others;
 }
 
 /* Time that this thread has waited for a core since it began; 0 where the kernel does not say. */
@@ -399,7 +398,7 @@ void mca_pml_fastpath_pause(void)
 {
     if (opal_progress_yield_when_idle) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
-        if (OPAL_UNLIKELY(mca_pml_fastpath_pause_state.measured)) {
+        if (OPAL_UNLIKELY(ALONE != pause_.others)) {
             measured_progress();
             return;
         }

@@ -28,7 +28,6 @@ typedef struct {
     int mode;               /**< parameter: mca_pml_fastpath_wait_mode_t; may change while the job runs */
     unsigned sleep_after;   /**< parameter: microseconds */
     volatile int countdown; /**< calls of opal_progress until the next look at the clock */
-    volatile bool measured; /**< yields are measured: others who are not ours may want the cores */
 } mca_pml_fastpath_pause_t;
 
 extern mca_pml_fastpath_pause_t mca_pml_fastpath_pause_state __opal_attribute_visibility__("hidden");
