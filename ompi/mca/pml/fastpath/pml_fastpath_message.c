@@ -114,13 +114,12 @@ static void payload_copy(uint8_t *to, const mca_pml_fastpath_arrival_t *arrival)
 }
 
 mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath_arrival_t *arrival,
-                                                          uint32_t sequence,
                                                           struct mca_pml_fastpath_multi_t *multi)
 {
     size_t size = mca_pml_fastpath_arrival_payload(arrival);
     mca_pml_fastpath_message_t *message = record_get(size);
 
-    message->sequence = sequence;
+    message->sequence = arrival->sequence;
     message->type = arrival->type;
     message->flags = arrival->flags;
     message->length = arrival->length;
@@ -153,6 +152,7 @@ void mca_pml_fastpath_message_arrival(mca_pml_fastpath_message_t *message, mca_b
     arrival->flags = message->flags;
     arrival->src = message->msg.src;
     arrival->tag = message->msg.tag;
+    arrival->sequence = message->sequence;
     arrival->length = message->length;
     if (MCA_PML_FASTPATH_HDR_MULTI == message->type) {
         arrival->multi = message->u.multi;

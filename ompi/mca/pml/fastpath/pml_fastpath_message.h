@@ -23,6 +23,7 @@ typedef struct {
     uint8_t flags; /**< MCA_PML_FASTPATH_HDR_FLAG_* */
     int32_t src;   /**< sender's rank */
     int32_t tag;
+    uint32_t sequence;          /**< its number within (communicator, sender), once its turn has come */
     size_t length;              /**< bytes of the whole message */
     uint64_t src_req;           /**< RNDV, RGET: the sender's request, opaque; MULTI: the message's id */
     uint64_t address;           /**< RGET: of the message in the sender's memory */
@@ -116,11 +117,10 @@ size_t mca_pml_fastpath_messages_kept(size_t *most);
 void mca_pml_fastpath_messages_account(int64_t bytes);
 
 /**
- * Keep what arrived. Does not return when memory is short: the message would be lost.
+ * Keep what arrived in its turn. Does not return when memory is short: the message would be lost.
  * @param multi  what is known of its fragments, if it is a MULTI
  */
 mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath_arrival_t *arrival,
-                                                          uint32_t sequence,
                                                           struct mca_pml_fastpath_multi_t *multi);
 
 /**

@@ -60,13 +60,12 @@ static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm,
 }
 
 /* Keep a message that no receive waits for. The communicator is locked. */
-static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arrival_t *arrival,
-                 uint32_t sequence)
+static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_fastpath_multi_t *multi = OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == arrival->type)
                                           ? mca_pml_fastpath_multi_first(arrival)
                                           : NULL;
-    mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_keep(arrival, sequence, multi);
+    mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_keep(arrival, multi);
 
     mca_pml_fastpath_count(MCA_PML_FASTPATH_UNEXPECTED);
     if (OPAL_UNLIKELY(
@@ -81,18 +80,17 @@ typedef enum { MATCHED, KEPT, DROPPED, EARLY } match_result_t;
 
 /* Match a message, keep it, drop it or let it wait its turn. The communicator is locked. */
 static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member,
-                             uint16_t seq, const mca_pml_fastpath_arrival_t *arrival,
+                             uint16_t seq, mca_pml_fastpath_arrival_t *arrival,
                              mca_pml_fastpath_recv_request_t **req, mca_pml_fastpath_withdrawn_t **withdrawn)
 {
     mca_pml_fastpath_match_post_t *post;
-    uint32_t sequence;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath_in_turn(member, seq))) {
         return EARLY;
     }
-    sequence = mca_pml_fastpath_advance(member);
+    arrival->sequence = mca_pml_fastpath_advance(member);
     if (OPAL_UNLIKELY(!opal_list_is_empty(&member->withdrawn))) {
-        *withdrawn = mca_pml_fastpath_cancel_withdrawn(member, sequence);
+        *withdrawn = mca_pml_fastpath_cancel_withdrawn(member, arrival->sequence);
         if (NULL != *withdrawn) {
             return DROPPED;
         }
@@ -102,15 +100,14 @@ static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath
         *req = mca_pml_fastpath_recv_request_of(post);
         return MATCHED;
     }
-    keep(pml_comm, arrival, sequence);
+    keep(pml_comm, arrival);
     return KEPT;
 }
 
 /* Deliver one message of a communicator that exists here, and that the caller holds.
  * @return the member if the next one of its messages may be here already, else NULL */
-static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
-                                                     const mca_pml_fastpath_hdr_t *hdr,
-                                                     const mca_pml_fastpath_arrival_t *arrival)
+static inline mca_pml_fastpath_member_t *
+deliver_one(ompi_communicator_t *comm, const mca_pml_fastpath_hdr_t *hdr, mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_withdrawn_t *withdrawn = NULL;
@@ -284,7 +281,8 @@ static __opal_attribute_noinline__ void keep_match(mca_pml_fastpath_comm_t *pml_
     mca_pml_fastpath_arrival_t arrival;
 
     arrival_init_match(&arrival, word1, btl, segment);
-    keep(pml_comm, &arrival, sequence);
+    arrival.sequence = sequence;
+    keep(pml_comm, &arrival);
 }
 
 static __opal_attribute_noinline__ void matched_match(mca_pml_fastpath_recv_request_t *req, uint64_t word1,
