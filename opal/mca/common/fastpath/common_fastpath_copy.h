@@ -14,6 +14,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/** 16 bytes in a register: arrays of bytes are kept on the stack, too. */
+typedef uint64_t mca_common_fastpath_16_t __attribute__((vector_size(16)));
+
 /** Copies up to 64 bytes without a call: two overlapping moves of a fixed size for each range of lengths. */
 static inline void mca_common_fastpath_copy_small(void *to, const void *from, size_t length)
 {
@@ -21,21 +24,20 @@ static inline void mca_common_fastpath_copy_small(void *to, const void *from, si
     const char *f = (const char *) from;
 
     if (16 <= length) {
+        mca_common_fastpath_16_t a, b;
+
+        memcpy(&a, f, 16);
+        memcpy(&b, f + length - 16, 16);
         if (32 < length) {
-            char a[32], b[32];
+            mca_common_fastpath_16_t c, d;
 
-            memcpy(a, f, 32);
-            memcpy(b, f + length - 32, 32);
-            memcpy(t, a, 32);
-            memcpy(t + length - 32, b, 32);
-        } else {
-            char a[16], b[16];
-
-            memcpy(a, f, 16);
-            memcpy(b, f + length - 16, 16);
-            memcpy(t, a, 16);
-            memcpy(t + length - 16, b, 16);
+            memcpy(&c, f + 16, 16);
+            memcpy(&d, f + length - 32, 16);
+            memcpy(t + 16, &c, 16);
+            memcpy(t + length - 32, &d, 16);
         }
+        memcpy(t, &a, 16);
+        memcpy(t + length - 16, &b, 16);
     } else if (8 <= length) {
         uint64_t a, b;
 
