@@ -21,7 +21,7 @@
 #include "ompi/mca/pml/fastpath/pml_fastpath_peer.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_sendreq.h"
 
-enum { FIRST_ID = 40, IDS = 16, HANDLE_SIZE = 16 };
+enum { FIRST_ID = 40, IDS = 16, HANDLE_SIZE = 16, MOST_AT_ONCE = 128 };
 
 ompi_communicator_t *world_comm;
 bool world_registers;
@@ -138,7 +138,27 @@ static bool ext_is_awaited(struct mca_btl_base_endpoint_t *endpoint, uint64_t na
     return fuzz_one_in(3);
 }
 
-static const mca_btl_fastsm_ext_t ext = {.write = ext_write,
+static int ext_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                     const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
+{
+    const uint64_t words[] = {word0, word1};
+    uint8_t bytes[MOST_AT_ONCE];
+
+    if (fuzz_one_in(4)) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(bytes, words, sizeof(words));
+    if (0 < payload_size) {
+        memcpy(bytes + sizeof(words), payload, payload_size);
+    }
+    scene_heard((int) (intptr_t) endpoint, (uint8_t) (tag - MCA_BTL_TAG_PML), bytes,
+                sizeof(words) + payload_size);
+    return OPAL_SUCCESS;
+}
+
+static const mca_btl_fastsm_ext_t ext = {.sendi = ext_sendi,
+                                         .sendi_limit = MOST_AT_ONCE,
+                                         .write = ext_write,
                                          .copies = ext_copies,
                                          .await = ext_await,
                                          .is_awaited = ext_is_awaited,

@@ -47,6 +47,23 @@ void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_
     }
 }
 
+/* Without a descriptor, where that is possible. */
+static inline bool control_sendi(const mca_pml_fastpath_peer_t *peer, const mca_btl_base_module_t *btl,
+                                 const void *hdr, size_t size)
+{
+    uint64_t words[2];
+
+    if (NULL == peer->ext || (NULL != btl && mca_pml_fastpath.fastsm != btl) || mca_pml_fastpath_fault()) {
+        return false;
+    }
+    memcpy(words, hdr, sizeof(words));
+    ++mca_pml_fastpath.activity;
+    return OPAL_SUCCESS
+           == peer->ext->sendi(peer->btl_endpoint, words[0], words[1], (const char *) hdr + sizeof(words),
+                               size - sizeof(words),
+                               MCA_BTL_TAG_PML + ((const mca_pml_fastpath_hdr_t *) hdr)->hdr_type);
+}
+
 static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                        size_t size)
 {
@@ -57,6 +74,9 @@ static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl
 
     if (mca_pml_fastpath_peer_has_failed(peer)) {
         return OMPI_SUCCESS; /* nobody waits for it */
+    }
+    if (OPAL_LIKELY(control_sendi(peer, btl, hdr, size))) {
+        return OMPI_SUCCESS;
     }
     bml_btl = control_btl(peer, btl);
     descriptor = mca_pml_fastpath_bml_alloc(bml_btl, size,
