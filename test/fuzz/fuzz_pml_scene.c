@@ -128,6 +128,7 @@ static void say_message(message_t *message)
     memset(&hdr, 0, sizeof(hdr));
     if (message->length <= 240 && !fuzz_one_in(3)) {
         match_hdr(&hdr.hdr_match, MCA_PML_FASTPATH_HDR_MATCH, message);
+        hdr.hdr_match.hdr_flags |= fuzz_one_in(4) ? MCA_PML_FASTPATH_HDR_FLAG_SYNC : 0;
         packet_add(MCA_PML_FASTPATH_HDR_MATCH, &hdr, sizeof(hdr.hdr_match), message, 0, message->length);
         return;
     }
@@ -466,6 +467,18 @@ static void heard_help(const mca_pml_fastpath_help_hdr_t *hdr)
     say_done(MCA_PML_FASTPATH_HDR_HELPED, 0, hdr->hdr_dst_req);
 }
 
+/* A receive has matched a synchronous message. */
+static void say_matched(int peer, const mca_pml_fastpath_match_hdr_t *message)
+{
+    const mca_pml_fastpath_match_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_MATCHED,
+                                              .hdr_seq = message->hdr_seq,
+                                              .hdr_ctx = message->hdr_ctx,
+                                              .hdr_src = peer,
+                                              .hdr_tag = message->hdr_seq};
+
+    packet_add(MCA_PML_FASTPATH_HDR_MATCHED, &hdr, sizeof(hdr), NULL, 0, 0);
+}
+
 void scene_heard(int peer, uint8_t type, const void *bytes, size_t length)
 {
     const mca_pml_fastpath_hdr_t *hdr = bytes;
@@ -478,6 +491,9 @@ void scene_heard(int peer, uint8_t type, const void *bytes, size_t length)
     if (MCA_PML_FASTPATH_HDR_MATCH == type) {
         check_data(send, 0, (const uint8_t *) bytes + sizeof(hdr->hdr_match),
                    length - sizeof(hdr->hdr_match));
+        if (0 != (MCA_PML_FASTPATH_HDR_FLAG_SYNC & hdr->hdr_match.hdr_flags)) {
+            say_matched(peer, &hdr->hdr_match);
+        }
     } else if (MCA_PML_FASTPATH_HDR_RNDV == type) {
         heard_rndv(send, hdr, length);
     } else if (MCA_PML_FASTPATH_HDR_RGET == type) {

@@ -82,18 +82,33 @@ static void stays_incomplete(MPI_Request *request)
 }
 
 /* Neither arrival nor a probe is a match. */
-static void issend_waits(size_t length)
+static void not_matched(MPI_Request *request)
+{
+    stays_incomplete(request);
+    fp_signal(1, MPI_COMM_WORLD);
+    fp_await(1, MPI_COMM_WORLD);
+    stays_incomplete(request);
+    fp_signal(1, MPI_COMM_WORLD);
+}
+
+static void issend_waits(size_t length, bool persistent)
 {
     fp_message_t message;
     MPI_Status status;
 
-    if (0 == fp_rank) {
+    if (0 == fp_rank && persistent) {
+        void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, 2));
+        MPI_Request request;
+
+        FP(MPI_Ssend_init(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+        FP(MPI_Start(&request));
+        not_matched(&request);
+        FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        FP(MPI_Request_free(&request));
+        fp_free(buffer);
+    } else if (0 == fp_rank) {
         fp_isend(&message, &fp_modes[FP_SYNCHRONOUS], length, 1, TAG, 2, MPI_COMM_WORLD);
-        stays_incomplete(&message.request);
-        fp_signal(1, MPI_COMM_WORLD);
-        fp_await(1, MPI_COMM_WORLD);
-        stays_incomplete(&message.request);
-        fp_signal(1, MPI_COMM_WORLD);
+        not_matched(&message.request);
         fp_wait_send(&message);
     } else {
         fp_await(0, MPI_COMM_WORLD);
@@ -126,6 +141,30 @@ static void returns_after_receive(size_t length, void (*call)(size_t length))
 static void ssend(size_t length)
 {
     fp_send(&fp_modes[FP_SYNCHRONOUS], length, 1, TAG, 3, MPI_COMM_WORLD);
+}
+
+/* Of several synchronous sends those are complete whose messages have been received, in whatever order. */
+static void issends_in_any_order(size_t length)
+{
+    enum { COUNT = 70 };
+    fp_message_t messages[COUNT];
+
+    for (int i = 0; 0 == fp_rank && i < COUNT; i++) {
+        fp_isend(&messages[i], &fp_modes[FP_SYNCHRONOUS], length, 1, TAG + i, i, MPI_COMM_WORLD);
+    }
+    for (int i = COUNT - 1; 0 <= i; i--) {
+        if (0 == fp_rank) {
+            int done;
+
+            FP(MPI_Test(&messages[i / 2].request, &done, MPI_STATUS_IGNORE));
+            CHECK(!done);
+            fp_signal(1, MPI_COMM_WORLD);
+            fp_wait_send(&messages[i]);
+        } else {
+            fp_await(0, MPI_COMM_WORLD);
+            fp_recv(length, 0, TAG + i, i, MPI_COMM_WORLD);
+        }
+    }
 }
 
 /* A message too long to be eager leaves the buffer only when it is received. */
@@ -168,7 +207,11 @@ int main(int argc, char **argv)
         all_modes_deliver();
         for (int i = 0; i < fp_few_size_count; i++) {
             fp_case("issend of %zu bytes waits for its match", fp_few_sizes[i]);
-            issend_waits(fp_few_sizes[i]);
+            issend_waits(fp_few_sizes[i], false);
+            fp_case("started synchronous send of %zu bytes waits for its match", fp_few_sizes[i]);
+            issend_waits(fp_few_sizes[i], true);
+            fp_case("issends of %zu bytes, received in any order", fp_few_sizes[i]);
+            issends_in_any_order(fp_few_sizes[i]);
             fp_case("ssend of %zu bytes waits for its match", fp_few_sizes[i]);
             returns_after_receive(fp_few_sizes[i], ssend);
         }

@@ -13,6 +13,7 @@
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_recvfrag.h"
+#include "pml_fastpath_sync.h"
 
 /* A message whose communicator is not here yet. */
 typedef struct {
@@ -101,6 +102,8 @@ static void deliver(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastp
         mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
     } else if (MCA_PML_FASTPATH_HDR_PASSED == parked->hdr->hdr_type) {
         mca_pml_fastpath_number_passed(parked->btl, &parked->hdr->hdr_passed);
+    } else if (MCA_PML_FASTPATH_HDR_MATCHED == parked->hdr->hdr_type) {
+        mca_pml_fastpath_sync_matched(parked->btl, &parked->hdr->hdr_match);
     } else {
         mca_pml_fastpath_recvfrag_replay(parked);
     }
@@ -145,7 +148,8 @@ static void check(const mca_pml_fastpath_parked_t *parked)
     size_t behind;
 
     if (MCA_PML_FASTPATH_HDR_MATCH != type && MCA_PML_FASTPATH_HDR_RNDV != type
-        && MCA_PML_FASTPATH_HDR_CANCEL != type && MCA_PML_FASTPATH_HDR_PASSED != type) {
+        && MCA_PML_FASTPATH_HDR_CANCEL != type && MCA_PML_FASTPATH_HDR_PASSED != type
+        && MCA_PML_FASTPATH_HDR_MATCHED != type) {
         mca_pml_fastpath_corrupt(parked->btl, NULL, MCA_PML_FASTPATH_HDR_EXTCID, "type of its message");
     }
     behind = mca_pml_fastpath_hdr_read(type, parked->btl, &segment, 1, &hdr);

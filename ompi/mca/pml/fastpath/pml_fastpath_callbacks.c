@@ -15,6 +15,7 @@
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvfrag.h"
+#include "pml_fastpath_sync.h"
 
 /* A header that is all there is of its message, and whose handler has to know no more than its BTL. */
 #define CONTROL(type, hdr_t, function)                                                                       \
@@ -40,6 +41,7 @@ CONTROL(HELLO, mca_pml_fastpath_hello_hdr_t, link_hello)
 CONTROL(PASSED, mca_pml_fastpath_passed_hdr_t, number_passed)
 CONTROL(HELP, mca_pml_fastpath_help_hdr_t, help_requested)
 CONTROL(HELPED, mca_pml_fastpath_done_hdr_t, help_done)
+CONTROL(MATCHED, mca_pml_fastpath_match_hdr_t, sync_matched)
 FASTPATH_BTL_RECV_CALLBACK(callback_PUT, mca_pml_fastpath_put_requested)
 FASTPATH_BTL_RECV_CALLBACK(callback_EXTCID, mca_pml_fastpath_extcid_arrived)
 FASTPATH_BTL_RECV_CALLBACK(callback_MULTI_FRAG, mca_pml_fastpath_multi_arrived)
@@ -62,6 +64,7 @@ int mca_pml_fastpath_callbacks_register(void)
         [MCA_PML_FASTPATH_HDR_HELP] = callback_HELP,
         [MCA_PML_FASTPATH_HDR_HELPED] = callback_HELPED,
         [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = callback_MULTI_FRAG,
+        [MCA_PML_FASTPATH_HDR_MATCHED] = callback_MATCHED,
     };
 
     mca_pml_fastpath_recvfrag_callbacks(callbacks);

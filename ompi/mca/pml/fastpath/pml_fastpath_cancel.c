@@ -20,6 +20,7 @@
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_sendreq.h"
+#include "pml_fastpath_sync.h"
 
 /* Make a request wait for the answer, whether it is under way or complete already. A request that is
  * completing on another thread at this moment (todo is 0) is complete in an instant. Somebody may be
@@ -201,7 +202,8 @@ void mca_pml_fastpath_cancel_answered(const mca_btl_base_module_t *btl,
     }
     if (0 != (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_flags)
         && mca_pml_fastpath_send_request_answered(req, true)) {
-        amount += MCA_PML_FASTPATH_TODO_UNKNOWN; /* no ACK will come */
+        amount += MCA_PML_FASTPATH_TODO_UNKNOWN; /* neither ACK nor MATCHED will come */
+        mca_pml_fastpath_sync_end(req);
     }
     if (mca_pml_fastpath_is_copied(req)) {
         mca_pml_fastpath_send_request_mpi_complete(req);

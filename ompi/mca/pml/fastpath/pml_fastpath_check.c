@@ -20,6 +20,7 @@ static const char *const names[MCA_PML_FASTPATH_HDR_MAX] = {
     [MCA_PML_FASTPATH_HDR_HELLO] = "HELLO",       [MCA_PML_FASTPATH_HDR_PASSED] = "PASSED",
     [MCA_PML_FASTPATH_HDR_HELP] = "HELP",         [MCA_PML_FASTPATH_HDR_HELPED] = "HELPED",
     [MCA_PML_FASTPATH_HDR_MULTI] = "MULTI",       [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = "MULTI_FRAG",
+    [MCA_PML_FASTPATH_HDR_MATCHED] = "MATCHED",
 };
 
 static const char *name_of(uint8_t type)

@@ -51,6 +51,7 @@ static inline mca_pml_fastpath_rule_t mca_pml_fastpath_rule(uint8_t type)
         [MCA_PML_FASTPATH_HDR_HELPED] = {sizeof(mca_pml_fastpath_done_hdr_t), 0},
         [MCA_PML_FASTPATH_HDR_MULTI] = {sizeof(mca_pml_fastpath_multi_hdr_t), SIZE_MAX},
         [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = {sizeof(mca_pml_fastpath_multi_frag_hdr_t), SIZE_MAX},
+        [MCA_PML_FASTPATH_HDR_MATCHED] = {sizeof(mca_pml_fastpath_match_hdr_t), 0},
     };
 
     return rules[type];

@@ -25,7 +25,7 @@
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 8u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 9u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */
@@ -54,6 +54,7 @@ enum {
     MCA_PML_FASTPATH_HDR_HELPED = 18,     /**< sender to receiver: that part has been written, or cannot be */
     MCA_PML_FASTPATH_HDR_MULTI = 19,      /**< first fragment of a message whose others follow unasked */
     MCA_PML_FASTPATH_HDR_MULTI_FRAG = 20, /**< another one */
+    MCA_PML_FASTPATH_HDR_MATCHED = 21,    /**< receiver to sender: a receive has matched this message */
     MCA_PML_FASTPATH_HDR_MAX
 };
 
@@ -61,6 +62,8 @@ enum {
 enum {
     /** RNDV: the sender's data is contiguous, so a PUT is possible */
     MCA_PML_FASTPATH_HDR_FLAG_CONTIG = 0x01,
+    /** MATCH: the send is synchronous, its sender waits for MATCHED */
+    MCA_PML_FASTPATH_HDR_FLAG_SYNC = 0x01,
     /** ACK, PUT: says how much of the message is wanted; hdr_wanted is valid */
     MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
     /** PUT_DONE, HELPED: the write failed; the range arrives in FRAGs instead */
@@ -99,6 +102,8 @@ static inline bool mca_pml_fastpath_ctx_is_known(uint32_t ctx)
 /**
  * Matching information, at the front of MATCH, RNDV and RGET. 16 bytes: with the
  * 8 that btl/fastsm puts before it, 40 bytes of user data fit into a cache line.
+ * In a MATCHED, which is nothing else, hdr_src is the rank of the process that says so, and hdr_tag
+ * all 32 bits of the message's number.
  */
 typedef struct {
     uint8_t hdr_type;  /**< MCA_PML_FASTPATH_HDR_* */
@@ -122,6 +127,16 @@ static inline uint64_t mca_pml_fastpath_match_word0(uint8_t type, uint16_t seq, 
     return (uint64_t) type << 56 | (uint64_t) seq << 32 | ctx;
 #else
     return (uint64_t) type | (uint64_t) seq << 16 | (uint64_t) ctx << 32;
+#endif
+}
+
+/** @return the flags of a match header, where they are in its first 8 bytes */
+static inline uint64_t mca_pml_fastpath_match_word0_flags(uint8_t flags)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint64_t) flags << 48;
+#else
+    return (uint64_t) flags << 8;
 #endif
 }
 
@@ -288,7 +303,7 @@ typedef struct {
 } mca_pml_fastpath_hello_hdr_t;
 _Static_assert(32 == sizeof(mca_pml_fastpath_hello_hdr_t), "no padding that nobody has set");
 
-/** EXTCID: followed by a MATCH, RNDV, CANCEL or PASSED, whose hdr_ctx says nothing. */
+/** EXTCID: followed by a MATCH, RNDV, CANCEL, PASSED or MATCHED, whose hdr_ctx says nothing. */
 typedef struct {
     uint8_t hdr_type;
     uint8_t hdr_flags;

@@ -13,6 +13,7 @@
 #include "pml_fastpath_matched.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_rdma.h"
+#include "pml_fastpath_sync.h"
 
 /* A convertor that takes no parts of elements gets the message at once, when all of it is here: the pieces
  * that BTLs make know nothing of elements. */
@@ -114,6 +115,16 @@ static void matched_multi(mca_pml_fastpath_recv_request_t *req, const mca_pml_fa
     }
 }
 
+/* The sender of a whole message waits for that. */
+static void matched_sync(const mca_pml_fastpath_recv_request_t *req,
+                         const mca_pml_fastpath_arrival_t *arrival)
+{
+    ompi_communicator_t *comm = req->req_recv.req_base.req_comm;
+
+    mca_pml_fastpath_sync_tell(mca_pml_fastpath_comm(comm)->members[arrival->src], comm, arrival->src,
+                               arrival->sequence);
+}
+
 void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
                                            const mca_pml_fastpath_arrival_t *arrival)
 {
@@ -130,6 +141,9 @@ void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
                                                     arrival->skip, 0, req->req_accepted);
         if (OPAL_UNLIKELY(NULL != req->req_whole)) {
             mca_pml_fastpath_recv_request_whole(req, true);
+        }
+        if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_SYNC & arrival->flags))) {
+            matched_sync(req, arrival);
         }
         mca_pml_fastpath_recv_request_complete(req);
         return;

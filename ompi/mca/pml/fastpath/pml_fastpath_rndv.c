@@ -85,12 +85,10 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     return mca_pml_fastpath_send_request_leave(req, bml_btl, descriptor, &hdr->hdr_match, type, &later);
 }
 
-/* From now on the receiver's answer is awaited, which may come before the send returns. */
-static void unanswered_begin(mca_pml_fastpath_send_request_t *req)
+void mca_pml_fastpath_send_request_await_answer(mca_pml_fastpath_send_request_t *req, uint64_t wanted)
 {
-    (void) mca_pml_fastpath_send_request_handle(req);
     OPAL_THREAD_LOCK(&req->req_lock);
-    req->req_wanted = req->req_send.req_bytes_packed;
+    req->req_wanted = wanted;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, MCA_PML_FASTPATH_TODO_UNKNOWN);
     req->req_unanswered = true;
     req->req_offered = false;
@@ -142,7 +140,8 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
 {
     int rc = OMPI_ERR_NOT_AVAILABLE;
 
-    unanswered_begin(req);
+    (void) mca_pml_fastpath_send_request_handle(req); /* the answer may come before the send returns */
+    mca_pml_fastpath_send_request_await_answer(req, req->req_send.req_bytes_packed);
     req->req_base = NULL;
     if (0 < req->req_send.req_bytes_packed
         && !opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
@@ -339,7 +338,7 @@ bool mca_pml_fastpath_send_request_asked(mca_pml_fastpath_send_request_t *req, u
 
     OPAL_THREAD_LOCK(&req->req_lock);
     if (first) {
-        valid = valid && req->req_unanswered && wanted <= req->req_wanted
+        valid = valid && req->req_unanswered && !mca_pml_fastpath_is_sync(req) && wanted <= req->req_wanted
                 && mca_pml_fastpath_help_announced(req, flags);
         req->req_unanswered = false;
         req->req_wanted = wanted;

@@ -46,7 +46,7 @@ typedef enum {
 } mca_pml_fastpath_send_state_t;
 
 /** A send, from MPI_Isend to its completion. Lives on mca_pml_base_send_requests. */
-typedef struct {
+typedef struct mca_pml_fastpath_send_request_t {
     mca_pml_base_send_request_t req_send;
     mca_pml_fastpath_match_hdr_t req_hdr; /**< of the message, complete from the start on */
     mca_pml_fastpath_send_state_t req_state;
@@ -71,6 +71,7 @@ typedef struct {
     mca_pml_fastpath_watch_t req_watch; /**< pml_fastpath_failure.h */
 
     /* rendezvous */
+    struct mca_pml_fastpath_send_request_t *req_sync_next; /**< pml_fastpath_sync.h */
     uint64_t
         req_multi; /**< id of its message if that goes in eager fragments, pml_fastpath_multi.h; else 0 */
     uint64_t req_handle;             /**< that the receiver knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
@@ -158,6 +159,12 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
 static inline bool mca_pml_fastpath_is_copied(const mca_pml_fastpath_send_request_t *req)
 {
     return req->req_send.req_addr != req->req_send.req_base.req_addr;
+}
+
+/** @return whether its message has gone whole, and MATCHED is its receiver's answer: pml_fastpath_sync.h */
+static inline bool mca_pml_fastpath_is_sync(const mca_pml_fastpath_send_request_t *req)
+{
+    return 0 != (MCA_PML_FASTPATH_HDR_FLAG_SYNC & req->req_hdr.hdr_flags);
 }
 
 /** @return bytes of the largest message that a BTL carries whole */
@@ -283,11 +290,17 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
 uint64_t mca_pml_fastpath_send_request_handle(mca_pml_fastpath_send_request_t *req);
 
 /**
+ * From now on the receiver's answer is awaited. Adds MCA_PML_FASTPATH_TODO_UNKNOWN to req_todo.
+ * @param wanted  bytes of the message that the receiver may ask for
+ */
+void mca_pml_fastpath_send_request_await_answer(mca_pml_fastpath_send_request_t *req, uint64_t wanted);
+
+/**
  * The receiver has said what becomes of the message. The caller takes
  * MCA_PML_FASTPATH_TODO_UNKNOWN out of req_todo.
  *
  * @param cancelled  it will not be received; noted in the status
- * @return false when somebody has done that already, or there was no rendezvous
+ * @return false when somebody has done that already, or no answer was awaited
  */
 bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req, bool cancelled);
 

@@ -14,6 +14,7 @@
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_sendreq_start.h"
+#include "pml_fastpath_sync.h"
 
 static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
 {
@@ -185,11 +186,11 @@ static int eager_sendi(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
         }
         mca_pml_fastpath_send_request_numbered(req, number);
     }
-    req->req_hdr.hdr_flags = mca_pml_fastpath_number_flags(req->req_peer, number);
+    req->req_hdr.hdr_flags |= mca_pml_fastpath_number_flags(req->req_peer, number);
     rc = mca_pml_fastpath_bml_sendi(bml_btl, &req->req_send.req_base.req_convertor, &req->req_hdr, size);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         convertor_rewind(req);
-        req->req_hdr.hdr_flags = 0;
+        req->req_hdr.hdr_flags &= (uint8_t) ~MCA_PML_FASTPATH_HDR_FLAG_TELL;
         if (!has_number) {
             mca_pml_fastpath_number_untake(req->req_member, number);
             req->req_numbered = false;
@@ -202,6 +203,9 @@ static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
 {
     size_t size = req->req_send.req_bytes_packed;
 
+    if (OPAL_UNLIKELY(size > mca_pml_fastpath_eager_limit(bml_btl))) {
+        return eager_sendi(req, bml_btl, size);
+    }
     /* with threads the data has to be copied before the message is numbered, and by us: BTLs hold locks */
     if (OPAL_UNLIKELY(0 != mca_pml_fastpath_extcid_size(&req->req_hdr) || opal_using_threads())) {
         return eager_copy(req, bml_btl, size);
@@ -221,6 +225,74 @@ static int start_eager(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
     return eager_copy(req, bml_btl, size);
 }
 
+static inline bool is_synchronous(const mca_pml_fastpath_send_request_t *req)
+{
+    return MCA_PML_BASE_SEND_SYNCHRONOUS == req->req_send.req_send_mode;
+}
+
+/* The longest message that goes in several eager buffers, of those that have not been tried before there was
+ * a request: persistent and synchronous ones. The sender of a synchronous one stays until it is received, so
+ * both sides may copy what is long enough. */
+static size_t chunks_limit(const mca_pml_fastpath_send_request_t *req)
+{
+    const size_t limit = req->req_peer->ext->sendi_limit - sizeof(mca_pml_fastpath_match_hdr_t);
+    const size_t help = mca_pml_fastpath.help_limit;
+
+    if (is_synchronous(req)) {
+        return 0 < help && help <= limit ? help - 1 : limit;
+    }
+    return req->req_send.req_base.req_ompi.req_persistent ? limit : 0;
+}
+
+/* Whether a message that is too long for one eager buffer may go in several: over btl/fastsm, which takes
+ * them from contiguous memory. */
+static bool goes_in_chunks(mca_pml_fastpath_send_request_t *req)
+{
+    if (NULL == req->req_peer->ext || opal_using_threads()
+        || opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
+        return false;
+    }
+    mca_pml_fastpath_member_ready(req->req_member);
+    return NULL != req->req_member->sendi && req->req_send.req_bytes_packed <= chunks_limit(req);
+}
+
+/* Whether a message may go whole. */
+static bool goes_whole(mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl)
+{
+    const size_t name = mca_pml_fastpath_extcid_size(&req->req_hdr);
+
+    if (is_synchronous(req) && (0 != name || !mca_pml_fastpath_sync_may(req->req_peer))) {
+        return false;
+    }
+    return req->req_send.req_bytes_packed + name <= mca_pml_fastpath_eager_limit(bml_btl)
+           || (0 == name && goes_in_chunks(req));
+}
+
+/* Send a synchronous message whole: it has its number before, which its receiver's answer names. */
+static int start_sync(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+{
+    uint32_t number;
+    int rc;
+
+    if (!req->req_numbered) {
+        if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        mca_pml_fastpath_send_request_numbered(req, number);
+    }
+    mca_pml_fastpath_sync_begin(req);
+    rc = start_eager(req, bml_btl);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        mca_pml_fastpath_sync_refused(req);
+    }
+    return rc;
+}
+
+static int start_whole(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
+{
+    return is_synchronous(req) ? start_sync(req, bml_btl) : start_eager(req, bml_btl);
+}
+
 /* Choose the protocol and make one attempt. */
 static int start_once(mca_pml_fastpath_send_request_t *req)
 {
@@ -232,13 +304,15 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
     convertor_rewind(req);
     mca_pml_fastpath_extcid_look(&req->req_hdr, req->req_send.req_base.req_comm,
                                  req->req_send.req_base.req_peer);
-    if (MCA_PML_BASE_SEND_SYNCHRONOUS != req->req_send.req_send_mode
-        && req->req_send.req_bytes_packed + mca_pml_fastpath_extcid_size(&req->req_hdr)
-               <= mca_pml_fastpath_eager_limit(bml_btl)
-        && eager_pay(req)) {
-        return start_eager(req, bml_btl);
+    if (goes_whole(req, bml_btl) && eager_pay(req)) {
+        const int rc = start_whole(req, bml_btl);
+
+        if (OPAL_LIKELY(OMPI_SUCCESS == rc)
+            || req->req_send.req_bytes_packed <= mca_pml_fastpath_eager_limit(bml_btl)) {
+            return rc;
+        }
     }
-    if (OPAL_UNLIKELY(req->req_paid)) { /* for a BTL that has refused it: this one takes less in one piece */
+    if (OPAL_UNLIKELY(req->req_paid)) { /* a BTL has refused it; or this one takes less in one piece */
         mca_pml_fastpath_credit_untake(
             req->req_peer,
             mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, req->req_send.req_bytes_packed));

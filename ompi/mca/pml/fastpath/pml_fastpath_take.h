@@ -14,6 +14,7 @@
 
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_sync.h"
 
 /** Waits that poll only once, on a node with more processes than cores, after one whose spins expired. */
 #define MCA_PML_FASTPATH_BACKOFF 64
@@ -180,6 +181,51 @@ static inline bool mca_pml_fastpath_move(const mca_btl_fastsm_ext_t *ext, const 
     return ext->move(view, target->buffer, target->data, target->accepted, target->undecided);
 }
 
+/** mca_pml_fastpath_take_view() for a message that peek() shows. @return whether it has been taken */
+static inline __opal_attribute_always_inline__ bool
+mca_pml_fastpath_take_shown(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                            const mca_btl_fastsm_view_t *view, const uint64_t header[2],
+                            mca_pml_fastpath_target_t *target)
+{
+    const bool fits =
+        MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH == view->tag
+        && mca_pml_fastpath_accept(pml_comm, member, src, header, view->length - 2 * sizeof(*header), target);
+    const bool taken = fits && mca_pml_fastpath_move(member->peer->ext, view, target);
+
+    mca_btl_fastsm_release(view, taken);
+    if (OPAL_UNLIKELY(!taken)) {
+        target->begun = fits && !target->undecided;
+        if (target->begun && target->posted) {
+            target->req->req_begun = true;
+        }
+        return false;
+    }
+    mca_pml_fastpath_accepted(pml_comm, member, target);
+    return true;
+}
+
+/** The same for a synchronous message, whose sender is told. */
+static __opal_attribute_noinline__ __opal_attribute_unused__ int
+mca_pml_fastpath_take_sync(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                           mca_pml_fastpath_target_t *target)
+{
+    const uint32_t number = member->expected;
+    mca_btl_fastsm_view_t view;
+    uint64_t header[2];
+    const int rc = member->peer->ext->peek(member->peer->btl_endpoint, 1, &view);
+
+    if (OPAL_UNLIKELY(OPAL_SUCCESS != rc)) {
+        return rc;
+    }
+    fastsm_read_once(header, view.header, sizeof(header));
+    header[0] &= ~mca_pml_fastpath_match_word0_flags(MCA_PML_FASTPATH_HDR_FLAG_SYNC);
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_take_shown(pml_comm, member, src, &view, header, target))) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    mca_pml_fastpath_sync_tell(member, pml_comm->comm, src, number);
+    return OMPI_SUCCESS;
+}
+
 /**
  * Take the next message of a member's for a target, wherever it is. The communicator is locked.
  *
@@ -191,29 +237,27 @@ static inline __opal_attribute_always_inline__ int
 mca_pml_fastpath_take_view(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
                            unsigned spins, mca_pml_fastpath_target_t *target)
 {
-    const mca_btl_fastsm_ext_t *ext = member->peer->ext;
+    const uint64_t flag = mca_pml_fastpath_match_word0_flags(MCA_PML_FASTPATH_HDR_FLAG_SYNC);
     mca_btl_fastsm_view_t view;
     uint64_t header[2];
-    bool fits, taken;
-    const int rc = ext->peek(member->peer->btl_endpoint, spins, &view);
+    int rc = member->peer->ext->peek(member->peer->btl_endpoint, spins, &view);
 
     if (OPAL_UNLIKELY(OPAL_SUCCESS != rc)) {
         return rc;
     }
     fastsm_read_once(header, view.header, sizeof(header));
-    fits = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH == view.tag
-           && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), target);
-    taken = fits && mca_pml_fastpath_move(ext, &view, target);
-    mca_btl_fastsm_release(&view, taken);
-    if (OPAL_UNLIKELY(!taken)) {
-        target->begun = fits && !target->undecided;
-        if (target->begun && target->posted) {
-            target->req->req_begun = true;
-        }
-        return OMPI_ERR_NOT_AVAILABLE;
+    if (OPAL_LIKELY(mca_pml_fastpath_take_shown(pml_comm, member, src, &view, header, target))) {
+        return OMPI_SUCCESS;
     }
-    mca_pml_fastpath_accepted(pml_comm, member, target);
-    return OMPI_SUCCESS;
+    rc = OMPI_ERR_NOT_AVAILABLE;
+    /* with threads nothing is sent while a communicator is locked */
+    if (OPAL_UNLIKELY(0 != (flag & header[0]) && !opal_using_threads())) {
+        mca_pml_fastpath_target_t copy = *target; /* who takes the address of target keeps it in memory */
+
+        rc = mca_pml_fastpath_take_sync(pml_comm, member, src, &copy);
+        *target = copy;
+    }
+    return rc;
 }
 
 /** The same, but without threads what fits a slot is taken from there. */
