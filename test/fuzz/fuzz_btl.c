@@ -441,7 +441,7 @@ static bool send_slot(peer_t *peer, const void *data, size_t length, uint8_t fla
     slot->u.ring.flags = flags;
     slot->u.ring.admission = dynamic->admission;
     memcpy(slot->u.ring.data, data, length);
-    fastsm_ring_commit(slot, pos);
+    fastsm_ring_commit(&peer->ring, slot, pos);
     last_slot = slot;
     return true;
 }

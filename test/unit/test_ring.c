@@ -94,7 +94,7 @@ static bool send_number(fixture_t *f, uint32_t who, uint32_t number)
     for (size_t i = sizeof(number); i < MCA_BTL_FASTSM_RING_DATA; ++i) {
         slot->u.ring.data[i] = (uint8_t) (word >> (i % 32 / 4));
     }
-    fastsm_ring_commit(slot, pos);
+    fastsm_ring_commit(&f->out, slot, pos);
     return true;
 }
 
@@ -163,7 +163,7 @@ static void test_claimed_first_filled_last(void **state)
     memcpy(slot, fastsm_ring_slot(f.out.slots, 4, pos + 1), sizeof(*slot));
     atomic_store(&slot->sequence, 0);
     assert_int_equal(-1, receive_number(&f, &number));
-    fastsm_ring_commit(slot, pos);
+    fastsm_ring_commit(&f.out, slot, pos);
     assert_int_equal(2, receive_number(&f, &number));
     assert_int_equal(2, receive_number(&f, &number));
     assert_int_equal(-1, receive_number(&f, &number));

@@ -373,6 +373,7 @@ typedef struct {
     uint32_t chunks_max; /**< buffers that one message of ours takes at the most */
     mca_btl_fastsm_ahead_t ahead;
 
+    bool enlisting; /**< the thread that enlists us has been started (btl_fastsm_sleep.c) */
     bool named;     /**< by the btl list */
     bool confirmed; /**< by a caller of the extension */
     bool has_name;  /**< our segment was given a name, or should have been */
@@ -806,6 +807,15 @@ int mca_btl_fastsm_sendi_numbered(mca_btl_base_endpoint_t *endpoint, uint64_t wo
                                   mca_btl_fastsm_stamp_t *stamp);
 int mca_btl_fastsm_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *des,
                                  mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp);
+
+/** Enlists this process among those whose messages end a sleep; returns at once. The segment is there. */
+void mca_btl_fastsm_sleep_init(void);
+/** Waits until that is done. */
+void mca_btl_fastsm_sleep_fini(void);
+/** The extension's asleep, announce_sleep and sleep (btl_fastsm_ext.h). */
+_Atomic uint32_t *mca_btl_fastsm_asleep(mca_btl_base_endpoint_t *endpoint);
+bool mca_btl_fastsm_announce_sleep(mca_btl_base_module_t *btl);
+bool mca_btl_fastsm_sleep(mca_btl_base_module_t *btl, uint64_t time);
 
 /** The extension's sender (btl_fastsm_ext.h). */
 fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint);

@@ -257,6 +257,7 @@ static int start(void)
         rc = mca_btl_fastsm_segment_create();
     }
     if (OPAL_SUCCESS == rc) {
+        mca_btl_fastsm_sleep_init();
         mca_btl_fastsm_name_prepare(&component->me);
         mca_btl_fastsm_ahead_init();
         rc = mca_btl_fastsm_frags_init();

@@ -87,7 +87,7 @@ static bool post(mca_btl_fastsm_dynamic_t *dynamic, const void *data, size_t len
     slot->u.ring.flags = flags;
     slot->u.ring.admission = dynamic->our_admission;
     mca_common_fastpath_copy_small(slot->u.ring.data, data, length);
-    fastsm_ring_commit(slot, *pos);
+    fastsm_ring_commit(&dynamic->ring, slot, *pos);
     mca_btl_fastsm_busy(&dynamic->endpoint);
     return true;
 }

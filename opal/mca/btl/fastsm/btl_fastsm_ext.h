@@ -33,7 +33,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 18u
+#    define MCA_BTL_FASTSM_ABI 19u
 #endif
 
 /**
@@ -349,8 +349,39 @@ typedef struct {
      */
     size_t (*pids)(pid_t *pids, size_t most);
 
-    /** Grows with each message that progress delivers, and with each callback, of whatever process and layer. */
-    const volatile unsigned long *arrived;
+    /**
+     * Grows with each message that progress delivers, and with each callback, of whatever process and layer.
+     * Callers add what they let progress themselves.
+     */
+    volatile unsigned long *arrived;
+
+    /**
+     * Where an endpoint's process says that it sleeps.  Who has stored something elsewhere that it may wait
+     * for calls fastsm_wake_if_asleep() with that.
+     *
+     * @return  NULL: it is not known now
+     */
+    _Atomic uint32_t *(*asleep)(struct mca_btl_base_endpoint_t *endpoint);
+
+    /**
+     * Says to all peers that this process is going to sleep.  Then the caller looks once more for everything
+     * that it waits for, lets everything progress, and if nothing has come calls sleep().  Costs each core
+     * that one of fastsm's processes runs on some half us.  Only while one thread does so.
+     *
+     * @return  false: a message of some peer, or of another process of the job on this node, would not end a
+     *          sleep, and nothing has been said
+     */
+    bool (*announce_sleep)(mca_btl_base_module_t *btl);
+
+    /**
+     * Sleeps until a peer sends something, if nobody has since announce_sleep(); at the most for some time. A
+     * signal ends it, too.
+     *
+     * @param time  nanoseconds, less than a second
+     * @return      whether it is still announced, so that sleep() may be called again without that: no
+     *              message has come
+     */
+    bool (*sleep)(mca_btl_base_module_t *btl, uint64_t time);
 } mca_btl_fastsm_ext_t;
 
 /**

@@ -59,6 +59,7 @@ static inline void fastsm_fifo_sender_init(fastsm_fifo_sender_t *fifo, void *pee
     fifo->n_pending = 0;
     fifo->bell = (_Atomic uint8_t *) (base + mca_btl_fastsm_layout_bell(layout, number));
     fifo->shared_read_pos = (_Atomic uint32_t *) (base + mca_btl_fastsm_layout_read_pos(layout, number));
+    fifo->asleep = &((mca_btl_fastsm_segment_hdr_t *) peer_segment)->asleep;
 }
 
 /**
@@ -76,6 +77,7 @@ static inline void fastsm_fifo_sender_none(fastsm_fifo_sender_t *fifo, _Atomic u
     fifo->sendi_bytes = 0;
     fifo->n_pending = 0;
     fifo->bell = NULL;
+    fifo->asleep = NULL;
     fifo->shared_read_pos = no_room;
 }
 

@@ -39,6 +39,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 #include "opal/mca/common/fastpath/common_fastpath_lock.h"
@@ -128,6 +132,7 @@ typedef struct {
     volatile uint32_t n_pending;       /**< messages that wait outside for room: no other goes before them */
     _Atomic uint8_t *bell;             /**< our doorbell in the receiver's segment */
     _Atomic uint32_t *shared_read_pos; /**< in the receiver's segment */
+    _Atomic uint32_t *asleep;          /**< in the receiver's segment */
     mca_common_fastpath_lock_t lock;   /**< for callers with several threads; nothing here takes it */
 } fastsm_fifo_sender_t;
 
@@ -158,7 +163,8 @@ _Static_assert(0 == offsetof(fastsm_fifo_sender_t, slots) && 8 == offsetof(fasts
                    && 28 == offsetof(fastsm_fifo_sender_t, n_pending)
                    && 32 == offsetof(fastsm_fifo_sender_t, bell)
                    && 40 == offsetof(fastsm_fifo_sender_t, shared_read_pos)
-                   && 48 == offsetof(fastsm_fifo_sender_t, lock) && 56 == sizeof(fastsm_fifo_sender_t),
+                   && 48 == offsetof(fastsm_fifo_sender_t, asleep)
+                   && 56 == offsetof(fastsm_fifo_sender_t, lock) && 64 == sizeof(fastsm_fifo_sender_t),
                "the producer's end has changed: raise MCA_BTL_FASTSM_ABI");
 _Static_assert(0 == offsetof(fastsm_fifo_receiver_t, slots) && 8 == offsetof(fastsm_fifo_receiver_t, read_pos)
                    && 12 == offsetof(fastsm_fifo_receiver_t, depth)
@@ -228,6 +234,33 @@ static inline void fastsm_store_bell(_Atomic uint8_t *bell, uint8_t value)
 static inline uint8_t fastsm_load_bell(_Atomic uint8_t *bell)
 {
     return atomic_load_explicit(bell, memory_order_relaxed);
+}
+
+/**
+ * E2, sender.  Partner: E1 (btl_fastsm_sleep.h).  Whether the receiver sleeps, or is about to, after what the
+ * sender has published.  The compiler keeps the order; the processor need not: the receiver's membarrier()
+ * makes up for that.
+ */
+static inline bool fastsm_load_asleep(_Atomic uint32_t *asleep)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    return 0 != atomic_load_explicit(asleep, memory_order_relaxed);
+}
+
+/** E3, sender.  Of those who find the receiver asleep one wakes it. */
+__attribute__((noinline, cold, unused)) static void fastsm_wake(_Atomic uint32_t *asleep)
+{
+    if (0 != atomic_exchange_explicit(asleep, 0, memory_order_relaxed)) {
+        (void) syscall(SYS_futex, asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+}
+
+/** After a message has been published: its receiver may sleep. */
+static inline void fastsm_wake_if_asleep(_Atomic uint32_t *asleep)
+{
+    if (__builtin_expect(fastsm_load_asleep(asleep), 0)) {
+        fastsm_wake(asleep);
+    }
 }
 
 /* ---- what a peer has written ---- */
@@ -381,7 +414,8 @@ static inline void fastsm_fifo_describe(mca_btl_fastsm_slot_t *head, size_t leng
 }
 
 /**
- * Publishes what starts at `head`, its further slots' words already there, and rings the bell.  With a
+ * Publishes what starts at `head`, its further slots' words already there, rings the bell, and wakes the
+ * receiver if it sleeps.  With a
  * message in the first half of a slot the word of the second half is made none before: what was there last
  * may have been a user's data.
  *
@@ -395,7 +429,8 @@ static inline void fastsm_fifo_publish(fastsm_fifo_sender_t *fifo, mca_btl_fasts
     }
     fifo->write_pos = pos + halves;
     fastsm_store_head_sequence(head, pos + 1);
-    fastsm_store_bell(fifo->bell, (uint8_t) (pos + halves));
+    fastsm_store_bell(fifo->bell, (uint8_t) fifo->write_pos);
+    fastsm_wake_if_asleep(fifo->asleep);
 }
 
 /** Publishes a message of `halves` halves that have been reserved and filled, and rings the bell. */

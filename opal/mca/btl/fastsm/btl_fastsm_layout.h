@@ -62,7 +62,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 8u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 9u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, which
@@ -107,7 +107,7 @@ typedef struct {
     uint32_t deep_fifo_depth; /**< slots of each, a power of two; matters where there are any */
 } mca_btl_fastsm_layout_params_t;
 
-/** the first bytes of a segment; constant once the owner has published it */
+/** the first bytes of a segment; constant once the owner has published it, but for the last two words */
 typedef struct {
     uint64_t magic;       /**< MCA_BTL_FASTSM_SEGMENT_MAGIC */
     uint32_t version;     /**< MCA_BTL_FASTSM_LAYOUT_VERSION */
@@ -117,13 +117,17 @@ typedef struct {
     uint32_t reserved;
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE]; /**< random, repeated in the modex */
     mca_btl_fastsm_layout_params_t params;
-    uint8_t padding[32];
+    /** 1: the owner sleeps, or is about to, until somebody has sent it something, who makes this 0 */
+    _Atomic uint32_t asleep;
+    _Atomic uint32_t wakes; /**< 1: the owner sees in time that others do (btl_fastsm_sleep.c); owner */
+    uint8_t padding[24];
 } mca_btl_fastsm_segment_hdr_t;
 
 _Static_assert(sizeof(mca_btl_fastsm_layout_params_t) == 48, "layout parameters changed size");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, total) == 16, "segment header changed");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, nonce) == 32, "segment header changed");
 _Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, params) == 48, "segment header changed");
+_Static_assert(offsetof(mca_btl_fastsm_segment_hdr_t, asleep) == 96, "segment header changed");
 _Static_assert(sizeof(mca_btl_fastsm_segment_hdr_t) == 2 * MCA_BTL_FASTSM_LINE,
                "the segment header is two lines");
 

@@ -74,6 +74,9 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .died = mca_btl_fastsm_dynamic_died,
             .pids = mca_btl_fastsm_pids,
             .arrived = &mca_btl_fastsm_component.arrived,
+            .asleep = mca_btl_fastsm_asleep,
+            .announce_sleep = mca_btl_fastsm_announce_sleep,
+            .sleep = mca_btl_fastsm_sleep,
         },
 };
 
@@ -223,6 +226,7 @@ static int fastsm_finalize(mca_btl_base_module_t *btl)
 {
     (void) btl;
     mca_common_fastpath_runtime_remove();
+    mca_btl_fastsm_sleep_fini();
     mca_btl_fastsm_dynamic_fini();
     mca_btl_fastsm_endpoints_fini();
     mca_btl_fastsm_deep_fini();

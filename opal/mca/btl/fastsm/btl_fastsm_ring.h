@@ -36,6 +36,7 @@ typedef struct {
     mca_btl_fastsm_ring_ctl_t *ctl;         /**< in the receiver's segment */
     mca_btl_fastsm_admission_t *admissions; /**< in the receiver's segment */
     uint32_t dynamic_peers;                 /**< number of admissions */
+    _Atomic uint32_t *asleep;               /**< in the receiver's segment */
 } fastsm_ring_sender_t;
 
 /* ---- ordered accesses ---- */
@@ -111,6 +112,7 @@ static inline void fastsm_ring_sender_init(fastsm_ring_sender_t *ring, void *pee
     ring->ctl = (mca_btl_fastsm_ring_ctl_t *) (base + layout->ring_ctl);
     ring->admissions = (mca_btl_fastsm_admission_t *) (base + layout->admissions);
     ring->dynamic_peers = layout->params.dynamic_peers;
+    ring->asleep = &((mca_btl_fastsm_segment_hdr_t *) peer_segment)->asleep;
 }
 
 /** Starts the consumer's end on a ring in zeroed memory, at position 0. */
@@ -178,10 +180,12 @@ static inline mca_btl_fastsm_slot_t *fastsm_ring_reserve(fastsm_ring_sender_t *r
     return fastsm_ring_slot(ring->slots, ring->depth, *pos);
 }
 
-/** Publishes the slot that was claimed at position `pos`. */
-static inline void fastsm_ring_commit(mca_btl_fastsm_slot_t *slot, uint32_t pos)
+/** Publishes the slot that was claimed at position `pos`, and wakes the owner if it sleeps. */
+static inline void fastsm_ring_commit(const fastsm_ring_sender_t *ring, mca_btl_fastsm_slot_t *slot,
+                                      uint32_t pos)
 {
     fastsm_store_head_sequence(slot, pos + 1);
+    fastsm_wake_if_asleep(ring->asleep);
 }
 
 /**

@@ -1,0 +1,110 @@
+/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Sleeping until a peer sends something: btl_fastsm_sleep.h, for this process.
+ */
+
+#include "opal_config.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "btl_fastsm.h"
+#include "btl_fastsm_sleep.h"
+
+static pthread_t enlisting; /* component.enlisting says whether it is there */
+
+static mca_btl_fastsm_segment_hdr_t *header_of(char *base)
+{
+    return (mca_btl_fastsm_segment_hdr_t *) base;
+}
+
+/* E4.  Partner: E5.  Who sees it knows that we are enlisted. */
+static void *enlist(void *hdr)
+{
+    if (fastsm_sleep_enlist()) {
+        atomic_store_explicit(&((mca_btl_fastsm_segment_hdr_t *) hdr)->wakes, 1, memory_order_release);
+    }
+    return NULL;
+}
+
+void mca_btl_fastsm_sleep_init(void)
+{
+    sigset_t all, old;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the user's threads */
+    mca_btl_fastsm_component.enlisting =
+        0 == pthread_create(&enlisting, NULL, enlist, header_of(mca_btl_fastsm_component.base));
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void mca_btl_fastsm_sleep_fini(void)
+{
+    if (mca_btl_fastsm_component.enlisting) {
+        (void) pthread_join(enlisting, NULL);
+        mca_btl_fastsm_component.enlisting = false;
+    }
+}
+
+/* E5.  Partner: E4.  Whether a message of a peer's ends a sleep; nothing comes from one that we have parted
+ * from. */
+static bool wakes(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    return NULL == endpoint->base
+           || 0 != atomic_load_explicit(&header_of(endpoint->base)->wakes, memory_order_acquire);
+}
+
+/* The same for a process of our job on this node.  One that fastsm does not reach has other transports. */
+static bool local_wakes(uint32_t index)
+{
+    const mca_btl_fastsm_endpoint_t *endpoint = &mca_btl_fastsm_component.peers[index];
+
+    return index == mca_btl_fastsm_component.me.local_index
+           || (MCA_BTL_FASTSM_PAIR_AGREED == endpoint->pair_state && wakes(endpoint));
+}
+
+/* Whether whatever comes by fastsm or from a process of our job on this node does. */
+static bool all_wake(void)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const mca_btl_fastsm_dynamic_t *dynamic;
+    bool all = true;
+
+    for (uint32_t i = 0; all && i < component->n_local; ++i) {
+        all = local_wakes(i);
+    }
+    if (!all || 0 == component->n_dynamic) {
+        return all;
+    }
+    OPAL_THREAD_LOCK(&component->dynamic_lock);
+    OPAL_LIST_FOREACH(dynamic, &component->dynamic_list, mca_btl_fastsm_dynamic_t)
+    {
+        all = all && (dynamic->gone || dynamic->parted || wakes(&dynamic->endpoint));
+    }
+    OPAL_THREAD_UNLOCK(&component->dynamic_lock);
+    return all;
+}
+
+_Atomic uint32_t *mca_btl_fastsm_asleep(mca_btl_base_endpoint_t *endpoint)
+{
+    return NULL == endpoint->base ? NULL : &header_of(endpoint->base)->asleep;
+}
+
+bool mca_btl_fastsm_announce_sleep(mca_btl_base_module_t *btl)
+{
+    (void) btl;
+    return all_wake() && fastsm_sleep_announce(&header_of(mca_btl_fastsm_component.base)->asleep);
+}
+
+bool mca_btl_fastsm_sleep(mca_btl_base_module_t *btl, uint64_t time)
+{
+    (void) btl;
+    return fastsm_sleep(&header_of(mca_btl_fastsm_component.base)->asleep, time);
+}
