@@ -111,6 +111,12 @@ static inline uint32_t fastpath_num_procs(void)
 #endif
 }
 
+/** @return whether all processes that our job began with are on this node */
+static inline bool fastpath_one_node(void)
+{
+    return fastpath_num_procs() == 1 + (uint32_t) opal_process_info.num_local_peers;
+}
+
 /** The members of a communicator that say which one it is, each as FIELD(type, member). */
 #if 5 <= OMPI_MAJOR_VERSION
 #    define FASTPATH_COMM_ID_FIELDS(FIELD)                                                                   \

@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_accept.h"
+#include "pml_fastpath_idle.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
 

@@ -70,15 +70,6 @@
 #define BACKOFF_FIRST (500 * MS)
 #define BACKOFF_MOST  (8000 * MS)
 
-/* A sleep lasts such a part of the time that has passed without anything, within these limits. The parts of a
- * collective operation wait for each other, so what it is late by adds up. */
-#define SLEEP_PART  64
-#define SLEEP_LEAST (50 * US)
-#define SLEEP_MOST  (MS - 1)
-
-/* Calls of opal_progress from one look at the clock to the next in a wait that may sleep. */
-#define IDLE_ROUNDS 16
-
 /* Nobody has wanted the core for so long: yields are no longer needed. */
 #define ALONE_TIME (1000 * MS)
 
@@ -119,10 +110,10 @@ static struct {
 
 int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
 {
-    static const mca_base_var_enum_value_t values[] = {{MCA_PML_FASTPATH_WAIT_AUTO, "auto"},
-                                                       {MCA_PML_FASTPATH_WAIT_SPIN, "spin"},
-                                                       {MCA_PML_FASTPATH_WAIT_YIELD, "yield"},
-                                                       {MCA_PML_FASTPATH_WAIT_SLEEP, "sleep"},
+    static const mca_base_var_enum_value_t values[] = {{MCA_COMMON_FASTPATH_WAIT_AUTO, "auto"},
+                                                       {MCA_COMMON_FASTPATH_WAIT_SPIN, "spin"},
+                                                       {MCA_COMMON_FASTPATH_WAIT_YIELD, "yield"},
+                                                       {MCA_COMMON_FASTPATH_WAIT_SLEEP, "sleep"},
                                                        {0, NULL}};
     mca_base_var_enum_t *modes = NULL;
     int rc = mca_base_var_enum_create("fastpath_wait_modes", values, &modes);
@@ -130,14 +121,15 @@ int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
     if (OPAL_SUCCESS != rc) {
         return rc;
     }
-    mca_pml_fastpath_pause_state.mode = MCA_PML_FASTPATH_WAIT_AUTO;
+    mca_pml_fastpath_pause_state.mode = MCA_COMMON_FASTPATH_WAIT_AUTO;
     rc = mca_base_component_var_register(
         component, "wait",
         "What a wait does that has found nothing for some time. auto: it gives its core away where there are "
-        "more processes of the job than cores, by affinity, control groups and observation; spin: it keeps "
-        "it; "
-        "yield: it gives it away each time; sleep: as auto, and after pml_fastpath_sleep_after it sleeps for "
-        "short times, so that it leaves its core to others, and what it waits for is late by that. With "
+        "more processes of the job than cores, by affinity, control groups and observation, and after "
+        "pml_fastpath_sleep_after it sleeps where all processes of the job are on this node and their "
+        "messages "
+        "wake it; spin: it keeps its core; yield: it gives it away each time; sleep: as auto, and it sleeps "
+        "where nothing wakes it, too, for short times by which what it waits for is late. With "
         "mpi_yield_when_idle given, auto yields as that says",
         MCA_BASE_VAR_TYPE_INT, modes, 0, MCA_BASE_VAR_FLAG_SETTABLE, OPAL_INFO_LVL_4,
         MCA_BASE_VAR_SCOPE_LOCAL, &mca_pml_fastpath_pause_state.mode);
@@ -329,9 +321,9 @@ static bool shall_yield(void)
         return true; /* Open MPI has found out itself that there are too few slots */
     }
     switch (mca_pml_fastpath_pause_state.mode) {
-    case MCA_PML_FASTPATH_WAIT_SPIN:
+    case MCA_COMMON_FASTPATH_WAIT_SPIN:
         return false;
-    case MCA_PML_FASTPATH_WAIT_YIELD:
+    case MCA_COMMON_FASTPATH_WAIT_YIELD:
         return true;
     default:
         return !by_user && (pause_.counted_short || ALONE != pause_.others);
@@ -340,8 +332,8 @@ static bool shall_yield(void)
 
 static bool is_auto(void)
 {
-    return MCA_PML_FASTPATH_WAIT_AUTO == mca_pml_fastpath_pause_state.mode
-           || MCA_PML_FASTPATH_WAIT_SLEEP == mca_pml_fastpath_pause_state.mode;
+    return MCA_COMMON_FASTPATH_WAIT_AUTO == mca_pml_fastpath_pause_state.mode
+           || MCA_COMMON_FASTPATH_WAIT_SLEEP == mca_pml_fastpath_pause_state.mode;
 }
 
 static void look(uint64_t now)
@@ -406,56 +398,6 @@ void mca_pml_fastpath_pause(void)
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPINS);
     }
     (void) opal_progress();
-}
-
-/* How long to sleep after so long a time without anything; 0: not at all. */
-static uint64_t sleep_time(uint64_t idle)
-{
-    const uint64_t time = idle / SLEEP_PART;
-
-    if (MCA_PML_FASTPATH_WAIT_SLEEP != mca_pml_fastpath_pause_state.mode
-        || idle < mca_pml_fastpath_pause_state.sleep_after * US) {
-        return 0;
-    }
-    return SLEEP_LEAST > time ? SLEEP_LEAST : SLEEP_MOST < time ? SLEEP_MOST : time;
-}
-
-/* A signal ends it early, which does no harm. */
-static void sleep_for(uint64_t time, uint64_t now)
-{
-    const struct timespec slice = {.tv_nsec = (long) time};
-
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SLEEPS);
-    (void) nanosleep(&slice, NULL);
-    mca_pml_fastpath_counters[MCA_PML_FASTPATH_WAITS_TIME_ASLEEP] += mca_common_fastpath_nanoseconds() - now;
-}
-
-/* Grows while something moves, though it may not be what somebody waits for. */
-static unsigned long activity(void)
-{
-    const mca_btl_fastsm_ext_t *ext = mca_pml_fastpath.fastsm_ext;
-
-    return mca_pml_fastpath.activity + (NULL == ext ? 0 : *ext->arrived);
-}
-
-void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle)
-{
-    uint64_t now, time;
-
-    mca_pml_fastpath_pause();
-    if (0 != ++idle->rounds % IDLE_ROUNDS || opal_using_threads()) {
-        return;
-    }
-    now = mca_common_fastpath_nanoseconds();
-    if (0 == idle->since || idle->activity != activity()) {
-        idle->since = now;
-        idle->activity = activity();
-    }
-    time = sleep_time(now - idle->since);
-    if (0 < time) {
-        sleep_for(time, now);
-        idle->rounds = IDLE_ROUNDS - 1; /* one look at everything, and on */
-    }
 }
 
 void mca_pml_fastpath_pause_fini(void)

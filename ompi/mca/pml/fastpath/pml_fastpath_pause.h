@@ -13,19 +13,13 @@
 #ifndef MCA_PML_FASTPATH_PAUSE_H
 #define MCA_PML_FASTPATH_PAUSE_H
 
-#include "pml_fastpath.h"
+#include "opal/mca/common/fastpath/common_fastpath_idle.h"
 
-/** Values of the parameter pml_fastpath_wait. */
-typedef enum {
-    MCA_PML_FASTPATH_WAIT_AUTO,  /**< give the core away where processes of ours need it */
-    MCA_PML_FASTPATH_WAIT_SPIN,  /**< never, unless Open MPI has been told to */
-    MCA_PML_FASTPATH_WAIT_YIELD, /**< always */
-    MCA_PML_FASTPATH_WAIT_SLEEP  /**< as AUTO, and sleep when nothing has happened for some time */
-} mca_pml_fastpath_wait_mode_t;
+#include "pml_fastpath.h"
 
 /** How we wait. Changed by one thread at a time (busy), read by all. */
 typedef struct {
-    int mode;               /**< parameter: mca_pml_fastpath_wait_mode_t; may change while the job runs */
+    int mode;               /**< parameter: mca_common_fastpath_wait_t; may change while the job runs */
     unsigned sleep_after;   /**< parameter: microseconds */
     volatile int countdown; /**< calls of opal_progress until the next look at the clock */
 } mca_pml_fastpath_pause_t;
@@ -48,21 +42,6 @@ static inline void mca_pml_fastpath_pause_note(void)
 
 /** A wait has found nothing: everything progresses, and others may get the core. */
 void mca_pml_fastpath_pause(void);
-
-/** A wait that may last; all 0 in the beginning. */
-typedef struct {
-    uint64_t since;         /**< nanoseconds: nothing has happened since; 0: nobody has looked yet */
-    unsigned long activity; /**< at that time */
-    unsigned rounds;        /**< until then, and from one look at the clock to the next */
-} mca_pml_fastpath_idle_t;
-
-/**
- * mca_pml_fastpath_pause() for a wait that has no other end than what it waits for: when nothing has happened
- * for long enough, and that is wanted, it sleeps, too. Nobody wakes it, so what it waits for may be late by
- * that, at the most by a 64th of the time that it has waited, and by 1 ms. With several threads it never
- * sleeps.
- */
-void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle);
 
 /** Give back what is kept. */
 void mca_pml_fastpath_pause_fini(void);

@@ -286,6 +286,7 @@ static const struct {
     [MCA_PML_FASTPATH_WAITS_YIELDS] =
         {"waits_yields", "Times that a wait found nothing, let everything progress and gave its core away"},
     [MCA_PML_FASTPATH_WAITS_SLEEPS] = {"waits_sleeps", "Times that a wait slept"},
+    [MCA_PML_FASTPATH_WAITS_WOKEN] = {"waits_woken", "Of these, those that a message ended"},
     [MCA_PML_FASTPATH_WAITS_TIME_ASLEEP] = {"waits_time_asleep", "Nanoseconds that waits have slept"},
 
     [MCA_PML_FASTPATH_UNEXPECTED] = {"unexpected_messages",

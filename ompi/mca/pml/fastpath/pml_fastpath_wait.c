@@ -19,6 +19,7 @@
 #include "pml_fastpath_awaited.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_idle.h"
 #include "pml_fastpath_pause.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"

@@ -1,0 +1,55 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Waits that may last: pml_fastpath_idle.h.
+ */
+#include "ompi_config.h"
+
+#include "compat/fastpath_ompi_compat.h"
+
+#include "pml_fastpath_counters.h"
+#include "pml_fastpath_idle.h"
+#include "pml_fastpath_pause.h"
+
+/* Calls of opal_progress from one look at the clock to the next in a wait that may sleep. */
+#define IDLE_ROUNDS 16
+
+static mca_common_fastpath_idle_t idle_;
+
+/* Grows while something moves, though it may not be what somebody waits for. */
+static unsigned long activity(void)
+{
+    const mca_btl_fastsm_ext_t *ext = mca_pml_fastpath.fastsm_ext;
+
+    return mca_pml_fastpath.activity + (NULL == ext ? 0 : *ext->arrived);
+}
+
+static void wait_or_sleep(mca_pml_fastpath_idle_t *idle)
+{
+    const uint64_t after = mca_pml_fastpath_pause_state.sleep_after * UINT64_C(1000);
+    mca_common_fastpath_idle_result_t result;
+
+    idle_.fastsm = mca_pml_fastpath.fastsm;
+    idle_.ext = mca_pml_fastpath.fastsm_ext;
+    result = mca_common_fastpath_idle(&idle_, &idle->wait, activity(), after,
+                                      mca_pml_fastpath_pause_state.mode, fastpath_one_node());
+    if (0 < result.time) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SLEEPS);
+        mca_pml_fastpath_counters[MCA_PML_FASTPATH_WAITS_WOKEN] += result.woken;
+        mca_pml_fastpath_counters[MCA_PML_FASTPATH_WAITS_TIME_ASLEEP] += result.time;
+    }
+    if (result.look) {
+        idle->rounds = IDLE_ROUNDS - 1;
+    }
+}
+
+void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle)
+{
+    mca_pml_fastpath_pause();
+    if (0 == ++idle->rounds % IDLE_ROUNDS) {
+        wait_or_sleep(idle);
+    }
+}

@@ -1,0 +1,69 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * How a wait sleeps that has found nothing for long: docs/waiting.md, "Sleeping".
+ *
+ * A wait announces that it is going to sleep, looks for everything once more, and sleeps.  A message that
+ * comes before that look is found by it; one that comes later ends the sleep (btl_fastsm_sleep.h).  Other
+ * things than what processes of the node send end no sleep: messages by other transports, room in a FIFO, a
+ * library that has registered a progress function.  So a sleep is short, and grows with the time in which
+ * nothing has happened.
+ */
+#ifndef COMMON_FASTPATH_IDLE_H
+#define COMMON_FASTPATH_IDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+
+/** Values of the parameter pml_fastpath_wait. */
+typedef enum {
+    MCA_COMMON_FASTPATH_WAIT_AUTO,  /**< give the core away where processes of ours need it; sleep where all
+                                       that  is waited for ends that */
+    MCA_COMMON_FASTPATH_WAIT_SPIN,  /**< never, unless Open MPI has been told to */
+    MCA_COMMON_FASTPATH_WAIT_YIELD, /**< give the core away always */
+    MCA_COMMON_FASTPATH_WAIT_SLEEP  /**< as AUTO, and sleep in any case when nothing has happened for long */
+} mca_common_fastpath_wait_t;
+
+/** What all waits of a component have in common.  Used by one thread at a time. */
+typedef struct {
+    mca_btl_base_module_t *fastsm;   /**< btl/fastsm, or NULL: where it does not run */
+    const mca_btl_fastsm_ext_t *ext; /**< its extension */
+    uint64_t announce_next;          /**< nanoseconds: no announcement before; the functions' own */
+} mca_common_fastpath_idle_t;
+
+/** A wait that may last; all 0 in the beginning. */
+typedef struct {
+    uint64_t since;         /**< nanoseconds: nothing has happened since; 0: nobody has looked yet */
+    unsigned long activity; /**< at that time */
+    bool announced;         /**< our peers know that we are going to sleep */
+} mca_common_fastpath_idle_wait_t;
+
+/** What a wait has done. */
+typedef struct {
+    uint64_t time; /**< nanoseconds that it has slept; 0: it has not */
+    bool woken;    /**< what somebody has sent has ended that */
+    bool look;     /**< the caller looks for everything, and comes back at once */
+} mca_common_fastpath_idle_result_t;
+
+/**
+ * A wait has found nothing.  Sleeps when that has lasted for long enough, and the parameter pml_fastpath_wait
+ * says so.  Never with several threads.
+ *
+ * @param activity  grows whenever something moves, for whomever: then the time begins anew
+ * @param after     nanoseconds without anything after which it sleeps
+ * @param mode      mca_common_fastpath_wait_t
+ * @param one_node  all processes of the job are on this node
+ */
+mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_idle_t *idle,
+                                                           mca_common_fastpath_idle_wait_t *wait,
+                                                           unsigned long activity, uint64_t after, int mode,
+                                                           bool one_node);
+
+#endif /* COMMON_FASTPATH_IDLE_H */
