@@ -31,6 +31,7 @@
 #include "opal/class/opal_free_list.h"
 #include "opal/class/opal_hash_table.h"
 #include "opal/class/opal_list.h"
+#include "opal/mca/common/fastpath/common_fastpath_idle.h"
 #include "opal/mca/common/fastpath/common_fastpath_lock.h"
 
 #include "osc_fastpath_counters.h"
@@ -76,6 +77,9 @@ typedef struct {
     opal_atomic_int32_t locks_held; /**< peers of all windows with origin.lock_sent */
     struct mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock, of all windows: its lock may not have
                                                       been asked for yet; NULL with threads */
+    mca_common_fastpath_idle_t idle;             /**< how waits sleep */
+    const volatile int *wait_mode;        /**< pml_fastpath_wait: mca_common_fastpath_wait_t; or NULL */
+    const volatile unsigned *sleep_after; /**< pml_fastpath_sleep_after: microseconds; or NULL */
     opal_free_list_t packets;                    /**< mca_osc_fastpath_packet_t */
     opal_free_list_t requests;                   /**< mca_osc_fastpath_request_t */
 } mca_osc_fastpath_component_t;
@@ -141,6 +145,7 @@ typedef struct mca_osc_fastpath_peer_t {
     ptrdiff_t disp_unit;               /**< the target's; MESSAGE: if module.sizes_known */
     mca_osc_fastpath_member_t *member; /**< DIRECT, COPY: its locks */
     pid_t pid;                         /**< COPY */
+    _Atomic uint32_t *asleep;          /**< whether it sleeps; NULL: not known yet (osc_fastpath_wake.h) */
     mca_osc_fastpath_tries_t mail;     /**< COPY: of its mailbox; pause is guarded by its accumulate lock */
     mca_osc_fastpath_tries_t help;     /**< COPY: for help with long puts and gets; pause by member.helping */
     struct {

@@ -14,6 +14,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 
 #include "osc_fastpath.h"
+#include "osc_fastpath_wait.h"
 #include "osc_fastpath_window.h"
 
 /** Priority with osc_fastpath_default: above that of all stock components */
@@ -139,6 +140,7 @@ static int component_init(bool progress_threads, bool mpi_threads)
         }
         return OMPI_ERR_NOT_AVAILABLE;
     }
+    ompi_osc_fastpath_wait_init();
     return ompi_osc_fastpath_windows_init();
 }
 

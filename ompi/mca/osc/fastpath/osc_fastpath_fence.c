@@ -12,11 +12,13 @@
 
 #include "osc_fastpath_copy.h"
 #include "osc_fastpath_packet.h"
+#include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_sync.h"
 #include "osc_fastpath_ticket.h"
 #include "osc_fastpath_wait.h"
 #include "osc_fastpath_wait_memory.h"
+#include "osc_fastpath_wake.h"
 
 /** A round of a barrier. */
 typedef struct {
@@ -32,6 +34,21 @@ static bool round_done(mca_osc_fastpath_module_t *module, void *context)
     /* acquire, with the release of who has told: sees all that it, and those it had heard of, stored before
      * the barrier */
     return 0 <= (int32_t) (atomic_load_explicit(round->arrived, memory_order_acquire) - round->number);
+}
+
+/* What a member waits for has been stored. Outside module.lock. */
+static void wake(mca_osc_fastpath_module_t *module, int rank)
+{
+    mca_osc_fastpath_peer_t *peer = module->peers[rank];
+
+    if (OPAL_UNLIKELY(NULL == peer)) {
+        mca_osc_fastpath_enter(module);
+        peer = mca_osc_fastpath_peer(module, rank);
+        mca_osc_fastpath_leave(module);
+    }
+    if (OPAL_LIKELY(NULL != peer)) {
+        mca_osc_fastpath_wake(peer);
+    }
 }
 
 /* Wait until all members of the node have come here. Outside module.lock. @return OMPI_SUCCESS or an error.
@@ -50,6 +67,7 @@ static int node_barrier(mca_osc_fastpath_module_t *module)
 
         /* release, with the acquire above */
         atomic_store_explicit(&node->members[next].arrived[round], number, memory_order_release);
+        wake(module, (int) node->places[next].rank);
         rc = ompi_osc_fastpath_wait_for_memory(module, round_done, &context);
     }
     return rc;

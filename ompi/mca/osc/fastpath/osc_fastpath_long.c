@@ -20,6 +20,7 @@
 
 #include "osc_fastpath_long.h"
 #include "osc_fastpath_mail.h"
+#include "osc_fastpath_wake.h"
 
 /** bytes of the origin's pieces */
 #define OWN_PIECE ((size_t) 64 << 10)
@@ -65,6 +66,7 @@ static void ask(copy_t *copy)
     mailbox->posted.op = copy->put ? MCA_OSC_FASTPATH_MAILBOX_HELP_PUT : MCA_OSC_FASTPATH_MAILBOX_HELP_GET;
     memcpy(mailbox->posted.data, &help, sizeof(help));
     mca_osc_fastpath_mailbox_post(mailbox);
+    mca_osc_fastpath_wake(copy->peer);
 }
 
 /* The target has answered, or it is taken back. @return false: the copy has failed */

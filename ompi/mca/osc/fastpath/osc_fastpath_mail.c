@@ -27,6 +27,7 @@
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_regions.h"
 #include "osc_fastpath_wait.h"
+#include "osc_fastpath_wake.h"
 
 /** windows that one look is for, at most */
 #define WINDOWS 4
@@ -101,6 +102,7 @@ static uint32_t deliver(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_mo
     uint32_t answer;
 
     mca_osc_fastpath_mailbox_post(mailbox);
+    mca_osc_fastpath_wake(peer);
     answer = look_for_answer(mailbox, inside);
     if (MCA_OSC_FASTPATH_MAILBOX_POSTED == answer && mca_osc_fastpath_mailbox_withdraw(mailbox)) {
         mca_osc_fastpath_no_answer(&peer->mail);
@@ -278,6 +280,10 @@ static int serve(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_modul
     }
     if (module != inside) {
         mca_osc_fastpath_leave(module);
+    }
+    if (NULL != mca_osc_fastpath_component.idle.ext) {
+        *mca_osc_fastpath_component.idle.ext->arrived +=
+            (unsigned long) made; /* who waits does not sleep then */
     }
     return made;
 }

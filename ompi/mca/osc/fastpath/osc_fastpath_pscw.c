@@ -19,6 +19,7 @@
 #include "osc_fastpath_sync.h"
 #include "osc_fastpath_wait.h"
 #include "osc_fastpath_wait_memory.h"
+#include "osc_fastpath_wake.h"
 
 int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *group)
 {
@@ -119,6 +120,7 @@ static int tell_complete(mca_osc_fastpath_peer_t *peer)
     if (shares(peer)) {
         /* release, with the acquire of all_complete() */
         atomic_fetch_add_explicit(&peer->member->completes, 1, memory_order_release);
+        mca_osc_fastpath_wake(peer);
     } else {
         ++peer->target.completes; /* the own rank */
     }
@@ -169,6 +171,7 @@ static void tell_post(mca_osc_fastpath_peer_t *peer)
         atomic_store_explicit(
             mca_osc_fastpath_node_posts(&module->node, peer->node_index, module->node.index),
             peer->target.posts, memory_order_release);
+        mca_osc_fastpath_wake(peer);
     }
 }
 

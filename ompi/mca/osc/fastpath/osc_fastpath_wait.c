@@ -12,7 +12,10 @@
 #include <time.h>
 
 #include "compat/fastpath_ft_compat.h"
+#include "compat/fastpath_ompi_compat.h"
 #include "opal/mca/common/fastpath/common_fastpath_relax.h"
+#include "opal/mca/base/mca_base_var.h"
+#include "opal/mca/btl/base/base.h"
 #include "opal/runtime/opal_progress.h"
 
 #include "osc_fastpath_wait.h"
@@ -52,9 +55,54 @@ static bool member_failed(mca_osc_fastpath_module_t *module, int *known)
     return false;
 }
 
+/* A value of pml/fastpath's, which may change while the job runs; NULL: that is not here. */
+static const void *pml_value(const char *name)
+{
+    const void *value = NULL;
+    const int index = mca_base_var_find("ompi", "pml", "fastpath", name);
+
+    return 0 <= index && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) ? value : NULL;
+}
+
+void ompi_osc_fastpath_wait_init(void)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    mca_btl_base_selected_module_t *selected;
+
+    component->wait_mode = pml_value("wait");
+    component->sleep_after = pml_value("sleep_after");
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
+    {
+        const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(selected->btl_module);
+
+        if (NULL != ext) {
+            component->idle.fastsm = selected->btl_module;
+            component->idle.ext = ext;
+        }
+    }
+}
+
+/* Everything progresses; and when nothing has happened for long, sleep as pml_fastpath_wait says. */
+static void progress_or_sleep(mca_common_fastpath_idle_wait_t *wait, unsigned rounds)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+
+    opal_progress();
+    if (0 == rounds % ROUNDS_BEFORE_YIELD) {
+        (void) sched_yield();
+    }
+    if ((wait->announced || 0 == rounds % ROUNDS_BEFORE_YIELD) && NULL != component->idle.ext
+        && NULL != component->wait_mode && NULL != component->sleep_after) {
+        (void) mca_common_fastpath_idle(&component->idle, wait, *component->idle.ext->arrived,
+                                        *component->sleep_after * UINT64_C(1000), *component->wait_mode,
+                                        fastpath_one_node());
+    }
+}
+
 int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
                                  void *context)
 {
+    mca_common_fastpath_idle_wait_t wait = {0};
     unsigned long begin;
     unsigned rounds = 0;
     int known = 0;
@@ -71,10 +119,7 @@ int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fast
             break;
         }
         mca_osc_fastpath_leave(module);
-        opal_progress();
-        if (0 == ++rounds % ROUNDS_BEFORE_YIELD) {
-            (void) sched_yield();
-        }
+        progress_or_sleep(&wait, ++rounds);
         mca_osc_fastpath_enter(module);
     } while (!done(module, context));
     mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WAIT_TIME] += ompi_osc_fastpath_now() - begin;

@@ -1,0 +1,34 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * Waking a member of the node that sleeps, after something has been stored that it may wait for.
+ */
+#ifndef MCA_OSC_FASTPATH_WAKE_H
+#define MCA_OSC_FASTPATH_WAKE_H
+
+#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+
+#include "osc_fastpath.h"
+
+BEGIN_C_DECLS
+
+/** @return whether a peer's `asleep` is known now: it is when btl/fastsm has reached that process */
+bool ompi_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer);
+
+/**
+ * Wake a peer if it sleeps. Comes after the store that the peer waits for. A peer that btl/fastsm has not
+ * reached yet is not woken; its sleep ends with its time.
+ */
+static inline void mca_osc_fastpath_wake(mca_osc_fastpath_peer_t *peer)
+{
+    if (OPAL_LIKELY(NULL != peer->asleep || ompi_osc_fastpath_find_asleep(peer))) {
+        fastsm_wake_if_asleep(peer->asleep);
+    }
+}
+
+END_C_DECLS
+
+#endif /* MCA_OSC_FASTPATH_WAKE_H */
