@@ -282,12 +282,20 @@ static void name_file(char path[256])
     }
 }
 
+/* Outside MPI, until the other rank has made the file. */
+static void await_file(const char *path)
+{
+    for (int waited = 0; 0 != access(path, F_OK) && PATIENCE > waited; ++waited) {
+        fp_sleep_ms(1);
+    }
+    CHECK(0 == access(path, F_OK));
+}
+
 /* A sender is done when both have copied, though its receiver calls MPI no more than once. */
 static void receiver_away(size_t length, int sequence)
 {
     char path[256] = "";
     fp_message_t message;
-    int waited = 0;
 
     fp_case("the receiver is away, %zu bytes", length);
     name_file(path);
@@ -298,11 +306,7 @@ static void receiver_away(size_t length, int sequence)
     }
     FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     fp_irecv(&message, length, 0, TAG, sequence, MPI_COMM_WORLD);
-    while (0 != access(path, F_OK) && PATIENCE > waited) {
-        fp_sleep_ms(1);
-        ++waited;
-    }
-    CHECK(0 == access(path, F_OK));
+    await_file(path);
     fp_wait_recv(&message);
     (void) unlink(path);
 }
@@ -312,7 +316,6 @@ static void sender_away(size_t length, int sequence)
 {
     char path[256] = "";
     fp_message_t message;
-    int waited = 0;
 
     fp_case("the sender is away, %zu bytes", length);
     name_file(path);
@@ -324,11 +327,7 @@ static void sender_away(size_t length, int sequence)
     }
     fp_isend(&message, &fp_modes[FP_STANDARD], length, 1, TAG, sequence, MPI_COMM_WORLD);
     fp_signal(1, MPI_COMM_WORLD);
-    while (0 != access(path, F_OK) && PATIENCE > waited) {
-        fp_sleep_ms(1);
-        ++waited;
-    }
-    CHECK(0 == access(path, F_OK));
+    await_file(path);
     fp_wait_send(&message);
     (void) unlink(path);
 }
