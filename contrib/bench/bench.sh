@@ -106,7 +106,10 @@ processors()
 # mpich_program PROGRAM: builds it with MPICH in the scratch directory; returns 1 without MPICH.
 mpich_program()
 {
-    mpicc.mpich -std=gnu11 -O2 -o "$scratch/$1" "$here/$1.c" >"$scratch/log" 2>&1 && return
+    sources=$here/$1.c
+    [ "$1" != several ] || sources="-DBENCH_SEVERAL $sources $here/allpairs.c $here/pingpong.c $here/ragged.c $here/rings.c"
+    # shellcheck disable=SC2086
+    mpicc.mpich -std=gnu11 -O2 -o "$scratch/$1" $sources >"$scratch/log" 2>&1 && return
     echo "${0##*/}: no MPICH here (mpicc.mpich), left out" >&2
     return 1
 }

@@ -138,8 +138,11 @@ function staged(    i, b, with, name)
     printf "\n%-34s%14s%18s\n", "one cache line without MPI (floor)", "", show(over(FLOOR, ""), "%.3f")
     csv("staged", "stage,us_0,over_stock_0,over_floor_0,us_8,over_stock_8,over_floor_8,us_40,over_stock_40,over_floor_40")
     csv("staged", "floor,,,," exact(over(FLOOR, "")) ",,,,,")
-    for (i = 1; i <= 5; ++i) {
+    for (i = 1; i <= stage_count; ++i) {
         with = stage_of[i]
+        if (!(with in seen)) {
+            continue
+        }
         name = stage_name[i]
         sub(/^ */, "", name)
         begin(sprintf("%-34s", stage_name[i]), name)
@@ -158,25 +161,39 @@ function staged(    i, b, with, name)
 function by_pairs(number, name, file_name, what, unit, format,    n, i, np, k)
 {
     title(number ". HPCC-style ping-pong, " name)
-    printf "%5s %7s   %-30s   %-30s   %18s\n", "ranks", "pairs", "stock: min    avg    max", "fastpath: min    avg    max",
-        what == "pair-latency" ? "avg / stock / floor" : "avg / stock"
-    csv(file_name, "ranks,pairs,stock_min,stock_avg,stock_max,fastpath_min,fastpath_avg,fastpath_max,over_stock")
+    begin(sprintf("%5s %-9s", "ranks", ""), "ranks,with")
+    head("pairs", " %7s", "pairs")
+    for (k = 1; k <= 3; ++k) {
+        head(part[k], " %9s", part[k])
+    }
+    head("avg / stock", " %12s", "over_stock")
+    if (what == "pair-latency") {
+        head("/ floor", " %8s", "over_floor")
+    }
+    end(file_name)
     for (n = 1; n <= np_count; ++n) {
-        np = np_list[n]
-        begin(sprintf("%5d", np), np)
-        put(value("fastpath", np, "pair-count", 8), " %7s  ", "%d")
-        for (i = 1; i <= 2; ++i) {
-            for (k = 1; k <= 3; ++k) {
-                put(value(pair_with[i], np, what "-" part[k], 8), k < 3 ? " %9s" : " %9s   ", format)
+        for (i = 1; i <= shown_count; ++i) {
+            np = np_list[n]
+            if ((shown[i], np) in seen_pairs) {
+                pairs_line(shown[i], np, what, file_name, format)
             }
         }
-        put(to("fastpath", np, what "-avg", 8, "stock"), "%11s", "%.3f")
-        if (what == "pair-latency") {
-            row_text = row_text sprintf(" %7s", show(floors("fastpath", np, what "-avg", 8), "%.2f"))
-        }
-        end(file_name)
     }
     print "  " unit
+}
+
+function pairs_line(with, np, what, file_name, format,    k)
+{
+    begin(sprintf("%5d %-9s", np, with), np "," with)
+    put(value(with, np, "pair-count", 8), " %7s", "%d")
+    for (k = 1; k <= 3; ++k) {
+        put(value(with, np, what "-" part[k], 8), " %9s", format)
+    }
+    put(to(with, np, what "-avg", 8, "stock"), " %12s", "%.3f")
+    if (what == "pair-latency") {
+        put(floors(with, np, what "-avg", 8), " %8s", "%.2f")
+    }
+    end(file_name)
 }
 
 # Latency of each pair of ranks: as CSV for all, printed for few ranks.
@@ -199,60 +216,50 @@ function matrix(with, np, print_it,    i, j, at)
     }
 }
 
-function matrices(    n, i, shown)
+function matrices(    n, i, printed)
 {
     for (n = 1; n <= np_count; ++n) {
         if (np_list[n] <= 40) {
-            shown = np_list[n]
+            printed = np_list[n]
         }
     }
-    for (i = 1; i <= 2; ++i) {
+    for (i = 1; i <= shown_count; ++i) {
         for (n = 1; n <= np_count; ++n) {
-            if ((pair_with[i], np_list[n]) in seen_pairs) {
-                matrix(pair_with[i], np_list[n], np_list[n] == shown)
+            if ((shown[i], np_list[n]) in seen_pairs) {
+                matrix(shown[i], np_list[n], np_list[n] == printed)
             }
         }
     }
 }
 
-function all_rings(    n, m, w, k, what)
+function all_rings(    n, m)
 {
     title("4. Rings: MPI_Sendrecv of 8 bytes to both sides, us each, at the slowest rank")
-    printf "%14s  %-56s %-56s\n", "", "cold: the first step, after a barrier", "warm: after 100 more steps"
-    printf "%14s  %-28s %-28s%-28s %-28s\n", "", "natural", "random", "natural", "random"
-    begin(sprintf("%5s %8s ", "ranks", "in ring"), "ranks,in_ring")
-    for (w = 1; w <= 2; ++w) {
-        for (k = 1; k <= 2; ++k) {
-            what = ring_what[k] "_" ring_state[w]
-            head("stock", " %10s", what "_stock")
-            head("fastpath", " %9s", what "_fastpath")
-            head("ratio", " %7s", what "_over_stock")
-        }
-    }
+    begin(sprintf("%5s %8s %-14s", "ranks", "in ring", "ring"), "ranks,in_ring,ring")
+    heads()
     end("rings")
     for (n = 1; n <= np_count; ++n) {
         for (m = 2; m <= np_list[n]; ++m) {
             if ((np_list[n], m) in rings) {
-                ring_line(np_list[n], m)
+                ring_lines(np_list[n], m)
             }
         }
     }
+    print "  Cold: the first step, after a barrier.  Warm: after 100 more steps.  Random: ten orders of the ranks."
     print "  Rings of fewer ranks than there are: one on each core while all others are asleep.  Rings of all ranks, where"
     print "  they are more than cores, are a measurement of waiting and of the scheduler, not of latency."
 }
 
-function ring_line(np, members,    k, w, what)
+function ring_lines(np, members,    k, w, what)
 {
-    begin(sprintf("%5d %8d ", np, members), np "," members)
     for (w = 1; w <= 2; ++w) {
         for (k = 1; k <= 2; ++k) {
             what = ring_what[k] "-" ring_state[w]
-            put(value("stock", np, what, members), " %10s", "%.2f")
-            put(value("fastpath", np, what, members), " %9s", "%.2f")
-            put(to("fastpath", np, what, members, "stock"), " %7s", "%.3f")
+            begin(sprintf("%5d %8d %-14s", np, members, ring_what[k] ", " ring_state[w]), np "," members "," what)
+            compared(np, what, members)
+            end("rings")
         }
     }
-    end("rings")
 }
 
 function modes(    n, k, np, what)
@@ -316,8 +323,8 @@ function by_distance(    d, i, what, of, with)
     title("8. By distance of two cores: 8 bytes, us one way, and " long_message + 0 " bytes, MB/s")
     begin(sprintf("%-26s", ""), "distance")
     heads_best()
-    for (i = 1; i <= rivals + 1; ++i) {
-        with = i <= rivals ? rival[i] : "fastpath"
+    for (i = 1; i <= shown_count; ++i) {
+        with = shown[i]
         head(with " MB/s", " %13s", with "_mb_per_s")
     }
     end("distance")
@@ -328,8 +335,8 @@ function by_distance(    d, i, what, of, with)
         sub(/ far$/, " (segments far)", of)
         begin(sprintf("%-26s", of), of)
         compared_best(2, "at-" what, 8)
-        for (i = 1; i <= rivals + 1; ++i) {
-            with = value(i <= rivals ? rival[i] : "fastpath", 2, "at-" what, long_message)
+        for (i = 1; i <= shown_count; ++i) {
+            with = value(shown[i], 2, "at-" what, long_message)
             put(with == "" ? "" : long_message / with, " %13s", "%.0f")
         }
         end("distance")
@@ -363,8 +370,8 @@ function ragged(    n, k, c, i)
     title("10. Collectives: what they take at the slowest rank, and how far apart ranks leave them, us")
     begin(sprintf("%5s %-12s", "ranks", ""), "ranks,collective")
     for (k = 1; k <= 2; ++k) {
-        for (i = 1; i <= rivals + 1; ++i) {
-            c = i <= rivals ? rival[i] : "fastpath"
+        for (i = 1; i <= shown_count; ++i) {
+            c = shown[i]
             head(c (k == 1 ? "" : " apart"), " %14s", c (k == 1 ? "" : "_apart"))
         }
     }
@@ -379,8 +386,8 @@ function ragged_line(np, name, what, bytes,    k, i)
 {
     begin(sprintf("%5d %-12s", np, name), np "," name)
     for (k = 1; k <= 2; ++k) {
-        for (i = 1; i <= rivals + 1; ++i) {
-            put(value(i <= rivals ? rival[i] : "fastpath", np, k == 1 ? what : name "-apart", bytes), " %14s", "%.2f")
+        for (i = 1; i <= shown_count; ++i) {
+            put(value(shown[i], np, k == 1 ? what : name "-apart", bytes), " %14s", "%.2f")
         }
     }
     end("ragged")
@@ -438,17 +445,20 @@ END {
     split("0 8 40", size, " ")
     split("64 1024", vector_bytes, " ")
     split("min avg max", part, " ")
-    split("stock fastpath", pair_with, " ")
     split("natural random", ring_what, " ")
     split("cold warm", ring_state, " ")
     split("unexpected posted", queue, " ")
-    split("stock none send receive fastpath", stage_of, " ")
-    split("out of the box (stock)|fastpath with nothing immediate|  + send|  + receive|  + data (all of it)", stage_name, "|")
+    stage_count = split("stock ucx mpich none send receive fastpath", stage_of, " ")
+    split("out of the box (stock)|UCX|MPICH|fastpath with nothing immediate|  + send|  + receive|  + data (all of it)", stage_name, "|")
     split("latency anysource sendrecv nonblocking rate", mode, " ")
     split("named|MPI_ANY_SOURCE|Sendrecv|nonblocking|rate", mode_name, "|")
     split("asleep blocked polling", others, " ")
     split("asleep outside MPI|blocked in MPI_Recv|polling with MPI_Test", others_name, "|")
     find_rivals()
+    for (n = 1; n <= rivals; ++n) {
+        shown[n] = rival[n]
+    }
+    shown[shown_count = n] = "fastpath"
     staged()
     by_pairs(2, "8 bytes, us one way", "pairs-latency", "pair-latency",
         "Two ranks at a time, each on a core of its own; all others are asleep outside MPI.", "%.3f")
