@@ -572,6 +572,32 @@ void mca_pml_fastpath_links_look(void)
     (void) OPAL_THREAD_ADD_FETCH32(&busy, -1);
 }
 
+/* It is asked anew before each write: the other process may be about to end as well, and btl/tcp does not
+ * survive a write that fails at the end (it closes its endpoint, adds an event to it all the same, and
+ * frees it). */
+static bool is_up(const mca_pml_fastpath_link_t *link)
+{
+    struct tcp_info info;
+
+    return MCA_PML_FASTPATH_LINK_CONNECTION == link->kind && !link->gone && get_info(link->fd, &info)
+           && ESTABLISHED == info.tcpi_state;
+}
+
+/* Whether a connection that may be this peer's is up. */
+static bool is_reached(mca_pml_fastpath_peer_t *peer)
+{
+    mca_pml_fastpath_link_t *link;
+
+    OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
+    {
+        if ((link->known ? peer == peer_of(link) : mca_pml_fastpath_peer_has_address(peer, &link->remote))
+            && is_up(link)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Never make a connection for this: the peer may have gone already. Where there is one, the peer is there,
  * and only its BTLs know which of them it belongs to. */
 static void leave(mca_pml_fastpath_peer_t *peer)
@@ -579,36 +605,29 @@ static void leave(mca_pml_fastpath_peer_t *peer)
     const mca_pml_fastpath_leave_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_LEAVE,
                                               .hdr_name = opal_proc_local_get()->proc_name};
 
-    if (NULL == peer->endpoint || peer->left || is_of_our_job(peer) || 0 == peer->connections) {
+    if (NULL == peer->endpoint || peer->left || is_of_our_job(peer)) {
         return; /* the processes of our own job end when we do */
     }
     for (size_t i = 0; i < mca_bml_base_btl_array_get_size(&peer->endpoint->btl_send); ++i) {
         mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&peer->endpoint->btl_send, i);
 
-        if (mca_pml_fastpath_is_tcp(bml_btl->btl)) {
+        if (mca_pml_fastpath_is_tcp(bml_btl->btl) && is_reached(peer)) {
             mca_pml_fastpath_control_send(peer, bml_btl->btl, &hdr, sizeof(hdr));
         }
     }
 }
 
-/* Count the connections that are up, and tell those of other jobs whose they are. */
-static void find_connections(void)
+/* Tell those of other jobs whose the connections to them are. */
+static void introduce_to_others(void)
 {
     mca_pml_fastpath_link_t *link;
-    struct tcp_info info;
 
-    mca_pml_fastpath_links_find(all.peers, all.count);
     OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
     {
         mca_pml_fastpath_peer_t *peer = peer_of(link);
 
-        if (MCA_PML_FASTPATH_LINK_CONNECTION != link->kind || link->gone || !get_info(link->fd, &info)
-            || ESTABLISHED != info.tcpi_state) {
-            continue;
-        }
-        count_connection(link, peer);
-        if (NULL != peer && NULL != peer->endpoint && link->outgoing && !link->introduced
-            && !is_of_our_job(peer)) {
+        if (link->outgoing && !link->introduced && NULL != peer && NULL != peer->endpoint
+            && !is_of_our_job(peer) && is_up(link)) {
             introduce(link, peer);
         }
     }
@@ -619,9 +638,11 @@ void mca_pml_fastpath_links_leave(void)
     if (FASTPATH_TCP_REPORTS_LOSS || OMPI_MPI_STATE_FINALIZE_STARTED > ompi_mpi_state) {
         return;
     }
+    mca_pml_fastpath_links_end(); /* progress may not have been called since MPI_Finalize began */
     peers_take();
     if (may_have_connections()) {
-        find_connections();
+        mca_pml_fastpath_links_find(all.peers, all.count);
+        introduce_to_others();
         for (size_t i = 0; i < all.count; ++i) {
             leave(all.peers[i]);
         }

@@ -49,9 +49,9 @@ void mca_pml_fastpath_links_leave(void);
 int mca_pml_fastpath_links_close(ompi_proc_t **procs, size_t nprocs);
 
 /**
- * MPI_Finalize has begun; called from each progress of then. Others may leave before us, while we still
- * answer what they have asked, though they do not wait for it: a cancel, say. From now on a connection
- * without a reader ends nobody.
+ * MPI_Finalize has begun; called from each progress of then, and by mca_pml_fastpath_links_leave(). Others
+ * may leave before us, while we still answer what they have asked, though they do not wait for it: a cancel,
+ * say. From now on a connection without a reader ends nobody.
  */
 void mca_pml_fastpath_links_end(void);
 
