@@ -9,13 +9,15 @@
  * Latencies and message rate between ranks 0 and 1 of any MPI.  Other ranks exchange one message with both,
  * so that they are connected, and then sleep outside MPI, or wait inside it (-o).
  *
- * Usage: pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] [-c CPU,CPU] [-o OTHERS] [-t]
- *                 [SIZE ...]
+ * Usage: pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] [-c CPU,CPU] [-o OTHERS] [-l FROM,TO]
+ * [-t] [SIZE ...]
  *
  * Prints lines: MODE BYTES MEDIAN_US LEAST_US.  A size is measured in all modes of -m; one that is given as
  * MODE:SIZE in that mode only.  -c binds ranks 0 and 1 to a processor each, -t asks for MPI_THREAD_MULTIPLE.
  * -o says what the other ranks do meanwhile: they are asleep, or, inside MPI, blocked in MPI_Recv or polling
- * with MPI_Test; lines begin with MODE-OTHERS then.
+ * with MPI_Test; lines begin with MODE-OTHERS then.  With -l a batch counts only if before and after it a
+ * cache line took FROM to TO microseconds from one of the two to the other (line.h); a size for which no
+ * batch has counted after LINE_PATIENCE_US prints nothing.
  *
  * latency      MPI_Send and MPI_Recv to and fro; time of one way
  * anysource    the same, received from MPI_ANY_SOURCE
@@ -41,6 +43,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "line.h"
 #include "parts.h"
 #include "turns.h"
 
@@ -53,6 +56,10 @@ static char *in;
 static int depth = 10000;
 static enum { ASLEEP, BLOCKED, POLLING } others = ASLEEP; /* what other ranks do */
 static MPI_Request *waiting; /* of receives in mode posted */
+static line_t *line;         /* NULL: what it costs does not matter */
+static double line_from, line_to;
+
+#define LINE_PATIENCE_US 5e6 /* of one size */
 
 /* Sizes have a suffix K or M, or none. */
 static size_t parse_size(const char *text)
@@ -226,21 +233,59 @@ static const struct mode {
     {"posted", latency, 2.0, 1, post_others, complete_others},
 };
 
-/* Rank 0 says how many iterations come; both meet before the clock starts. */
+/* Rank 0 says what the other one shall do, and both meet. */
+static long meet(long what)
+{
+    if (0 == rank) {
+        MPI_Send(&what, 1, MPI_LONG, 1, TAG, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(&what, 1, MPI_LONG, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+    }
+    return what;
+}
+
+/* Whether a cache line costs what it shall. */
+static bool line_is_good(void)
+{
+    static uint32_t hops;
+    double us;
+
+    if (NULL == line) {
+        return true;
+    }
+    us = line_cost(line, rank, &hops);
+    return line_from <= us && us <= line_to;
+}
+
+/* Both meet before the clock starts. */
 static double batch(const struct mode *mode, long iterations, int size)
 {
     double start;
 
-    if (0 == rank) {
-        MPI_Send(&iterations, 1, MPI_LONG, 1, TAG, MPI_COMM_WORLD);
-        MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-        MPI_Recv(&iterations, 1, MPI_LONG, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
-    }
+    iterations = meet(iterations);
     start = bench_now_us();
     mode->run(iterations, size);
     return bench_now_us() - start;
+}
+
+/* @return how many batches count, and us[] has their times; on rank 0 */
+static int measure_batches(const struct mode *mode, long iterations, int size, int batches, double *us)
+{
+    const double start = bench_now_us();
+    int count = 0;
+
+    while (0 != meet(count < batches && (NULL == line || bench_now_us() - start < LINE_PATIENCE_US))) {
+        const bool before = line_is_good();
+        const double time = batch(mode, iterations, size);
+        const bool after = line_is_good();
+
+        if (0 == rank && before && after) {
+            us[count++] = time / (double) iterations / mode->parts;
+        }
+    }
+    return count;
 }
 
 static void measure(const struct mode *mode, size_t size, int batches)
@@ -262,13 +307,11 @@ static void measure(const struct mode *mode, size_t size, int batches)
     for (int i = 0; i < 5; ++i) {
         iterations = bench_iterations(batch(mode, iterations, (int) size), iterations);
     }
-    for (int i = 0; i < batches; ++i) {
-        us[i] = batch(mode, iterations, (int) size) / (double) iterations / mode->parts;
-    }
+    batches = measure_batches(mode, iterations, (int) size, batches, us);
     if (NULL != mode->finish) {
         mode->finish();
     }
-    if (0 == rank) {
+    if (0 == rank && 0 < batches) {
         snprintf(name, sizeof(name), NULL != mode->prepare ? "%s-%d" : "%s", mode->name, depth);
         if (ASLEEP != others) {
             strcat(name, BLOCKED == others ? "-blocked" : "-polling");
@@ -354,6 +397,7 @@ typedef struct {
     int count;
     int cpus[CPU_SETSIZE];
     int cpu_count;
+    bool by_line; /* -l */
 } options_t;
 
 /* A size's mode ends here; NULL where it names none. */
@@ -395,13 +439,18 @@ static bool set_others(const char *name)
     return false;
 }
 
+static bool set_line(const char *text)
+{
+    return 2 == sscanf(text, "%lf,%lf", &line_from, &line_to) && line_from < line_to;
+}
+
 static void parse(int argc, char **argv, int ranks, options_t *options)
 {
     bool good = ranks >= 2;
     int option;
 
     others = ASLEEP; /* in several.c it may have been something else */
-    while (-1 != (option = getopt(argc, argv, "m:b:u:d:c:o:t"))) {
+    while (-1 != (option = getopt(argc, argv, "m:b:u:d:c:o:l:t"))) {
         switch (option) {
         case 'm':
             options->wanted = optarg;
@@ -421,6 +470,10 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
         case 'o':
             good = good && set_others(optarg);
             break;
+        case 'l':
+            options->by_line = true;
+            good = good && set_line(optarg);
+            break;
         case 't': /* main() has seen to it */
             break;
         default:
@@ -430,7 +483,7 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
     if (!good || options->batches < 1 || options->batches > BENCH_MAX_BATCHES || depth < 0
         || depth > MAX_DEPTH || 1 == options->cpu_count) {
         fprintf(stderr, "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] "
-                        "[-c CPU,CPU] [-o asleep|blocked|polling] [-t] [[MODE:]SIZE ...]\n");
+                        "[-c CPU,CPU] [-o asleep|blocked|polling] [-l FROM,TO] [-t] [[MODE:]SIZE ...]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (optind < argc) {
@@ -465,6 +518,7 @@ void bench_pingpong(int argc, char **argv)
                          .sizes = default_sizes,
                          .count = sizeof(default_sizes) / sizeof(default_sizes[0])};
     turns_t *turns = NULL;
+    void *room;
     int ranks;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -472,7 +526,11 @@ void bench_pingpong(int argc, char **argv)
     parse(argc, argv, ranks, &options);
     make_room(&options);
     MPI_Comm_split(MPI_COMM_WORLD, rank <= 1 ? 0 : MPI_UNDEFINED, rank, &both);
-    if (ranks > 2 && ASLEEP == others) {
+    line = NULL;
+    if (options.by_line) {
+        turns = turns_open_or_abort(LINE_ROOM, &room);
+        line = line_in(room);
+    } else if (ranks > 2 && ASLEEP == others) {
         turns = turns_open(0, NULL);
     }
     if (rank > 1) {
