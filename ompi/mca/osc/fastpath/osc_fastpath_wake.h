@@ -13,8 +13,6 @@
 
 #include "osc_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** @return whether a peer's `asleep` is known now: it is when btl/fastsm has reached that process */
 bool ompi_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer);
 
@@ -28,7 +26,5 @@ static inline void mca_osc_fastpath_wake(mca_osc_fastpath_peer_t *peer)
         fastsm_wake_if_asleep(peer->asleep);
     }
 }
-
-END_C_DECLS
 
 #endif /* MCA_OSC_FASTPATH_WAKE_H */

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-
-
 #include "pml_fastpath_failure.h"
 
 /* ---- peers ---- */

@@ -13,8 +13,6 @@
 
 #include "pml_fastpath.h"
 
-BEGIN_C_DECLS
-
 /** A wait that may last; all 0 in the beginning. */
 typedef struct {
     mca_common_fastpath_idle_wait_t wait;
@@ -28,7 +26,5 @@ typedef struct {
  * caller looks for what it waits for between two calls. With several threads it never sleeps.
  */
 void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_IDLE_H */

@@ -18,8 +18,6 @@
 
 #include "pml_fastpath_sendreq.h"
 
-BEGIN_C_DECLS
-
 /** @return whether synchronous sends to a peer go whole: their numbers are known before they leave */
 static inline bool mca_pml_fastpath_sync_may(const mca_pml_fastpath_peer_t *peer)
 {
@@ -50,7 +48,5 @@ void mca_pml_fastpath_sync_matched(const mca_btl_base_module_t *btl, const mca_p
  */
 void mca_pml_fastpath_sync_tell(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
                                 uint32_t number);
-
-END_C_DECLS
 
 #endif /* MCA_PML_FASTPATH_SYNC_H */
