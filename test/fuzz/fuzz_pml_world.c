@@ -138,6 +138,13 @@ static bool ext_is_awaited(struct mca_btl_base_endpoint_t *endpoint, uint64_t na
     return fuzz_one_in(3);
 }
 
+static bool ext_chunks_are_slow(struct mca_btl_base_endpoint_t *endpoint, size_t size)
+{
+    (void) endpoint;
+    (void) size;
+    return fuzz_one_in(3);
+}
+
 static int ext_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                      const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
@@ -158,6 +165,7 @@ static int ext_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, u
 
 static const mca_btl_fastsm_ext_t ext = {.sendi = ext_sendi,
                                          .sendi_limit = MOST_AT_ONCE,
+                                         .chunks_are_slow = ext_chunks_are_slow,
                                          .write = ext_write,
                                          .copies = ext_copies,
                                          .await = ext_await,

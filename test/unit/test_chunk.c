@@ -92,6 +92,14 @@ void mca_common_fastpath_lock_wait(mca_common_fastpath_lock_t *lock)
     abort();
 }
 
+static uint64_t ticks_per_millisecond;
+
+uint64_t mca_common_fastpath_clock_per_millisecond(mca_common_fastpath_clock_t *clock)
+{
+    (void) clock;
+    return ticks_per_millisecond;
+}
+
 /* ---- fixture ---- */
 
 static void world_open(uint32_t position)
@@ -105,6 +113,8 @@ static void world_open(uint32_t position)
     world.in.layout = world.fifo.layout;
     mca_btl_fastsm_component.layout = world.fifo.layout;
     mca_btl_fastsm_component.chunks_max = MCA_BTL_FASTSM_CHUNKS_MAX;
+    mca_btl_fastsm_component.chunk_time = 7;
+    mca_btl_fastsm_component.chunk_ticks = ticks_per_millisecond = 0;
     world.next = world.given_back = world.kept = world.reclaimed = 0;
     mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER].free = NULL;
     world.allowed = BUFFERS;
@@ -158,6 +168,11 @@ static void copies(const mca_btl_fastsm_view_t *view, size_t length)
     for (size_t i = length; i < length + GUARD; ++i) {
         assert_int_equal(0x5a, received[i]);
     }
+}
+
+static void move_nothing(void *context, void *piece, size_t offset, size_t length)
+{
+    (void) context, (void) piece, (void) offset, (void) length;
 }
 
 /* Makes `in` a receiver of messages that are written by hand. */
@@ -336,6 +351,66 @@ static void test_fallen_behind(void **state)
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
     fastsm_store_read_pos(world.out.out.shared_read_pos, world.out.out.write_pos);
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
+    world_close();
+}
+
+/* What filling took, on the average: of whole chunks of contiguous memory, and however long one took once. */
+static void test_fill_ticks(void **state)
+{
+    const mca_btl_fastsm_data_t data = {.move = move_nothing};
+    mca_btl_fastsm_endpoint_t *out = &world.out;
+
+    (void) state;
+    world_open(0);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNK - 1));
+    assert_int_equal(OPAL_SUCCESS, mca_btl_fastsm_sendi_data(out, 1, 2, &data, 2 * CHUNK, TAG, NULL));
+    assert_int_equal(0, out->fill_ticks);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(2 * CHUNK));
+    assert_int_not_equal(0, out->fill_ticks);
+    out->fill_ticks = 0;
+    note_fill(out, 800);
+    assert_int_equal(800, out->fill_ticks);
+    note_fill(out, 1600);
+    assert_int_equal(900, out->fill_ticks);
+    note_fill(out, UINT64_MAX);
+    assert_int_equal(900 - 900 / 8 + 3600 / 8, out->fill_ticks);
+    for (int i = 0; i < 100; ++i) {
+        note_fill(out, 80);
+    }
+    assert_in_range(out->fill_ticks, 80, 90);
+    world_close();
+}
+
+static int slow_ones(size_t size)
+{
+    int count = 0;
+
+    for (uint32_t i = 0; i < 10 * SLOW_PROBE; ++i) {
+        count += mca_btl_fastsm_chunks_are_slow(&world.out, size);
+    }
+    return count;
+}
+
+/* More than 7 microseconds, of a message that the kernel may copy; but one in SLOW_PROBE. */
+static void test_slow(void **state)
+{
+    (void) state;
+    world_open(0);
+    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
+    world.out.fill_ticks = 10;
+    assert_int_equal(0, slow_ones(LONGEST)); /* nobody knows what a tick is */
+    ticks_per_millisecond = 10000;
+    assert_int_equal(0, slow_ones(7 * CHUNK));
+    assert_int_equal(10 * (SLOW_PROBE - 1), slow_ones(7 * CHUNK + 1));
+    world.out.write_state = MCA_BTL_FASTSM_GET_REFUSED;
+    assert_int_equal(0, slow_ones(LONGEST));
+    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
+    world.out.fill_ticks = 0; /* nothing has been sent yet */
+    assert_int_equal(0, slow_ones(LONGEST));
+    world.out.fill_ticks = 10;
+    mca_btl_fastsm_component.chunk_time = 0;
+    mca_btl_fastsm_component.chunk_ticks = 0;
+    assert_int_equal(0, slow_ones(LONGEST));
     world_close();
 }
 
@@ -518,6 +593,8 @@ int main(void)
         cmocka_unit_test(test_one_buffer),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fallen_behind),
+        cmocka_unit_test(test_fill_ticks),
+        cmocka_unit_test(test_slow),
         cmocka_unit_test(test_not_here),
         cmocka_unit_test(test_data_like_a_word),
         cmocka_unit_test(test_bad_chunks),

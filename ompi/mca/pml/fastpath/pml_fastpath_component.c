@@ -81,7 +81,7 @@ static const mca_common_fastpath_param_t params[] = {
      .text = "Microseconds that may pass from one call of opal_progress to the next while MPI is called and "
              "no call has to wait. What other processes need of this one, and other transports, is late by "
              "that at the most; 0 means that every call lets everything progress"},
-    {"help_limit", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &mca_pml_fastpath.help_limit, 128 << 10, 0,
+    {"help_limit", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &mca_pml_fastpath.help_limit, 16 << 10, 0,
      INT64_MAX / 2,
      .text = "Bytes from which on both sides copy a message at a time, where the receiver may read the "
              "sender's memory and the sender write the receiver's, and the sender waits for it. 0 means that "

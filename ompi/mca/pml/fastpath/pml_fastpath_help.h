@@ -17,7 +17,14 @@
 /** Bytes that the receiver reads of a message before it looks again whether the sender waits. */
 static inline size_t mca_pml_fastpath_help_first_piece(void)
 {
-    return (mca_pml_fastpath.help_limit + 1) / 2;
+    return 4 * mca_pml_fastpath.help_limit;
+}
+
+/** Sender: whether a message that it waits for had better be copied by both sides than go in chunks. */
+static inline bool mca_pml_fastpath_help_pays(const mca_pml_fastpath_peer_t *peer, size_t size)
+{
+    return 0 < mca_pml_fastpath.help_limit && mca_pml_fastpath.help_limit <= size && NULL != peer->ext
+           && mca_pml_fastpath.use_get && peer->ext->chunks_are_slow(peer->btl_endpoint, size);
 }
 
 /**

@@ -9,6 +9,7 @@
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_help.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_sendreq.h"
@@ -483,6 +484,14 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
                : isend(buf, count, datatype, dst, tag, mode, comm, request, false);
 }
 
+/* Whether both sides shall copy a message that could leave at once: its sender waits, and that is sooner. */
+static inline bool goes_together(const mca_pml_fastpath_member_t *member, const ompi_datatype_t *datatype,
+                                 size_t count, mca_pml_base_send_mode_t mode)
+{
+    return MCA_PML_BASE_SEND_BUFFERED != mode && fastpath_is_contiguous(datatype, count)
+           && mca_pml_fastpath_help_pays(member->peer, datatype->super.size * count);
+}
+
 /* What neither send_slot nor send_slots has sent. */
 static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
@@ -497,7 +506,8 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
         return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
+    if (OPAL_LIKELY(!goes_together(member, datatype, count, mode)
+                    && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         return mca_pml_fastpath_pace_sent(opal_using_threads());
     }
     req = mca_pml_fastpath_send_request_alloc();

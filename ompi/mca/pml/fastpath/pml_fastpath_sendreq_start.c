@@ -10,6 +10,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_help.h"
 #include "pml_fastpath_link_failed.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
@@ -230,18 +231,15 @@ static inline bool is_synchronous(const mca_pml_fastpath_send_request_t *req)
     return MCA_PML_BASE_SEND_SYNCHRONOUS == req->req_send.req_send_mode;
 }
 
-/* The longest message that goes in several eager buffers, of those that have not been tried before there was
- * a request: persistent and synchronous ones. The sender of a synchronous one stays until it is received, so
- * both sides may copy what is long enough. */
-static size_t chunks_limit(const mca_pml_fastpath_send_request_t *req)
+/* Whether chunks are for this message at all: those that have not been tried before there was a request,
+ * persistent and synchronous ones. The sender of a synchronous one stays until it is received, so both sides
+ * may copy it. */
+static bool chunks_suit(const mca_pml_fastpath_send_request_t *req)
 {
-    const size_t limit = req->req_peer->ext->sendi_limit - sizeof(mca_pml_fastpath_match_hdr_t);
-    const size_t help = mca_pml_fastpath.help_limit;
-
     if (is_synchronous(req)) {
-        return 0 < help && help <= limit ? help - 1 : limit;
+        return !req->req_waits || !mca_pml_fastpath_help_pays(req->req_peer, req->req_send.req_bytes_packed);
     }
-    return req->req_send.req_base.req_ompi.req_persistent ? limit : 0;
+    return req->req_send.req_base.req_ompi.req_persistent;
 }
 
 /* Whether a message that is too long for one eager buffer may go in several: over btl/fastsm, which takes
@@ -253,7 +251,10 @@ static bool goes_in_chunks(mca_pml_fastpath_send_request_t *req)
         return false;
     }
     mca_pml_fastpath_member_ready(req->req_member);
-    return NULL != req->req_member->sendi && req->req_send.req_bytes_packed <= chunks_limit(req);
+    return NULL != req->req_member->sendi
+           && req->req_send.req_bytes_packed
+                  <= req->req_peer->ext->sendi_limit - sizeof(mca_pml_fastpath_match_hdr_t)
+           && chunks_suit(req);
 }
 
 /* Whether a message may go whole. */

@@ -26,6 +26,7 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/base/btl_base_error.h"
 #include "opal/mca/btl/btl.h"
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
 #include "opal/mca/common/fastpath/common_fastpath_fault.h"
 #include "opal/mca/mpool/fastsm/mpool_fastsm.h"
 
@@ -180,6 +181,8 @@ struct mca_btl_base_endpoint_t {
     size_t inline_bytes;           /**< longest inline message; it never becomes less */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
+    _Atomic uint64_t fill_ticks;   /**< what filling a chunk takes of late, on the average; 0: not known */
+    _Atomic uint32_t n_slow;       /**< messages for which chunks were slow */
     uint32_t answered;             /**< where `in` was when the last message left in eager buffers */
     opal_list_t pending;           /**< frags that found no room, oldest first */
     opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */
@@ -370,6 +373,9 @@ typedef struct {
     mca_btl_fastsm_layout_t layout;
     mca_btl_fastsm_frag_list_t frags[MCA_BTL_FASTSM_FRAG_CLASSES];
     size_t inline_bytes; /**< longest inline message to anybody */
+    unsigned chunk_time; /**< parameter: microseconds that filling a message's chunks may take; 0: any */
+    _Atomic uint64_t chunk_ticks; /**< the same in ticks of the clock; 0: not known yet */
+    mca_common_fastpath_clock_t clock;
     uint32_t chunks_max; /**< buffers that one message of ours takes at the most */
     mca_btl_fastsm_ahead_t ahead;
 
@@ -734,6 +740,9 @@ void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
 int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,
                                 const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,
                                 mca_btl_fastsm_stamp_t *stamp);
+/** The extension's chunks_are_slow (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size);
+
 /** The extension's sendi_data (btl_fastsm_ext.h). */
 int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                               const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,

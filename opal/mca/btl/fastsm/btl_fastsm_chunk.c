@@ -30,6 +30,8 @@
 #define CHUNK_LOOKS 1000u
 /** buffers that a message may take in any case */
 #define CHUNKS_ANYWAY 4u
+/** of messages for which chunks are slow one in so many takes them all the same: they may not be any more */
+#define SLOW_PROBE 64u
 /** lines that are fetched between two looks for a message */
 #define LINES_AT_A_TIME 8u
 
@@ -139,12 +141,46 @@ static inline void ahead_set(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes)
     ahead->idle.work = (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE);
 }
 
-/* --------------------------------------------------------------------------------------------- sending */
+/* ------------------------------------------------------------------------------------------------- time */
 
 static inline uint32_t chunks_of(size_t bytes, size_t chunk)
 {
     return (uint32_t) ((bytes + chunk - 1) / chunk);
 }
+
+/* Filling a chunk has taken so many ticks.  Whoever else had the core meanwhile shall not count for long. */
+static inline void note_fill(mca_btl_fastsm_endpoint_t *endpoint, uint64_t ticks)
+{
+    const uint64_t before = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
+
+    ticks = ticks > 4 * before && 0 != before ? 4 * before : ticks;
+    atomic_store_explicit(&endpoint->fill_ticks, 0 == before ? ticks : before - before / 8 + ticks / 8,
+                          memory_order_relaxed);
+}
+
+/* The parameter, in ticks; UINT64_MAX: there is none, or the clock's speed is not known yet. */
+static uint64_t chunk_time(mca_btl_fastsm_component_t *component)
+{
+    uint64_t ticks = atomic_load_explicit(&component->chunk_ticks, memory_order_relaxed);
+
+    if (OPAL_UNLIKELY(0 == ticks)) {
+        ticks = mca_common_fastpath_clock_per_millisecond(&component->clock) * component->chunk_time / 1000;
+        atomic_store_explicit(&component->chunk_ticks, ticks, memory_order_relaxed);
+    }
+    return 0 == ticks ? UINT64_MAX : ticks;
+}
+
+bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
+{
+    const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
+    const size_t chunk = mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params);
+
+    return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
+           && fill * chunks_of(size, chunk) > chunk_time(&mca_btl_fastsm_component)
+           && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
+}
+
+/* --------------------------------------------------------------------------------------------- sending */
 
 /* Refers to one chunk.  There is room.  The endpoint's lock is held. */
 static inline void post_chunk(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
@@ -191,8 +227,11 @@ typedef struct {
     size_t chunk;
 } source_t;
 
-static inline void fill(const mca_btl_fastsm_frag_t *frag, const source_t *source, size_t done, size_t bytes)
+static inline void fill(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag,
+                        const source_t *source, size_t done, size_t bytes)
 {
+    const bool measured = bytes == source->chunk && NULL == source->data;
+    const uint64_t begin = measured ? mca_common_fastpath_ticks() : 0;
     char *to = chunk_data(frag);
 
     fetch_lines(to, bytes);
@@ -200,6 +239,9 @@ static inline void fill(const mca_btl_fastsm_frag_t *frag, const source_t *sourc
         memcpy(to, source->payload + done, bytes);
     } else {
         source->data->move(source->data->context, to, done, bytes);
+    }
+    if (measured) {
+        note_fill(endpoint, mca_common_fastpath_ticks() - begin);
     }
 }
 
@@ -222,7 +264,7 @@ static inline void send_each(mca_btl_fastsm_endpoint_t *endpoint, const void *he
         const size_t bytes = smaller(source->size - done, source->chunk);
 
         if (!filled) {
-            fill(frag, source, done, bytes);
+            fill(endpoint, frag, source, done, bytes);
         }
         if (0 == done) {
             post_first(endpoint, frag, header, source->size, source->chunk, tag);
@@ -242,7 +284,7 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
     bool sent;
 
     for (size_t done = 0; done < source->size; done += source->chunk, one = next_frag(one)) {
-        fill(one, source, done, smaller(source->size - done, source->chunk));
+        fill(endpoint, one, source, done, smaller(source->size - done, source->chunk));
     }
     mca_common_fastpath_lock(&endpoint->out.lock);
     sent = has_room(endpoint, chunks_of(source->size, source->chunk));

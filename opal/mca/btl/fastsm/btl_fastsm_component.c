@@ -77,6 +77,12 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      1u << 20, .or_zero = true,
      .text = "Buffers of max_send_size bytes that a process has for all its peers together.  0: by the "
              "number of local processes"},
+    {"chunk_time", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.chunk_time, 7, 0,
+     1u << 20,
+     .text =
+         "Microseconds that a sender which waits may take to fill eager buffers with a message, by what it "
+         "took lately.  Of one that would take longer, because it is long or the peer's core is far away, "
+         "each side copies a part where the kernel permits that.  0: any time"},
     {"poll_max", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.poll_max, 32, 1,
      1u << 20, .text = "Messages taken from one sender before the others get their turn"},
     {"ring_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.ring_depth,
@@ -260,6 +266,7 @@ static int start(void)
         mca_btl_fastsm_sleep_init();
         mca_btl_fastsm_name_prepare(&component->me);
         mca_btl_fastsm_ahead_init();
+        mca_common_fastpath_clock_start(&component->clock);
         rc = mca_btl_fastsm_frags_init();
     }
     if (OPAL_SUCCESS == rc) {

@@ -33,7 +33,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 19u
+#    define MCA_BTL_FASTSM_ABI 20u
 #endif
 
 /**
@@ -216,6 +216,13 @@ typedef struct {
     mca_btl_fastsm_sendi_fn_t sendi;
     mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered;
     mca_btl_fastsm_sendi_data_fn_t sendi_data;
+
+    /**
+     * Whether sendi of so many bytes would take long, because that many have to be copied or the peer's core
+     * is far away, while both sides can copy the message, each a part (write()).  Known from what it took
+     * lately; now and then the answer is no in any case, so that it is known what it takes now.
+     */
+    bool (*chunks_are_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size);
 
     /** btl_send of a message that is numbered.  Never refused. */
     int (*send_numbered)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *descriptor,

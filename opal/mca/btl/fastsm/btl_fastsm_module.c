@@ -57,6 +57,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .sendi = mca_btl_fastsm_sendi_contiguous,
             .sendi_numbered = mca_btl_fastsm_sendi_numbered,
             .sendi_data = mca_btl_fastsm_sendi_data,
+            .chunks_are_slow = mca_btl_fastsm_chunks_are_slow,
             .send_numbered = mca_btl_fastsm_send_numbered,
             .sender = mca_btl_fastsm_sender,
             .receiver = mca_btl_fastsm_receiver,
