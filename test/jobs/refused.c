@@ -12,7 +12,13 @@
 
 #include "support/fp_counters.h"
 
-enum { TAG = 7, TURN_TAG, MOST_BUFFERS = 1 << 18 /* bytes that may leave in buffers */ };
+enum {
+    TAG = 7,
+    TURN_TAG,
+    LEAST_HELPED = 1 << 14, /* pml_fastpath_help_limit */
+    MOST_BUFFERS =
+        1 << 18 /* bytes that may leave in buffers, and do unless that is slow or the receiver has no core */
+};
 
 static const char *const names[] = {"pml_fastpath_messages_helped"};
 
@@ -71,8 +77,10 @@ static void one_way(int from, int to, size_t length, bool late)
         }
         FP(MPI_Recv(buffer, (int) length, MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK_DATA(buffer, length, length + (size_t) to);
-        if (MOST_BUFFERS != length) {
-            CHECK_INT(fp_counter(0) - before, MOST_BUFFERS < length && can(from, 'w'));
+        if (MOST_BUFFERS < length) {
+            CHECK_INT(fp_counter(0) - before, can(from, 'w'));
+        } else {
+            CHECK(fp_counter(0) - before <= (LEAST_HELPED <= length && can(from, 'w') ? 1 : 0));
         }
         fp_free(buffer);
     }

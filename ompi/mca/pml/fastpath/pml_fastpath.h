@@ -17,6 +17,7 @@
 #include "opal/class/opal_list.h"
 
 #include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+#include "opal/runtime/opal_progress.h"
 
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
@@ -209,6 +210,17 @@ void mca_pml_fastpath_pvar_register(const mca_base_component_t *component);
  */
 void mca_pml_fastpath_abort(const char *topic, const char *what,
                             const char *reason) __opal_attribute_noreturn__;
+
+/**
+ * Whether both sides copy a message of so many bytes, if its sender waits. Where processes share cores the
+ * other side may not have one: then that pays for long ones only.
+ */
+static inline bool mca_pml_fastpath_is_helped(size_t size)
+{
+    const size_t limit = mca_pml_fastpath.help_limit;
+
+    return 0 < limit && limit <= (opal_progress_yield_when_idle ? size / 8 : size);
+}
 
 /**
  * One of those who hold a request is done with it. Where the count is 1 nobody else does, and nobody can

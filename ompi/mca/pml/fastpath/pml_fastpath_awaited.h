@@ -39,8 +39,8 @@ void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *re
 /** A message has been offered to be read, and its process does not wait for it. */
 static inline void mca_pml_fastpath_awaited_offered(const mca_pml_fastpath_send_request_t *req)
 {
-    if (!req->req_waits && NULL != req->req_peer->ext && 0 < mca_pml_fastpath.help_limit
-        && mca_pml_fastpath.help_limit <= req->req_send.req_bytes_packed) {
+    if (!req->req_waits && NULL != req->req_peer->ext
+        && mca_pml_fastpath_is_helped(req->req_send.req_bytes_packed)) {
         mca_pml_fastpath.offered = true;
     }
 }

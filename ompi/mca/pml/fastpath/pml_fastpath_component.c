@@ -84,8 +84,8 @@ static const mca_common_fastpath_param_t params[] = {
     {"help_limit", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &mca_pml_fastpath.help_limit, 16 << 10, 0,
      INT64_MAX / 2,
      .text = "Bytes from which on both sides copy a message at a time, where the receiver may read the "
-             "sender's memory and the sender write the receiver's, and the sender waits for it. 0 means that "
-             "the receiver copies alone"},
+             "sender's memory and the sender write the receiver's, and the sender waits for it; eight times "
+             "as many where processes share cores. 0 means that the receiver copies alone"},
     {"multi_eager_limits", MCA_COMMON_FASTPATH_STRING, OPAL_INFO_LVL_4, &mca_pml_fastpath.multi_eager_limits,
      .text = "Bytes of the longest message that is sent in several eager fragments, none of which waits for "
              "the receive, by transport (BTL), as in tcp:1m,ofi:128k. It saves a message that is longer than "

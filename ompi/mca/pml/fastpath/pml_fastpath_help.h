@@ -23,8 +23,8 @@ static inline size_t mca_pml_fastpath_help_first_piece(void)
 /** Sender: whether a message that it waits for had better be copied by both sides than go in chunks. */
 static inline bool mca_pml_fastpath_help_pays(const mca_pml_fastpath_peer_t *peer, size_t size)
 {
-    return 0 < mca_pml_fastpath.help_limit && mca_pml_fastpath.help_limit <= size && NULL != peer->ext
-           && mca_pml_fastpath.use_get && peer->ext->chunks_are_slow(peer->btl_endpoint, size);
+    return mca_pml_fastpath_is_helped(size) && NULL != peer->ext && mca_pml_fastpath.use_get
+           && peer->ext->chunks_are_slow(peer->btl_endpoint, size);
 }
 
 /**

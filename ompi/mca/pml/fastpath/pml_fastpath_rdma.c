@@ -104,8 +104,7 @@ static bool can_be_taken(const mca_pml_fastpath_send_request_t *req)
     }
     peer->ext->copies(peer->btl_endpoint, &copies);
     return OPAL_LIKELY(copies.is_read)
-           || (copies.writes && req->req_waits && 0 < mca_pml_fastpath.help_limit
-               && mca_pml_fastpath.help_limit <= req->req_send.req_bytes_packed);
+           || (copies.writes && req->req_waits && mca_pml_fastpath_is_helped(req->req_send.req_bytes_packed));
 }
 
 /* The BTL to offer a message by. One that was refused before has been registered with its BTL. */
