@@ -31,7 +31,13 @@ enum {
 static const size_t lengths[] = {LIMIT - 1, LIMIT,   128 << 10,    (256 << 10) + 1,
                                  300001,    1 << 20, (4 << 20) + 3};
 
-static const char *const names[] = {"pml_fastpath_messages_helped"};
+/* The first one of the receiver; the others' sum is the number of sends. */
+static const char *const names[] = {
+    "pml_fastpath_messages_helped", "pml_fastpath_sends_immediate", "pml_fastpath_sends_queued",
+    "pml_fastpath_sends_long",      "pml_fastpath_sends_no_credit", "pml_fastpath_sends_no_room",
+    "pml_fastpath_sends_no_sendi",  "pml_fastpath_sends_mode",      "pml_fastpath_sends_other"};
+
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 static enum { EXACT, NEVER, SOME } counts;
 
@@ -45,6 +51,16 @@ static const char *const receive_names[RECEIVES] = {"posted", "late", "from anyb
 static unsigned long helped(void)
 {
     return fp_counter(0);
+}
+
+static unsigned long sends(void)
+{
+    unsigned long sum = 0;
+
+    for (int i = 1; i < NAMES; i++) {
+        sum += fp_counter(i);
+    }
+    return sum;
 }
 
 /* The receiver has counted, since, LEAST to MOST of these messages. */
@@ -392,20 +408,23 @@ static void run(bool threads)
  * any case, and the first one, which tells how long that is. Those for which there is no room do not. */
 static void in_time(bool slow)
 {
-    enum { COUNT = 200, LENGTH = 64 << 10, MOST_OTHERS = 2 * COUNT / 5 };
-    const unsigned long before = helped();
+    enum { COUNT = 200, MOST_OTHERS = 2 * COUNT / 5 };
+    const size_t length = slow ? 8 * LIMIT : 4 * LIMIT;
+    const unsigned long before = helped(), sends_before = sends();
 
     for (int mode = FP_STANDARD; mode <= FP_SYNCHRONOUS; mode += FP_SYNCHRONOUS - FP_STANDARD) {
         fp_case("%s, filling chunks may take %s", fp_modes[mode].name, slow ? "no time" : "any time");
         for (int i = 0; i < COUNT; i++) {
             if (0 == fp_rank) {
-                fp_send(&fp_modes[mode], LENGTH, 1, TAG, i, MPI_COMM_WORLD);
+                fp_send(&fp_modes[mode], length, 1, TAG, i, MPI_COMM_WORLD);
             } else {
-                fp_recv(LENGTH, 0, TAG, i, MPI_COMM_WORLD);
+                fp_recv(length, 0, TAG, i, MPI_COMM_WORLD);
             }
         }
     }
-    if (1 == fp_rank) {
+    if (0 == fp_rank) {
+        CHECK_INT(sends() - sends_before, 2 * COUNT);
+    } else if (1 == fp_rank) {
         check_helped(before, slow ? 2 * COUNT - MOST_OTHERS : 0, slow ? 2 * COUNT : MOST_OTHERS);
     }
 }
@@ -423,7 +442,7 @@ int main(int argc, char **argv)
     } else {
         fp_init(&argc, &argv, 2);
     }
-    fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, 1);
+    fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, NAMES);
     if (0 == strcmp("slow", how) || 0 == strcmp("quick", how)) {
         in_time(0 == strcmp("slow", how));
     } else if (1 >= fp_rank) {

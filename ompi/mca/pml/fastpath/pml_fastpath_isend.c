@@ -488,8 +488,14 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
 static inline bool goes_together(const mca_pml_fastpath_member_t *member, const ompi_datatype_t *datatype,
                                  size_t count, mca_pml_base_send_mode_t mode)
 {
-    return MCA_PML_BASE_SEND_BUFFERED != mode && fastpath_is_contiguous(datatype, count)
-           && mca_pml_fastpath_help_pays(member->peer, datatype->super.size * count);
+    const bool together = MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
+                          && fastpath_is_contiguous(datatype, count)
+                          && mca_pml_fastpath_help_pays(member->peer, datatype->super.size * count);
+
+    if (OPAL_UNLIKELY(together)) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);
+    }
+    return together;
 }
 
 /* What neither send_slot nor send_slots has sent. */

@@ -222,7 +222,8 @@ static const struct {
     [MCA_PML_FASTPATH_SENDS_QUEUED] =
         {"sends_queued", "Sends that were not tried immediately: others to the same process waited for room"},
     [MCA_PML_FASTPATH_SENDS_LONG] =
-        {"sends_long", "Sends that were not tried immediately: longer than the transport's eager limit"},
+        {"sends_long", "Sends that were not tried immediately: longer than the transport's eager limit, or "
+                       "sooner copied by both sides"},
     [MCA_PML_FASTPATH_SENDS_NO_CREDIT] =
         {"sends_no_credit",
          "Sends that were not tried immediately: too many messages wait at the receiver (unexpected_limit)"},
