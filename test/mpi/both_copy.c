@@ -416,8 +416,10 @@ static void in_time(bool slow)
         fp_case("%s, filling chunks may take %s", fp_modes[mode].name, slow ? "no time" : "any time");
         for (int i = 0; i < COUNT; i++) {
             if (0 == fp_rank) {
+                fp_await(1, MPI_COMM_WORLD); /* the last one has been read */
                 fp_send(&fp_modes[mode], length, 1, TAG, i, MPI_COMM_WORLD);
             } else {
+                fp_signal(0, MPI_COMM_WORLD);
                 fp_recv(length, 0, TAG, i, MPI_COMM_WORLD);
             }
         }
