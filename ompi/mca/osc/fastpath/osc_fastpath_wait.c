@@ -15,7 +15,6 @@
 #include "compat/fastpath_ompi_compat.h"
 #include "opal/mca/common/fastpath/common_fastpath_relax.h"
 #include "opal/mca/base/mca_base_var.h"
-#include "opal/mca/btl/base/base.h"
 #include "opal/runtime/opal_progress.h"
 
 #include "osc_fastpath_wait.h"
@@ -67,19 +66,10 @@ static const void *pml_value(const char *name)
 void ompi_osc_fastpath_wait_init(void)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
-    mca_btl_base_selected_module_t *selected;
 
     component->wait_mode = pml_value("wait");
     component->sleep_after = pml_value("sleep_after");
-    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
-    {
-        const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(selected->btl_module);
-
-        if (NULL != ext) {
-            component->idle.fastsm = selected->btl_module;
-            component->idle.ext = ext;
-        }
-    }
+    component->idle.ext = mca_btl_fastsm_find(&component->idle.fastsm);
 }
 
 /* Everything progresses; and when nothing has happened for long, sleep as pml_fastpath_wait says. */

@@ -87,9 +87,16 @@ static void btl_error(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *er
     }
 }
 
+/* How many processes btl/fastsm could not serve although they count on it; it has said why. */
+static uint32_t refused_by_fastsm(void)
+{
+    return NULL == mca_pml_fastpath.fastsm ? 0
+                                           : mca_pml_fastpath.fastsm_ext->refused(mca_pml_fastpath.fastsm);
+}
+
 int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
 {
-    const uint32_t refused = mca_pml_fastpath_jobs_refused();
+    const uint32_t refused = refused_by_fastsm();
     opal_bitmap_t reachable;
     int rc;
 
@@ -109,7 +116,7 @@ int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs)
         rc = mca_bml.bml_add_procs(nprocs, procs, &reachable);
     }
     OBJ_DESTRUCT(&reachable);
-    if (OMPI_SUCCESS == rc && refused != mca_pml_fastpath_jobs_refused()) {
+    if (OMPI_SUCCESS == rc && refused != refused_by_fastsm()) {
         rc = OMPI_ERR_OUT_OF_RESOURCE; /* the BML would take another BTL, which they do not expect */
     }
     if (OMPI_SUCCESS == rc) {

@@ -142,17 +142,9 @@ static int component_register(void)
 /* btl/fastsm serves nobody until somebody who asked for it is there: that is us. */
 static void confirm_fastsm(void)
 {
-    mca_btl_base_selected_module_t *selected;
-
-    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
-    {
-        const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(selected->btl_module);
-
-        if (NULL != ext) {
-            ext->confirm(selected->btl_module);
-            mca_pml_fastpath.fastsm = selected->btl_module;
-            mca_pml_fastpath.fastsm_ext = ext;
-        }
+    mca_pml_fastpath.fastsm_ext = mca_btl_fastsm_find(&mca_pml_fastpath.fastsm);
+    if (NULL != mca_pml_fastpath.fastsm_ext) {
+        mca_pml_fastpath.fastsm_ext->confirm(mca_pml_fastpath.fastsm);
     }
 }
 

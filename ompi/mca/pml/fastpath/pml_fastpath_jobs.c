@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/mca/btl/base/base.h"
-#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
 #include "ompi/runtime/mpiruntime.h"
@@ -132,20 +130,4 @@ int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs)
         }
     }
     return rc;
-}
-
-uint32_t mca_pml_fastpath_jobs_refused(void)
-{
-    mca_btl_base_selected_module_t *selected;
-    uint32_t count = 0;
-
-    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
-    {
-        const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(selected->btl_module);
-
-        if (NULL != ext) {
-            count += ext->refused(selected->btl_module);
-        }
-    }
-    return count;
 }

@@ -40,7 +40,4 @@ size_t mca_pml_fastpath_jobs_ends(const opal_process_name_t *name, mca_pml_fastp
  */
 int mca_pml_fastpath_jobs_check(ompi_proc_t **procs, size_t nprocs);
 
-/** @return how many processes btl/fastsm could not serve although they count on it; it has said why */
-uint32_t mca_pml_fastpath_jobs_refused(void);
-
 #endif /* MCA_PML_FASTPATH_JOBS_H */

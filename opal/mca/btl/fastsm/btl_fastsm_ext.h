@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "opal/mca/btl/base/base.h"
 #include "opal/mca/btl/btl.h"
 
 #include "opal/mca/btl/fastsm/btl_fastsm_inline.h"
@@ -428,6 +429,29 @@ static inline const mca_btl_fastsm_ext_t *mca_btl_fastsm_ext(mca_btl_base_module
     }
 
     return ext;
+}
+
+/**
+ * Finds fastsm's module among those of this process.
+ *
+ * @param btl  receives it, or NULL
+ * @return     its extension, or NULL: there is none that mca_btl_fastsm_ext() knows
+ */
+static inline const mca_btl_fastsm_ext_t *mca_btl_fastsm_find(mca_btl_base_module_t **btl)
+{
+    mca_btl_base_selected_module_t *selected;
+
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
+    {
+        const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(selected->btl_module);
+
+        if (NULL != ext) {
+            *btl = selected->btl_module;
+            return ext;
+        }
+    }
+    *btl = NULL;
+    return NULL;
 }
 
 #endif /* MCA_BTL_FASTSM_EXT_H */
