@@ -358,7 +358,15 @@ static void introduce(mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *pe
     }
 }
 
-static void introduce_all(void)
+/* Whether the peer at the other end of a connection may be told now. */
+typedef bool (*may_tell_fn_t)(const mca_pml_fastpath_link_t *link, const mca_pml_fastpath_peer_t *peer);
+
+static bool is_used(const mca_pml_fastpath_link_t *link, const mca_pml_fastpath_peer_t *peer)
+{
+    return link->carried && !link->gone && is_watched(peer);
+}
+
+static void introduce_all(may_tell_fn_t may_tell)
 {
     mca_pml_fastpath_link_t *link;
 
@@ -366,8 +374,8 @@ static void introduce_all(void)
     {
         mca_pml_fastpath_peer_t *peer = peer_of(link);
 
-        if (link->outgoing && link->carried && !link->introduced && !link->gone && NULL != peer
-            && NULL != peer->endpoint && is_watched(peer)) {
+        if (link->outgoing && !link->introduced && NULL != peer && NULL != peer->endpoint
+            && may_tell(link, peer)) {
             introduce(link, peer);
         }
     }
@@ -542,7 +550,7 @@ static void look_at_all(int64_t now)
             look_for_missing(all.peers[i], now);
         }
         if (!mca_pml_fastpath_at_end()) {
-            introduce_all();
+            introduce_all(is_used);
         }
     }
     judge_all(now);
@@ -617,20 +625,10 @@ static void leave(mca_pml_fastpath_peer_t *peer)
     }
 }
 
-/* Tell those of other jobs whose the connections to them are. */
-static void introduce_to_others(void)
+/* Whether the peer's job may go on after the end of ours. */
+static bool goes_on(const mca_pml_fastpath_link_t *link, const mca_pml_fastpath_peer_t *peer)
 {
-    mca_pml_fastpath_link_t *link;
-
-    OPAL_LIST_FOREACH(link, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
-    {
-        mca_pml_fastpath_peer_t *peer = peer_of(link);
-
-        if (link->outgoing && !link->introduced && NULL != peer && NULL != peer->endpoint
-            && !is_of_our_job(peer) && is_up(link)) {
-            introduce(link, peer);
-        }
-    }
+    return !is_of_our_job(peer) && is_up(link);
 }
 
 void mca_pml_fastpath_links_leave(void)
@@ -642,7 +640,7 @@ void mca_pml_fastpath_links_leave(void)
     peers_take();
     if (may_have_connections()) {
         mca_pml_fastpath_links_find(all.peers, all.count);
-        introduce_to_others();
+        introduce_all(goes_on);
         for (size_t i = 0; i < all.count; ++i) {
             leave(all.peers[i]);
         }
