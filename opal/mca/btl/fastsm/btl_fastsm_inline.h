@@ -415,9 +415,8 @@ static inline void fastsm_fifo_describe(mca_btl_fastsm_slot_t *head, size_t leng
 
 /**
  * Publishes what starts at `head`, its further slots' words already there, rings the bell, and wakes the
- * receiver if it sleeps.  With a
- * message in the first half of a slot the word of the second half is made none before: what was there last
- * may have been a user's data.
+ * receiver if it sleeps.  With a message in the first half of a slot the word of the second half is made
+ * none before: what was there last may have been a user's data.
  *
  * @param pos  the position of head
  */

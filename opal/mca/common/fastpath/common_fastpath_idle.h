@@ -24,8 +24,8 @@
 
 /** Values of the parameter pml_fastpath_wait. */
 typedef enum {
-    MCA_COMMON_FASTPATH_WAIT_AUTO,  /**< give the core away where processes of ours need it; sleep where all
-                                       that  is waited for ends that */
+    /** give the core away where processes of ours need it; sleep where all that is waited for ends that */
+    MCA_COMMON_FASTPATH_WAIT_AUTO,
     MCA_COMMON_FASTPATH_WAIT_SPIN,  /**< never, unless Open MPI has been told to */
     MCA_COMMON_FASTPATH_WAIT_YIELD, /**< give the core away always */
     MCA_COMMON_FASTPATH_WAIT_SLEEP  /**< as AUTO, and sleep in any case when nothing has happened for long */
