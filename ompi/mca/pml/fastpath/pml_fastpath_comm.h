@@ -218,6 +218,12 @@ static inline void mca_pml_fastpath_member_ready(mca_pml_fastpath_member_t *memb
     }
 }
 
+/** @return the most bytes of data that member->sendi, which is there, takes */
+static inline size_t mca_pml_fastpath_sendi_limit(const mca_pml_fastpath_member_t *member)
+{
+    return member->peer->ext->sendi_limit - sizeof(mca_pml_fastpath_match_hdr_t);
+}
+
 /** Fill in the matching header of a message. ctx is the communicator's number at the receiver. */
 static inline void mca_pml_fastpath_match_hdr_init(mca_pml_fastpath_match_hdr_t *hdr, uint8_t type,
                                                    uint8_t flags, const ompi_communicator_t *comm,

@@ -261,8 +261,7 @@ static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf
 /* The longest message that may leave whole. */
 static inline size_t immediate_limit(const mca_pml_fastpath_member_t *member, const mca_bml_base_btl_t *first)
 {
-    return NULL != member->sendi ? member->peer->ext->sendi_limit - sizeof(mca_pml_fastpath_match_hdr_t)
-                                 : mca_pml_fastpath_eager_limit(first);
+    return NULL != member->sendi ? mca_pml_fastpath_sendi_limit(member) : mca_pml_fastpath_eager_limit(first);
 }
 
 /* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_IMMEDIATE:

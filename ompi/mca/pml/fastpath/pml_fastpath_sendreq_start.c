@@ -252,8 +252,7 @@ static bool goes_in_chunks(mca_pml_fastpath_send_request_t *req)
     }
     mca_pml_fastpath_member_ready(req->req_member);
     return NULL != req->req_member->sendi
-           && req->req_send.req_bytes_packed
-                  <= req->req_peer->ext->sendi_limit - sizeof(mca_pml_fastpath_match_hdr_t)
+           && req->req_send.req_bytes_packed <= mca_pml_fastpath_sendi_limit(req->req_member)
            && chunks_suit(req);
 }
 
