@@ -31,13 +31,8 @@ enum {
 static const size_t lengths[] = {LIMIT - 1, LIMIT,   128 << 10,    (256 << 10) + 1,
                                  300001,    1 << 20, (4 << 20) + 3};
 
-/* The first one of the receiver; the others' sum is the number of sends. */
-static const char *const names[] = {
-    "pml_fastpath_messages_helped", "pml_fastpath_sends_immediate", "pml_fastpath_sends_queued",
-    "pml_fastpath_sends_long",      "pml_fastpath_sends_no_credit", "pml_fastpath_sends_no_room",
-    "pml_fastpath_sends_no_sendi",  "pml_fastpath_sends_mode",      "pml_fastpath_sends_other"};
-
-enum { NAMES = sizeof(names) / sizeof(names[0]) };
+/* Those of the sender, and the one of the receiver. */
+static const char *const names[] = {FP_SEND_COUNTERS, "pml_fastpath_messages_helped"};
 
 static enum { EXACT, NEVER, SOME } counts;
 
@@ -50,14 +45,14 @@ static const char *const receive_names[RECEIVES] = {"posted", "late", "from anyb
 
 static unsigned long helped(void)
 {
-    return fp_counter(0);
+    return fp_counter(FP_SENDS);
 }
 
 static unsigned long sends(void)
 {
     unsigned long sum = 0;
 
-    for (int i = 1; i < NAMES; i++) {
+    for (int i = 0; i < FP_SENDS; i++) {
         sum += fp_counter(i);
     }
     return sum;
@@ -444,7 +439,7 @@ int main(int argc, char **argv)
     } else {
         fp_init(&argc, &argv, 2);
     }
-    fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, NAMES);
+    fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, FP_SENDS + 1);
     if (0 == strcmp("slow", how) || 0 == strcmp("quick", how)) {
         in_time(0 == strcmp("slow", how));
     } else if (1 >= fp_rank) {

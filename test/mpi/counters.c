@@ -13,34 +13,18 @@
 
 enum { TAG = 91, MESSAGES = 50, SHORT = 8, LONG = 600000, MANY = 300 };
 
-/* In the order of names[]; those behind COUNTERS are btl/fastsm's. */
-enum {
-    AT_ONCE,
-    QUEUED,
-    TOO_LONG,
-    NO_CREDIT,
-    NO_ROOM,
-    NO_SENDI,
-    MODE,
-    OTHER,
-    COUNTERS,
-    BELL_SCANS = COUNTERS,
-    FIFO_FULL,
-    ALL_COUNTERS
-};
+/* Those of btl/fastsm stand behind those of sends. */
+enum { BELL_SCANS = FP_SENDS, FIFO_FULL, ALL_COUNTERS };
 
-static const char *const names[ALL_COUNTERS] = {
-    "pml_fastpath_sends_immediate", "pml_fastpath_sends_queued",  "pml_fastpath_sends_long",
-    "pml_fastpath_sends_no_credit", "pml_fastpath_sends_no_room", "pml_fastpath_sends_no_sendi",
-    "pml_fastpath_sends_mode",      "pml_fastpath_sends_other",   "btl_fastsm_bell_scans",
-    "btl_fastsm_fifo_full"};
+static const char *const names[ALL_COUNTERS] = {FP_SEND_COUNTERS, "btl_fastsm_bell_scans",
+                                                "btl_fastsm_fifo_full"};
 
 /* So many sends have counted as `what`, and none as anything else. */
 static void expect(const fp_counts_t *before, int what, unsigned long number)
 {
     const fp_counts_t counts = fp_counters_since(before);
 
-    for (int i = 0; i < COUNTERS; i++) {
+    for (int i = 0; i < FP_SENDS; i++) {
         fp_check(counts.value[i] == (i == what ? number : 0), __FILE__, __LINE__, "%s is %lu", names[i],
                  counts.value[i]);
     }
@@ -52,7 +36,7 @@ static unsigned long expect_either(const fp_counts_t *before, int first, int sec
     const fp_counts_t counts = fp_counters_since(before);
 
     CHECK_INT(counts.value[first] + counts.value[second], number);
-    for (int i = 0; i < COUNTERS; i++) {
+    for (int i = 0; i < FP_SENDS; i++) {
         fp_check(i == first || i == second || 0 == counts.value[i], __FILE__, __LINE__, "%s is %lu", names[i],
                  counts.value[i]);
     }
@@ -132,7 +116,7 @@ static void full(void)
 
         send_many(messages, MANY, SHORT);
         CHECK(times < fp_counter(FIFO_FULL));
-        refused = expect_either(&before, AT_ONCE, NO_ROOM, MANY);
+        refused = expect_either(&before, FP_SENDS_IMMEDIATE, FP_SENDS_NO_ROOM, MANY);
         CHECK(0 < refused && refused < MANY);
         fp_come_back(&away);
         wait_many(messages, MANY);
@@ -156,7 +140,7 @@ static void credit(void)
         unsigned long without;
 
         send_many(messages, MESSAGES, SHORT);
-        without = expect_either(&before, AT_ONCE, NO_CREDIT, MESSAGES);
+        without = expect_either(&before, FP_SENDS_IMMEDIATE, FP_SENDS_NO_CREDIT, MESSAGES);
         CHECK(0 < without && without < MESSAGES);
         fp_come_back(&away);
         wait_many(messages, MESSAGES);
@@ -177,12 +161,12 @@ static void refused(void)
 
         send_many(messages, MANY, SHORT);
         counts = fp_counters_since(&before);
-        for (int i = 0; i < COUNTERS; i++) {
+        for (int i = 0; i < FP_SENDS; i++) {
             sum += counts.value[i];
         }
         CHECK_INT(sum, MANY);
-        CHECK(0 < counts.value[QUEUED]);
-        CHECK(0 < counts.value[NO_ROOM]);
+        CHECK(0 < counts.value[FP_SENDS_QUEUED]);
+        CHECK(0 < counts.value[FP_SENDS_NO_ROOM]);
         wait_many(messages, MANY);
     } else if (1 == fp_rank) {
         receive_many(MANY, SHORT);
@@ -213,11 +197,11 @@ int main(int argc, char **argv)
     }
     (void) fp_init_thread(&argc, &argv, 2, level);
     options = 1 < argc ? argv[1] : "plain";
-    fp_counters_open(level, names, 0 == strcmp("tcp", options) ? COUNTERS : ALL_COUNTERS);
+    fp_counters_open(level, names, 0 == strcmp("tcp", options) ? FP_SENDS : ALL_COUNTERS);
     if (0 == strcmp("tcp", options)) {
-        short_ones(NO_SENDI);
+        short_ones(FP_SENDS_NO_SENDI);
     } else if (0 == strcmp("off", options)) {
-        short_ones(OTHER);
+        short_ones(FP_SENDS_OTHER);
     } else if (0 == strcmp("limit", options)) {
         credit();
     } else if (0 == strcmp("refuse", options)) {
@@ -225,18 +209,18 @@ int main(int argc, char **argv)
     } else if (0 == strcmp("bells", options)) {
         bells();
     } else {
-        short_ones(AT_ONCE);
+        short_ones(FP_SENDS_IMMEDIATE);
         fp_case("buffered"); /* before the FIFO is full: with threads it is not asked again for room then */
-        one(&fp_modes[FP_BUFFERED], SHORT, AT_ONCE);
+        one(&fp_modes[FP_BUFFERED], SHORT, FP_SENDS_IMMEDIATE);
         full();
     }
     if (0 != strcmp("refuse", options)) {
         fp_case("synchronous");
-        one(&fp_modes[FP_SYNCHRONOUS], SHORT, MODE);
+        one(&fp_modes[FP_SYNCHRONOUS], SHORT, FP_SENDS_MODE);
     }
     if (0 != strcmp("refuse", options) && 0 != strcmp("off", options)) {
         fp_case("long");
-        one(&fp_modes[FP_STANDARD], LONG, TOO_LONG);
+        one(&fp_modes[FP_STANDARD], LONG, FP_SENDS_LONG);
     }
     fp_counters_close();
     return fp_finish();

@@ -15,6 +15,24 @@
 
 enum { FP_MOST_COUNTERS = 32 };
 
+/** Each send counts as one of these. */
+#define FP_SEND_COUNTERS                                                                                     \
+    "pml_fastpath_sends_immediate", "pml_fastpath_sends_queued", "pml_fastpath_sends_long",                  \
+        "pml_fastpath_sends_no_credit", "pml_fastpath_sends_no_room", "pml_fastpath_sends_no_sendi",         \
+        "pml_fastpath_sends_mode", "pml_fastpath_sends_other"
+/** Which of them, where they come first; FP_SENDS is how many there are. */
+enum {
+    FP_SENDS_IMMEDIATE,
+    FP_SENDS_QUEUED,
+    FP_SENDS_LONG,
+    FP_SENDS_NO_CREDIT,
+    FP_SENDS_NO_ROOM,
+    FP_SENDS_NO_SENDI,
+    FP_SENDS_MODE,
+    FP_SENDS_OTHER,
+    FP_SENDS
+};
+
 /** What the counters say, in the order of their names. */
 typedef struct {
     unsigned long value[FP_MOST_COUNTERS];
