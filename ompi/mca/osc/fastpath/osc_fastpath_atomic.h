@@ -72,8 +72,9 @@ static inline mca_osc_fastpath_integer_t mca_osc_fastpath_integer(const void *fr
 }
 
 /*
- * The atomic steps. All of them acquire and release: who sees the new value of an element sees what its
- * writer has stored before, as it would inside the accumulate lock.
+ * The atomic steps: U1, which load an element, and U2, which store to it. Each U1 acquires and is the partner
+ * of the U2 that has stored what it finds: who sees the new value of an element sees what its writer has
+ * stored before, as it would inside the accumulate lock. What is not a mere load is both.
  */
 
 /** @return the integer at an aligned address */
