@@ -13,21 +13,28 @@
 
 #include "common_fastpath_cores.h"
 
-/* A hierarchy of control groups: where its files are, and which group of it is ours. Allocated, with all that
- * is long: whoever waits reads it, perhaps a thread with a small stack. */
+/* A hierarchy of control groups: where its files are, and which group of it is ours. */
 typedef struct {
-    char mount[PATH_MAX]; /* with the prefix */
+    char mount[PATH_MAX]; /* with the prefix; empty: it is not there */
     char top[PATH_MAX];   /* the group that is mounted there */
     char group[PATH_MAX]; /* ours, from the hierarchy's root */
-    bool version2;
+} hierarchy_t;
+
+enum { VERSION1, VERSION2, VERSIONS };
+
+/* Those of both versions. Allocated: whoever waits looks at them, perhaps a thread with a small stack. */
+typedef struct {
+    const char *root;
+    hierarchy_t hierarchies[VERSIONS];
 
     /* while files are read */
     char directory[2 * PATH_MAX];
     char name[2 * PATH_MAX + 32]; /* of one */
     char line[3 * PATH_MAX];      /* of it */
-    char point[PATH_MAX];         /* words of a line */
+    char top[PATH_MAX];           /* words of a line */
+    char point[PATH_MAX];
     char options[PATH_MAX];
-} hierarchy_t;
+} control_groups_t;
 
 /* @return whether it is one of the words, which are separated by commas */
 static bool has_word(const char *words, const char *word)
@@ -43,74 +50,79 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-static FILE *open_below(hierarchy_t *hierarchy, const char *directory, const char *path)
+/* The first one counts, if it is not too long. */
+static void set_path(char path[PATH_MAX], const char *prefix, const char *rest)
 {
-    const int length = snprintf(hierarchy->name, sizeof(hierarchy->name), "%s%s", directory, path);
-
-    return (int) sizeof(hierarchy->name) > length ? fopen(hierarchy->name, "r") : NULL;
+    if ('\0' == path[0] && PATH_MAX <= snprintf(path, PATH_MAX, "%s%s", prefix, rest)) {
+        path[0] = '\0';
+    }
 }
 
 /* Which group is ours: lines of /proc/self/cgroup are NUMBER:CONTROLLERS:PATH, without controllers for
  * version 2. */
-static bool find_group(const char *root, hierarchy_t *hierarchy)
+static void read_group(control_groups_t *groups)
 {
-    FILE *stream = open_below(hierarchy, root, "/proc/self/cgroup");
-    bool found = false;
+    char *controllers = strchr(groups->line, ':');
+    char *path = NULL == controllers ? NULL : strchr(++controllers, ':');
 
-    while (NULL != stream && !found && NULL != fgets(hierarchy->line, sizeof(hierarchy->line), stream)) {
-        char *controllers = strchr(hierarchy->line, ':');
-        char *path = NULL == controllers ? NULL : strchr(++controllers, ':');
-
-        if (NULL == path) {
-            continue;
-        }
-        *path++ = '\0';
-        path[strcspn(path, "\n")] = '\0';
-        found = hierarchy->version2 ? '\0' == *controllers : has_word(controllers, "cpu");
-        if (found) {
-            found = (int) sizeof(hierarchy->group)
-                    > snprintf(hierarchy->group, sizeof(hierarchy->group), "%s", path);
-        }
+    if (NULL == path) {
+        return;
     }
-    if (NULL != stream) {
-        fclose(stream);
+    *path++ = '\0';
+    path[strcspn(path, "\n")] = '\0';
+    if ('\0' == *controllers) {
+        set_path(groups->hierarchies[VERSION2].group, "", path);
+    } else if (has_word(controllers, "cpu")) {
+        set_path(groups->hierarchies[VERSION1].group, "", path);
     }
-    return found;
 }
 
 /* Where its files are. Lines of /proc/self/mountinfo are ID PARENT DEVICE TOP MOUNT OPTIONS [FIELDS] - TYPE
  * SOURCE OPTIONS. */
-static bool find_mount(const char *root, hierarchy_t *hierarchy)
+static void read_mount(control_groups_t *groups)
 {
-    FILE *stream = open_below(hierarchy, root, "/proc/self/mountinfo");
-    bool found = false;
+    const char *rest = strstr(groups->line, " - ");
+    hierarchy_t *hierarchy;
     char type[64];
 
-    while (NULL != stream && !found && NULL != fgets(hierarchy->line, sizeof(hierarchy->line), stream)) {
-        const char *rest = strstr(hierarchy->line, " - ");
-
-        if (NULL == rest
-            || 2 != sscanf(hierarchy->line, "%*s %*s %*s %4095s %4095s", hierarchy->top, hierarchy->point)
-            || 2 != sscanf(rest, " - %63s %*s %4095s", type, hierarchy->options)) {
-            continue;
-        }
-        found = hierarchy->version2 ? 0 == strcmp(type, "cgroup2")
-                                    : 0 == strcmp(type, "cgroup") && has_word(hierarchy->options, "cpu");
-        if (found) {
-            found = (int) sizeof(hierarchy->mount)
-                    > snprintf(hierarchy->mount, sizeof(hierarchy->mount), "%s%s", root, hierarchy->point);
-        }
+    if (NULL == rest || 2 != sscanf(groups->line, "%*s %*s %*s %4095s %4095s", groups->top, groups->point)
+        || 2 != sscanf(rest, " - %63s %*s %4095s", type, groups->options)) {
+        return;
     }
+    if (0 == strcmp(type, "cgroup2")) {
+        hierarchy = &groups->hierarchies[VERSION2];
+    } else if (0 == strcmp(type, "cgroup") && has_word(groups->options, "cpu")) {
+        hierarchy = &groups->hierarchies[VERSION1];
+    } else {
+        return;
+    }
+    set_path(hierarchy->top, "", groups->top);
+    set_path(hierarchy->mount, groups->root, groups->point);
+}
+
+static FILE *open_below(control_groups_t *groups, const char *directory, const char *path)
+{
+    const int length = snprintf(groups->name, sizeof(groups->name), "%s%s", directory, path);
+
+    return (int) sizeof(groups->name) > length ? fopen(groups->name, "r") : NULL;
+}
+
+static void read_lines(control_groups_t *groups, const char *path, void (*read_line)(control_groups_t *))
+{
+    FILE *stream = open_below(groups, groups->root, path);
+
     if (NULL != stream) {
+        while (NULL != fgets(groups->line, sizeof(groups->line), stream)) {
+            read_line(groups);
+        }
         fclose(stream);
     }
-    return found;
 }
 
 /* Reads the first two words of a file of the directory. Returns how many there are. */
-static int read_words(hierarchy_t *hierarchy, const char *path, char words[2][32])
+static int read_words(control_groups_t *groups, const char *path, char words[2][32])
 {
-    FILE *stream = open_below(hierarchy, hierarchy->directory, path);
+    FILE *stream = open_below(groups, groups->directory, path);
     int count = 0;
 
     if (NULL != stream) {
@@ -121,20 +133,20 @@ static int read_words(hierarchy_t *hierarchy, const char *path, char words[2][32
 }
 
 /* The limit of the directory's group in cores; 0: none. */
-static double limit_of(hierarchy_t *hierarchy)
+static double limit_of(control_groups_t *groups, int version)
 {
     char quota[2][32], period[2][32];
     double time, of;
 
-    if (hierarchy->version2) {
-        if (2 != read_words(hierarchy, "/cpu.max", quota)) {
+    if (VERSION2 == version) {
+        if (2 != read_words(groups, "/cpu.max", quota)) {
             return 0;
         }
         time = strtod(quota[0], NULL); /* "max" is no number */
         of = strtod(quota[1], NULL);
     } else {
-        if (1 > read_words(hierarchy, "/cpu.cfs_quota_us", quota)
-            || 1 > read_words(hierarchy, "/cpu.cfs_period_us", period)) {
+        if (1 > read_words(groups, "/cpu.cfs_quota_us", quota)
+            || 1 > read_words(groups, "/cpu.cfs_period_us", period)) {
             return 0;
         }
         time = strtod(quota[0], NULL); /* -1: none */
@@ -158,25 +170,25 @@ static const char *below_mount(const hierarchy_t *hierarchy)
                : "";
 }
 
-/* The least limit of a hierarchy's groups from ours to the one that is mounted. */
-static double least_limit(const char *root, hierarchy_t *hierarchy)
+/* The least limit of a hierarchy's groups from ours to the one that is mounted, and of `least`, where 0 is
+ * none. */
+static double least_limit(control_groups_t *groups, int version, double least)
 {
-    double least = 0;
-    size_t mount;
+    const hierarchy_t *hierarchy = &groups->hierarchies[version];
+    const size_t mount = strlen(hierarchy->mount);
+    char *last;
 
-    if (!find_group(root, hierarchy) || !find_mount(root, hierarchy)) {
-        return 0;
+    if (0 == mount) {
+        return least;
     }
-    mount = strlen(hierarchy->mount);
-    snprintf(hierarchy->directory, sizeof(hierarchy->directory), "%s%s", hierarchy->mount,
-             below_mount(hierarchy));
+    snprintf(groups->directory, sizeof(groups->directory), "%s%s", hierarchy->mount, below_mount(hierarchy));
     for (;;) {
-        const double limit = limit_of(hierarchy);
-        char *last = strrchr(hierarchy->directory + mount, '/');
+        const double limit = limit_of(groups, version);
 
         if (0 < limit && (0 == least || limit < least)) {
             least = limit;
         }
+        last = strrchr(groups->directory + mount, '/');
         if (NULL == last) {
             return least;
         }
@@ -186,18 +198,20 @@ static double least_limit(const char *root, hierarchy_t *hierarchy)
 
 double mca_common_fastpath_cores_quota(const char *root)
 {
-    hierarchy_t *hierarchy = malloc(sizeof(*hierarchy));
-    double one, two;
+    control_groups_t *groups = calloc(1, sizeof(*groups));
+    double least = 0;
 
-    if (NULL == hierarchy) {
+    if (NULL == groups) {
         return 0;
     }
-    hierarchy->version2 = false;
-    one = least_limit(root, hierarchy);
-    hierarchy->version2 = true;
-    two = least_limit(root, hierarchy);
-    free(hierarchy);
-    return 0 < one && (0 == two || one < two) ? one : two;
+    groups->root = root;
+    read_lines(groups, "/proc/self/cgroup", read_group);
+    read_lines(groups, "/proc/self/mountinfo", read_mount);
+    for (int version = VERSION1; version < VERSIONS; ++version) {
+        least = least_limit(groups, version, least);
+    }
+    free(groups);
+    return least;
 }
 
 /* @return whether everything is in a that is in b */
