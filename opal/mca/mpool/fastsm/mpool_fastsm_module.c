@@ -63,12 +63,17 @@ static void complain(const mca_mpool_fastsm_demand_t *demand, const char *tried,
 /* The first place that works. */
 static int make_file(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_file_t *file)
 {
-    char **places = opal_argv_split(mca_mpool_fastsm_component.backing, ',');
+    const char *backing = mca_mpool_fastsm_component.backing; /* Open MPI makes NULL of an empty one */
+    char **places = opal_argv_split(backing, ',');
     const size_t first = demand->reserve < demand->size ? demand->reserve : demand->size;
     int rc = OPAL_ERR_OUT_OF_RESOURCE;
-    char *tried = strdup("");
     bool own = false;
+    char *tried;
 
+    if (0 > asprintf(&tried, "         nothing, mpool_fastsm_backing is \"%s\"",
+                     NULL == backing ? "" : backing)) {
+        tried = NULL;
+    }
     for (int i = 0; NULL != tried && NULL != places && NULL != places[i]; ++i) {
         char *more = NULL;
 
@@ -78,7 +83,7 @@ static int make_file(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_f
             break;
         }
         own = own || EMFILE == errno;
-        if (0 > asprintf(&more, "%s\n  %s: %s", tried, places[i], file->why)) {
+        if (0 > asprintf(&more, "%s\n  %s: %s", 0 == i ? "" : tried, places[i], file->why)) {
             more = NULL;
         }
         free(tried);
