@@ -28,6 +28,7 @@
 #include "opal/mca/btl/btl.h"
 #include "opal/mca/common/fastpath/common_fastpath_clock.h"
 #include "opal/mca/common/fastpath/common_fastpath_fault.h"
+#include "opal/mca/common/fastpath/common_fastpath_machine.h"
 #include "opal/mca/mpool/fastsm/mpool_fastsm.h"
 
 #include "btl_fastsm_ext.h"
@@ -282,7 +283,7 @@ typedef struct {
     uint64_t nonce_address; /**< of `nonce` in the process's private memory */
     uint64_t pid_ns;        /**< namespaces: inode numbers of /proc/self/ns */
     uint64_t user_ns;
-    uint8_t boot_id[16]; /**< of the running kernel: which machine this is */
+    uint8_t boot_id[MCA_COMMON_FASTPATH_BOOT_ID_SIZE]; /**< of the running kernel: which machine this is */
     uint8_t nonce[MCA_BTL_FASTSM_NONCE_SIZE];
 } mca_btl_fastsm_modex_t;
 

@@ -14,11 +14,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
@@ -30,43 +28,6 @@ OBJ_CLASS_INSTANCE(mca_btl_fastsm_active_t, opal_list_item_t, NULL, NULL);
 
 static char fastsm_lost[] = "btl/fastsm cannot map the segment of a local process again";
 
-/* Namespaces are told apart by inode; 0 stands for a kernel without them. */
-static uint64_t namespace_id(const char *path)
-{
-    struct stat status;
-
-    return 0 == stat(path, &status) ? (uint64_t) status.st_ino : 0;
-}
-
-/* 32 hexadecimal digits with dashes between, new with every boot of every machine */
-static int read_boot_id(uint8_t id[16])
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    char text[64] = "";
-    size_t nibbles = 0;
-
-    memset(id, 0, 16);
-    if (NULL == file) {
-        return OPAL_ERR_NOT_AVAILABLE;
-    }
-    if (NULL == fgets(text, sizeof(text), file)) {
-        text[0] = '\0';
-    }
-    fclose(file);
-
-    for (const char *c = text; '\0' != *c && nibbles < 32; ++c) {
-        char digit[2] = {*c, '\0'};
-        char *end;
-        unsigned long value = strtoul(digit, &end, 16);
-
-        if (end != digit) {
-            id[nibbles / 2] |= (uint8_t) (value << (0 == nibbles % 2 ? 4 : 0));
-            ++nibbles;
-        }
-    }
-    return 32 == nibbles ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
-}
-
 int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
 {
     memset(me, 0, sizeof(*me));
@@ -76,13 +37,13 @@ int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
     me->fd = -1;
     me->uid = (uint32_t) geteuid();
     me->dynamic_peers = mca_btl_fastsm_component.dynamic_peers;
-    me->pid_ns = namespace_id("/proc/self/ns/pid");
-    me->user_ns = namespace_id("/proc/self/ns/user");
+    me->pid_ns = mca_common_fastpath_namespace("pid");
+    me->user_ns = mca_common_fastpath_namespace("user");
     me->nonce_address = (uint64_t) (uintptr_t) me->nonce;
     if (sizeof(me->nonce) != getrandom(me->nonce, sizeof(me->nonce), 0)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    return read_boot_id(me->boot_id);
+    return mca_common_fastpath_boot_id(me->boot_id) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
 }
 
 bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
