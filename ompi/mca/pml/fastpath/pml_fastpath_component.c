@@ -180,6 +180,7 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
         return NULL;
     }
     num_ends = mca_pml_fastpath_ends_find(&ends);
+    mca_pml_fastpath_place_find();
     if (OMPI_SUCCESS != mca_pml_fastpath_jobs_publish(ends, num_ends)) {
         return NULL;
     }

@@ -25,7 +25,7 @@
 /** Raised whenever a header changes or is used in another way. Jobs with different numbers do not talk.
  *  A test build overrides it. */
 #if !defined(MCA_PML_FASTPATH_WIRE_VERSION)
-#    define MCA_PML_FASTPATH_WIRE_VERSION 9u
+#    define MCA_PML_FASTPATH_WIRE_VERSION 10u
 #endif
 
 /** What a message is; also the offset of its BTL tag from MCA_BTL_TAG_PML. */

@@ -18,55 +18,95 @@
 /* Under this key rank 0 of every job publishes its PML's name (ompi/mca/pml/base/pml_base_select.c). */
 #define PML_KEY "pml.base.2.0"
 
-/* What every process publishes: the version, and behind it the ends where it listens. */
+/* What every process publishes. */
 typedef struct {
     uint32_t version;
-    uint8_t ends[MCA_PML_FASTPATH_ENDS * sizeof(mca_pml_fastpath_end_t)];
+    uint32_t
+        place_size; /* of the first part of the rest, where it runs; then come the ends where it listens */
+    uint8_t rest[sizeof(mca_pml_fastpath_place_t) + MCA_PML_FASTPATH_ENDS * sizeof(mca_pml_fastpath_end_t)];
 } published_t;
 
 int mca_pml_fastpath_jobs_publish(const mca_pml_fastpath_end_t *ends, size_t count)
 {
-    published_t published = {.version = MCA_PML_FASTPATH_WIRE_VERSION};
-    const size_t size = count * sizeof(*ends);
+    const mca_pml_fastpath_place_t *place = mca_pml_fastpath_place_own();
+    const size_t place_size = mca_pml_fastpath_place_size(place), ends_size = count * sizeof(*ends);
+    published_t published = {.version = MCA_PML_FASTPATH_WIRE_VERSION, .place_size = (uint32_t) place_size};
 
-    memcpy(published.ends, ends, size);
-    return fastpath_modex_send(mca_pml_fastpath.component, &published, offsetof(published_t, ends) + size);
+    memcpy(published.rest, place, place_size);
+    memcpy(published.rest + place_size, ends, ends_size);
+    return fastpath_modex_send(mca_pml_fastpath.component, &published,
+                               offsetof(published_t, rest) + place_size + ends_size);
+}
+
+/* What a process has published, of which the version can be read: malloc'ed; NULL where it is nothing of
+ * ours.
+ * @param size  of all of it */
+static published_t *published_of(const opal_process_name_t *name, size_t *size)
+{
+    published_t *published;
+
+    if (OPAL_SUCCESS == fastpath_modex_recv(mca_pml_fastpath.component, name, (void **) &published, size)
+        && sizeof(published->version) > *size) {
+        free(published);
+        published = NULL;
+    }
+    return published;
 }
 
 /* 0 when the process has no pml/fastpath */
 static uint32_t wire_version(const opal_process_name_t *name)
 {
-    uint32_t version = 0;
     size_t size;
-    void *data;
+    published_t *published = published_of(name, &size);
+    const uint32_t version = NULL == published ? 0 : published->version;
 
-    if (OPAL_SUCCESS == fastpath_modex_recv(mca_pml_fastpath.component, name, &data, &size)) {
-        if (sizeof(version) <= size) {
-            memcpy(&version, data, sizeof(version));
-        }
-        free(data);
-    }
+    free(published);
     return version;
+}
+
+/* The same, of which all can be read. @param ends_size  of its last part */
+static published_t *readable_of(const opal_process_name_t *name, size_t *ends_size)
+{
+    size_t size;
+    published_t *published = published_of(name, &size);
+
+    if (NULL != published
+        && (MCA_PML_FASTPATH_WIRE_VERSION != published->version || offsetof(published_t, rest) > size
+            || sizeof(mca_pml_fastpath_place_t) < published->place_size
+            || size - offsetof(published_t, rest) < published->place_size)) {
+        free(published);
+        published = NULL;
+    }
+    *ends_size = NULL == published ? 0 : size - offsetof(published_t, rest) - published->place_size;
+    return published;
 }
 
 size_t mca_pml_fastpath_jobs_ends(const opal_process_name_t *name, mca_pml_fastpath_end_t **ends)
 {
-    size_t size, count;
-    char *data;
+    size_t size;
+    published_t *published = readable_of(name, &size);
+    const size_t count = size / sizeof(**ends);
 
-    *ends = NULL;
-    if (OPAL_SUCCESS != fastpath_modex_recv(mca_pml_fastpath.component, name, (void **) &data, &size)) {
-        return 0;
-    }
-    count = offsetof(published_t, ends) > size ? 0 : (size - offsetof(published_t, ends)) / sizeof(**ends);
-    if (0 < count) {
-        *ends = malloc(count * sizeof(**ends));
-    }
+    *ends = 0 == count ? NULL : malloc(count * sizeof(**ends));
     if (NULL != *ends) {
-        memcpy(*ends, data + offsetof(published_t, ends), count * sizeof(**ends));
+        memcpy(*ends, published->rest + published->place_size, count * sizeof(**ends));
     }
-    free(data);
+    free(published);
     return NULL == *ends ? 0 : count;
+}
+
+bool mca_pml_fastpath_jobs_place(const opal_process_name_t *name, mca_pml_fastpath_place_t *place)
+{
+    size_t ends_size;
+    published_t *published = readable_of(name, &ends_size);
+    const bool known = NULL != published;
+
+    memset(place, 0, sizeof(*place));
+    if (known) {
+        memcpy(place, published->rest, published->place_size);
+    }
+    free(published);
+    return known;
 }
 
 static void pml_name(const opal_process_name_t *name, char *text, size_t room)

@@ -12,17 +12,27 @@
 
 #include "pml_fastpath.h"
 
+#include "pml_fastpath_place.h"
 #include "pml_fastpath_socket.h"
 
 /** Ends that a process publishes at most; links to further ones are not watched. */
 #define MCA_PML_FASTPATH_ENDS 64
 
 /**
- * Tell whoever will meet us which wire headers we use, and where we listen. To be called before the modex.
+ * Tell whoever will meet us which wire headers we use, where we run, and where we listen. To be called before
+ * the modex.
  *
  * @param count  of the ends, at most MCA_PML_FASTPATH_ENDS
  */
 int mca_pml_fastpath_jobs_publish(const mca_pml_fastpath_end_t *ends, size_t count);
+
+/**
+ * Where a process runs, as it has published. May wait for the answer of one that we have not met.
+ *
+ * @param place  receives it, or zeros
+ * @return       false where it has not said so
+ */
+bool mca_pml_fastpath_jobs_place(const opal_process_name_t *name, mca_pml_fastpath_place_t *place);
 
 /**
  * Where a process listens, as it has published. May wait for the answer of one that we have not met.

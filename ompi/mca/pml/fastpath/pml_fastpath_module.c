@@ -17,6 +17,7 @@
 #include "pml_fastpath_link_find.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_extcid.h"
+#include "pml_fastpath_neighbor.h"
 #include "pml_fastpath_pause.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_wait.h"
@@ -141,6 +142,7 @@ void mca_pml_fastpath_close(void)
     mca_pml_fastpath_waits_remove();
     mca_common_fastpath_runtime_remove();
     mca_pml_fastpath_pause_fini();
+    mca_pml_fastpath_neighbors_fini();
     while (NULL != (item = opal_list_remove_first(&pml->pending))) {
         mca_pml_fastpath_parked_free((mca_pml_fastpath_parked_t *) item);
     }

@@ -8,7 +8,7 @@
  *
  * Cores are short where there are more processes of ours than cores that they may run on, or than the control
  * group lets them use: that is counted. Where that does not say so and somebody takes the core from us while
- * we wait, it is either somebody who waits, too, as a process of ours that runs in another container does; to
+ * we wait, it is either somebody who waits, too, as one of another job does; to
  * such a one the core is given, and comes back at once. Or it is one who computes, and then each yield costs
  * his whole time slice. That is tried: for a short time each wait yields, and is measured.
  */
@@ -30,6 +30,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "pml_fastpath_counters.h"
+#include "pml_fastpath_neighbor.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
 
@@ -146,10 +147,11 @@ int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
 static bool mask_of(void *context, size_t index, cpu_set_t *mask)
 {
     (void) context;
-    return 0 == sched_getaffinity(pause_.pids[index], sizeof(*mask), mask);
+    return index < pause_.num_pids ? 0 == sched_getaffinity(pause_.pids[index], sizeof(*mask), mask)
+                                   : mca_pml_fastpath_neighbor_cores(index - pause_.num_pids, mask);
 }
 
-/* The processes of ours that share memory with us. Those that reach us otherwise are not known. */
+/* The processes of ours that share memory with us; the others are neighbors. */
 static size_t find_pids(void)
 {
     const mca_btl_fastsm_ext_t *ext = mca_pml_fastpath.fastsm_ext;
@@ -182,7 +184,8 @@ static bool count_short(void)
         return true;
     }
     return 0 == sched_getaffinity(0, sizeof(pause_.own), &pause_.own)
-           && mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids, mask_of, NULL);
+           && mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids + mca_pml_fastpath_neighbors(),
+                                              mask_of, NULL);
 }
 
 static void count_now_and_then(uint64_t now)

@@ -8,6 +8,7 @@
 
 #include "opal/util/proc.h"
 
+#include "pml_fastpath_neighbor.h"
 #include "pml_fastpath_peer.h"
 
 static void peer_construct(mca_pml_fastpath_peer_t *peer)
@@ -138,6 +139,7 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
             peer->in = peer->ext->receiver(bml_btl->btl_endpoint);
         }
     }
+    mca_pml_fastpath_neighbor_add(peer);
     opal_atomic_wmb(); /* whoever sees the endpoint sees the rest */
     peer->endpoint = endpoint;
     return true;
@@ -154,6 +156,7 @@ void mca_pml_fastpath_peer_forget(ompi_proc_t *proc)
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     if (NULL != peer) {
+        mca_pml_fastpath_neighbor_remove(peer);
         OBJ_RELEASE(peer);
     }
 }
