@@ -8,9 +8,7 @@
  *
  * Cores are short where there are more processes of ours than cores that they may run on, or than the control
  * group lets them use: that is counted. Where that does not say so and somebody takes the core from us while
- * we wait, it is either somebody who waits, too, as one of another job does; to
- * such a one the core is given, and comes back at once. Or it is one who computes, and then each yield costs
- * his whole time slice. That is tried: for a short time each wait yields, and is measured.
+ * we wait, it is found out whether yields help (pml_fastpath_others.h).
  */
 #include "ompi_config.h"
 
@@ -31,6 +29,7 @@
 
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_neighbor.h"
+#include "pml_fastpath_others.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
 
@@ -48,40 +47,12 @@
 #define COUNT_TIME_MOST  (100 * MS)
 #define COUNT_TIME_EACH  (1 * MS)
 
-/* A yield that takes so long has met somebody who computes. */
-#define LATE (1 * MS)
-
-/* So many of them in a time of which they took more than half, and yields do not help. */
-#define LATE_MOST 8
-
-/* How long yields are tried; and measured, where they help. */
-#define TRIAL_TIME (50 * MS)
-
-/* The core has been taken from us so often while we waited, in looks not farther apart than this, before
- * yields are tried. */
-#define TAKEN      3
-#define TAKEN_TIME (100 * MS)
-
 /* We have waited so long for the core since the last look, and such a part of that time: it was no thread of
  * the kernel's. */
 #define LOST_LEAST (500 * US)
 #define LOST_PART  8
 
-/* Until the next try, where yields did not help: the first time, and the most that this is doubled to. */
-#define BACKOFF_FIRST (500 * MS)
-#define BACKOFF_MOST  (8000 * MS)
-
-/* Nobody has wanted the core for so long: yields are no longer needed. */
-#define ALONE_TIME (1000 * MS)
-
 mca_pml_fastpath_pause_t mca_pml_fastpath_pause_state;
-
-/* What is known of those who are not counted. */
-typedef enum {
-    ALONE,  /* nobody takes the core from us; or he computes, and shall not have it */
-    TRIAL,  /* somebody does: yields are tried */
-    SHARED, /* yields help */
-} others_t;
 
 static struct {
     uint64_t looked;     /* at the kernel's word */
@@ -93,21 +64,14 @@ static struct {
     size_t most_pids;
     cpu_set_t own;
 
-    volatile others_t others; /* read by all threads: yields are measured where it is not ALONE */
-    long switches;       /* times that the core was taken from us, until the last look */
-    uint64_t waited;     /* time that we have waited for a core, until a look that found such times */
-    uint64_t waited_at;  /* that look */
-    int taken;           /* looks that found it had been */
-    uint64_t taken_last; /* the last such look */
-    uint64_t begun;      /* the trial, or the measurement of yields */
-    uint64_t late_time;  /* that late yields took since */
-    int late;            /* how many they are */
-    uint64_t backoff;
-    uint64_t trial_next; /* no earlier */
+    mca_pml_fastpath_others_t others; /* who are not counted */
+    long switches;                    /* times that the core was taken from us, until the last look */
+    uint64_t waited;    /* time that we have waited for a core, until a look that found such times */
+    uint64_t waited_at; /* that look */
 
     bool applied; /* opal_progress_yield_when_idle as we have set it last */
     volatile int busy;
-} pause_ = {.backoff = BACKOFF_FIRST, .count_time = COUNT_TIME_FIRST};
+} pause_;
 
 int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
 {
@@ -122,6 +86,8 @@ int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
     if (OPAL_SUCCESS != rc) {
         return rc;
     }
+    pause_.count_time = COUNT_TIME_FIRST;
+    mca_pml_fastpath_others_init(&pause_.others);
     mca_pml_fastpath_pause_state.mode = MCA_COMMON_FASTPATH_WAIT_AUTO;
     rc = mca_base_component_var_register(
         component, "wait",
@@ -203,16 +169,6 @@ static void count_now_and_then(uint64_t now)
 
 /* ---- who else wants them ---- */
 
-static void others_set(others_t others, uint64_t now)
-{
-    pause_.others = others;
-    pause_.begun = now;
-    pause_.late_time = 0;
-    pause_.late = 0;
-    pause_.taken = 0;
-    pause_.taken_last = now;
-}
-
 /* Time that this thread has waited for a core since it began; 0 where the kernel does not say. */
 static uint64_t waited_for_core(void)
 {
@@ -251,48 +207,7 @@ static bool was_taken(uint64_t now)
         return false;
     }
     pause_.switches = usage.ru_nivcsw;
-    return usage.ru_nivcsw > before && (ALONE != pause_.others || has_lost(now));
-}
-
-/* So many late yields have come that something can be said. */
-static void late_enough(uint64_t now)
-{
-    if (pause_.late_time > (now - pause_.begun) / 2) {
-        pause_.trial_next = now + pause_.backoff;
-        pause_.backoff = BACKOFF_MOST / 2 > pause_.backoff ? 2 * pause_.backoff : BACKOFF_MOST;
-        others_set(ALONE, now);
-    } else {
-        others_set(SHARED, now);
-    }
-}
-
-/* A look at what the kernel has done with our core while we waited. */
-static void observe(uint64_t now)
-{
-    const bool taken = was_taken(now);
-
-    if (taken) {
-        pause_.taken = now - pause_.taken_last > TAKEN_TIME ? 1 : pause_.taken + 1;
-        pause_.taken_last = now;
-    }
-    switch (pause_.others) {
-    case ALONE:
-        if (TAKEN <= pause_.taken && now >= pause_.trial_next) {
-            others_set(TRIAL, now);
-        }
-        break;
-    case TRIAL:
-        if (now - pause_.begun > TRIAL_TIME) {
-            pause_.backoff = BACKOFF_FIRST;
-            others_set(SHARED, now);
-        }
-        break;
-    case SHARED:
-        if (now - pause_.taken_last > ALONE_TIME) {
-            others_set(ALONE, now);
-        }
-        break;
-    }
+    return usage.ru_nivcsw > before && (mca_pml_fastpath_others_want(&pause_.others) || has_lost(now));
 }
 
 /* ---- what follows ---- */
@@ -329,7 +244,7 @@ static bool shall_yield(void)
     case MCA_COMMON_FASTPATH_WAIT_YIELD:
         return true;
     default:
-        return !by_user && (pause_.counted_short || ALONE != pause_.others);
+        return !by_user && (pause_.counted_short || mca_pml_fastpath_others_want(&pause_.others));
     }
 }
 
@@ -344,9 +259,9 @@ static void look(uint64_t now)
     if (is_auto()) {
         count_now_and_then(now);
         if (!pause_.counted_short) {
-            observe(now);
-        } else if (ALONE != pause_.others) {
-            others_set(ALONE, now);
+            mca_pml_fastpath_others_look(&pause_.others, now, was_taken(now));
+        } else {
+            mca_pml_fastpath_others_forget(&pause_.others, now);
         }
     }
     if (shall_yield() != opal_progress_yield_when_idle) {
@@ -381,11 +296,8 @@ static void measured_progress(void)
 
     (void) opal_progress();
     end = mca_common_fastpath_nanoseconds();
-    if (LATE < end - begin && !opal_using_threads() && ALONE != pause_.others) {
-        pause_.late_time += end - begin;
-        if (LATE_MOST == ++pause_.late) {
-            late_enough(end);
-        }
+    if (!opal_using_threads()) {
+        mca_pml_fastpath_others_yielded(&pause_.others, begin, end);
     }
 }
 
@@ -393,7 +305,7 @@ void mca_pml_fastpath_pause(void)
 {
     if (opal_progress_yield_when_idle) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
-        if (OPAL_UNLIKELY(ALONE != pause_.others)) {
+        if (OPAL_UNLIKELY(mca_pml_fastpath_others_want(&pause_.others))) {
             measured_progress();
             return;
         }
