@@ -11,18 +11,22 @@
 /* A yield that takes so long has met somebody who computes. */
 #define LATE (1 * MS)
 
-/* So many of them in a time of which they took more than half, and yields do not help. */
+/* Where yields help, so many of them in a time of which they took more than half, and they do not any more.
+ */
 #define LATE_MOST 8
 
-/* How long yields are tried; and measured, where they help. */
-#define TRIAL_TIME (50 * MS)
+/* How long yields are tried. In the first half others may not have begun: what counts is the second. */
+#define TRIAL_TIME (100 * MS)
+#define TRIAL_HALF (TRIAL_TIME / 2)
 
 /* The core has been taken from us so often while we waited, in looks not farther apart than this, before
  * yields are tried. */
 #define TAKEN      3
 #define TAKEN_TIME (100 * MS)
 
-/* Until the next try, where yields did not help: the first time, and the most that this is doubled to. */
+/* Where yields did not help, the next trial begins when the clock shows a multiple of this: the first time,
+ * and the most that it is doubled to. So those who wait for each other meet in a trial, however often each
+ * of them has failed before. */
 #define BACKOFF_FIRST (500 * MS)
 #define BACKOFF_MOST  (8000 * MS)
 
@@ -51,16 +55,37 @@ void mca_pml_fastpath_others_forget(mca_pml_fastpath_others_t *others, uint64_t 
     }
 }
 
-/* So many late yields have come that something can be said. */
-static void late_enough(mca_pml_fastpath_others_t *others, uint64_t now)
+static uint64_t next_multiple(uint64_t now, uint64_t of)
 {
-    if (others->late_time > (now - others->begun) / 2) {
-        others->trial_next = now + others->backoff;
+    return (now / of + 1) * of;
+}
+
+/* Yields are over that took so much of the time that was measured. */
+static void judge(mca_pml_fastpath_others_t *others, uint64_t now, uint64_t measured)
+{
+    if (others->late_time > measured / 2) {
+        others->trial_next = next_multiple(now, others->backoff);
         others->backoff = BACKOFF_MOST / 2 > others->backoff ? 2 * others->backoff : BACKOFF_MOST;
         set(others, MCA_PML_FASTPATH_OTHERS_NONE, now);
     } else {
+        others->backoff = BACKOFF_FIRST;
+        others->trial_next = 0;
         set(others, MCA_PML_FASTPATH_OTHERS_SHARED, now);
     }
+}
+
+/* Begin a trial if it is time. The first one begins at once, another one with those of everybody else or not
+ * at all. */
+static void try(mca_pml_fastpath_others_t *others, uint64_t now)
+{
+    if (now < others->trial_next) {
+        return;
+    }
+    if (0 != others->trial_next && now - others->trial_next > TRIAL_HALF) {
+        others->trial_next = next_multiple(now, others->backoff / 2);
+        return;
+    }
+    set(others, MCA_PML_FASTPATH_OTHERS_TRIAL, 0 == others->trial_next ? now : others->trial_next);
 }
 
 void mca_pml_fastpath_others_look(mca_pml_fastpath_others_t *others, uint64_t now, bool taken)
@@ -71,14 +96,13 @@ void mca_pml_fastpath_others_look(mca_pml_fastpath_others_t *others, uint64_t no
     }
     switch (others->state) {
     case MCA_PML_FASTPATH_OTHERS_NONE:
-        if (TAKEN <= others->taken && now >= others->trial_next) {
-            set(others, MCA_PML_FASTPATH_OTHERS_TRIAL, now);
+        if (TAKEN <= others->taken) {
+            try(others, now);
         }
         break;
     case MCA_PML_FASTPATH_OTHERS_TRIAL:
         if (now - others->begun > TRIAL_TIME) {
-            others->backoff = BACKOFF_FIRST;
-            set(others, MCA_PML_FASTPATH_OTHERS_SHARED, now);
+            judge(others, now, now - others->begun - TRIAL_HALF);
         }
         break;
     case MCA_PML_FASTPATH_OTHERS_SHARED:
@@ -91,10 +115,14 @@ void mca_pml_fastpath_others_look(mca_pml_fastpath_others_t *others, uint64_t no
 
 void mca_pml_fastpath_others_yielded(mca_pml_fastpath_others_t *others, uint64_t from, uint64_t to)
 {
-    if (LATE < to - from && mca_pml_fastpath_others_want(others)) {
-        others->late_time += to - from;
-        if (LATE_MOST == ++others->late) {
-            late_enough(others, to);
-        }
+    const bool trial = MCA_PML_FASTPATH_OTHERS_TRIAL == others->state;
+
+    if (LATE >= to - from || !mca_pml_fastpath_others_want(others)
+        || (trial && from < others->begun + TRIAL_HALF)) {
+        return;
+    }
+    others->late_time += to - from;
+    if (LATE_MOST == ++others->late && !trial) {
+        judge(others, to, to - others->begun);
     }
 }
