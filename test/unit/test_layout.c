@@ -146,6 +146,67 @@ static void claim(uint8_t *owner, const mca_btl_fastsm_layout_t *layout, uint64_
     }
 }
 
+static void claim_ring(uint8_t *owner, const mca_btl_fastsm_layout_t *layout)
+{
+    const uint64_t ctl = layout->ring_ctl;
+
+    claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, write_pos), 4, 7);
+    claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, read_pos), 4, 8);
+    claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, owner), 4, 9);
+    claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, admitted), 4, 9);
+    claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, awaited), 48, 9);
+    claim(owner, layout, layout->ring, (uint64_t) layout->params.ring_depth * 64, 10);
+    assert_int_equal(0, ctl % 64);
+    assert_int_equal(0, layout->ring % 64);
+}
+
+static void claim_fifos(uint8_t *owner, const mca_btl_fastsm_layout_t *layout)
+{
+    const mca_btl_fastsm_layout_params_t *params = &layout->params;
+
+    assert_int_equal(params->n_local + params->deep_fifos, mca_btl_fastsm_layout_count(layout));
+    for (uint32_t i = 0; i < params->n_local + params->deep_fifos; ++i) {
+        const bool usual_one = i < params->n_local;
+        const uint64_t fifo = mca_btl_fastsm_layout_fifo(layout, i);
+        const uint64_t position = mca_btl_fastsm_layout_read_pos(layout, i);
+        const uint32_t depth = mca_btl_fastsm_layout_depth(layout, i);
+
+        assert_int_equal(usual_one ? params->fifo_depth : params->deep_fifo_depth, depth);
+        claim(owner, layout, mca_btl_fastsm_layout_bell(layout, i), 1, 2);
+        claim(owner, layout, position, 8, 3);
+        claim(owner, layout, fifo, (uint64_t) depth * 64, 4);
+        assert_int_equal(0, position % (usual_one ? params->position_stride : 64));
+        assert_int_equal(0, fifo % 64);
+    }
+}
+
+static void claim_pools(uint8_t *owner, const mca_btl_fastsm_layout_t *layout)
+{
+    for (uint32_t i = 0; i < layout->params.eager_count; ++i) {
+        claim(owner, layout, mca_btl_fastsm_layout_eager(layout, i), layout->params.eager_size, 5);
+        assert_int_equal(0, mca_btl_fastsm_layout_eager(layout, i) % 64);
+    }
+    for (uint32_t i = 0; i < layout->params.max_count; ++i) {
+        claim(owner, layout, mca_btl_fastsm_layout_max(layout, i), layout->params.max_size, 6);
+        assert_int_equal(0, mca_btl_fastsm_layout_max(layout, i) % 64);
+    }
+}
+
+/* A line has one kind of writer; only bells of different senders share one. */
+static void check_lines(const uint8_t *owner, const mca_btl_fastsm_layout_t *layout)
+{
+    for (uint64_t line = 0; line < layout->total; line += 64) {
+        uint8_t writer = 0;
+
+        for (uint64_t i = 0; i < 64; ++i) {
+            if (0 != owner[line + i]) {
+                assert_true(0 == writer || writer == owner[line + i]);
+                writer = owner[line + i];
+            }
+        }
+    }
+}
+
 static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t position_stride,
                              uint32_t dynamic_peers, uint32_t deep_fifos)
 {
@@ -163,53 +224,16 @@ static void check_no_overlap(uint32_t n_local, uint32_t stride, uint32_t positio
     assert_non_null(owner);
 
     claim(owner, &layout, 0, sizeof(mca_btl_fastsm_segment_hdr_t), 1);
-    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, write_pos), 4, 7);
-    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, read_pos), 4, 8);
-    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, owner), 4, 9);
-    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, admitted), 4, 9);
-    claim(owner, &layout, layout.ring_ctl + offsetof(mca_btl_fastsm_ring_ctl_t, awaited), 48, 9);
-    claim(owner, &layout, layout.ring, (uint64_t) params.ring_depth * 64, 10);
-    assert_int_equal(0, layout.ring_ctl % 64);
-    assert_int_equal(0, layout.ring % 64);
+    claim_ring(owner, &layout);
     for (uint32_t i = 0; i < params.dynamic_peers; ++i) {
         claim(owner, &layout, mca_btl_fastsm_layout_admission(&layout, i), 32, 11);
     }
     for (uint32_t i = 0; i < n_local; ++i) {
         claim(owner, &layout, mca_btl_fastsm_layout_pair(&layout, i), 4, 12);
     }
-    assert_int_equal(n_local + deep_fifos, mca_btl_fastsm_layout_count(&layout));
-    for (uint32_t i = 0; i < n_local + deep_fifos; ++i) {
-        const uint64_t fifo = mca_btl_fastsm_layout_fifo(&layout, i);
-        const uint32_t depth = mca_btl_fastsm_layout_depth(&layout, i);
-
-        assert_int_equal(i < n_local ? params.fifo_depth : params.deep_fifo_depth, depth);
-        claim(owner, &layout, mca_btl_fastsm_layout_bell(&layout, i), 1, 2);
-        claim(owner, &layout, mca_btl_fastsm_layout_read_pos(&layout, i), 8, 3);
-        claim(owner, &layout, fifo, (uint64_t) depth * 64, 4);
-        assert_int_equal(0,
-                         mca_btl_fastsm_layout_read_pos(&layout, i) % (i < n_local ? position_stride : 64));
-        assert_int_equal(0, fifo % 64);
-    }
-    for (uint32_t i = 0; i < params.eager_count; ++i) {
-        claim(owner, &layout, mca_btl_fastsm_layout_eager(&layout, i), params.eager_size, 5);
-        assert_int_equal(0, mca_btl_fastsm_layout_eager(&layout, i) % 64);
-    }
-    for (uint32_t i = 0; i < params.max_count; ++i) {
-        claim(owner, &layout, mca_btl_fastsm_layout_max(&layout, i), params.max_size, 6);
-        assert_int_equal(0, mca_btl_fastsm_layout_max(&layout, i) % 64);
-    }
-
-    /* a line has one kind of writer; only bells of different senders share one */
-    for (uint64_t line = 0; line < layout.total; line += 64) {
-        uint8_t writer = 0;
-
-        for (uint64_t i = 0; i < 64; ++i) {
-            if (0 != owner[line + i]) {
-                assert_true(0 == writer || writer == owner[line + i]);
-                writer = owner[line + i];
-            }
-        }
-    }
+    claim_fifos(owner, &layout);
+    claim_pools(owner, &layout);
+    check_lines(owner, &layout);
     free(owner);
 }
 
