@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
 #include "ompi/runtime/mpiruntime.h"
@@ -38,14 +39,6 @@ static struct {
     mca_pml_fastpath_peer_t **peers;
     size_t count;
 } all;
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static int64_t timeout_ms(void)
 {
@@ -568,7 +561,7 @@ void mca_pml_fastpath_links_look(void)
     if (0 == mca_pml_fastpath.link_timeout || !mca_pml_fastpath.enabled) {
         return;
     }
-    now = now_ms();
+    now = (int64_t) (mca_common_fastpath_nanoseconds() / 1000000);
     if (now < next_look) {
         return;
     }

@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/runtime/opal_progress.h"
 
@@ -39,7 +40,7 @@
 typedef struct {
     unsigned rounds;
     long nap;
-    struct timespec began;
+    uint64_t began; /* nanoseconds; 0: not asked yet */
 } fastsm_patience_t;
 
 static bool is_open(const mca_btl_fastsm_endpoint_t *endpoint)
@@ -107,7 +108,8 @@ static void give_up_all(mca_btl_base_endpoint_t **endpoints, size_t count)
 static bool wait_more(fastsm_patience_t *patience)
 {
     const unsigned limit = mca_btl_fastsm_component.agree_timeout;
-    struct timespec now, nap = {.tv_nsec = patience->nap};
+    const struct timespec nap = {.tv_nsec = patience->nap};
+    uint64_t now;
 
     if (++patience->rounds <= FASTSM_YIELDS) {
         sched_yield();
@@ -115,11 +117,9 @@ static bool wait_more(fastsm_patience_t *patience)
     }
     nanosleep(&nap, NULL);
     patience->nap = 2 * patience->nap < FASTSM_NAP_LONGEST ? 2 * patience->nap : FASTSM_NAP_LONGEST;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (0 == patience->began.tv_sec) {
-        patience->began = now;
-    }
-    return 0 == limit || now.tv_sec - patience->began.tv_sec <= (time_t) limit;
+    now = mca_common_fastpath_nanoseconds();
+    patience->began = 0 == patience->began ? now : patience->began;
+    return 0 == limit || now - patience->began <= limit * UINT64_C(1000000000);
 }
 
 void mca_btl_fastsm_agree(mca_btl_base_endpoint_t **endpoints, size_t count)
