@@ -212,6 +212,20 @@ void mca_pml_fastpath_abort(const char *topic, const char *what,
                             const char *reason) __opal_attribute_noreturn__;
 
 /**
+ * End the job where there is no memory for something that cannot be done without.
+ *
+ * @param memory  what malloc, or whoever else `refuser` names, has returned
+ * @return        memory, which is not NULL
+ */
+static inline void *mca_pml_fastpath_needed(void *memory, const char *purpose, const char *refuser)
+{
+    if (OPAL_UNLIKELY(NULL == memory)) {
+        mca_pml_fastpath_abort("no memory", purpose, refuser);
+    }
+    return memory;
+}
+
+/**
  * Whether both sides copy a message of so many bytes, if its sender waits. Where processes share cores the
  * other side may not have one: then that pays for long ones only.
  */

@@ -57,10 +57,8 @@ static mca_pml_fastpath_member_t *learn(const mca_btl_base_module_t *btl, uint8_
     if (OPAL_UNLIKELY(0 > src || src >= pml_comm->size || !mca_pml_fastpath_comm_has_extcid(pml_comm))) {
         mca_pml_fastpath_corrupt(btl, NULL, type, "sender's rank out of range");
     }
-    member = mca_pml_fastpath_member(pml_comm, src);
-    if (NULL == member) {
-        mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
-    }
+    member =
+        mca_pml_fastpath_needed(mca_pml_fastpath_member(pml_comm, src), "a communicator's member", "malloc");
     if (OPAL_UNLIKELY(!is_number(ctx)
                       || (mca_pml_fastpath_ctx_is_known(member->ctx) && ctx != member->ctx))) {
         mca_pml_fastpath_corrupt(btl, NULL, type, "the sender's number of the communicator");
@@ -126,10 +124,7 @@ static bool find_or_wait(const mca_pml_fastpath_extcid_hdr_t *hdr, mca_pml_fastp
     }
     known = known && (NULL != *comm || mca_pml_fastpath_freed_is(*ctx));
     if (!known) {
-        waiting = OBJ_NEW(waiting_t);
-        if (NULL == waiting) {
-            mca_pml_fastpath_abort("no memory", "a message that came early", "malloc");
-        }
+        waiting = mca_pml_fastpath_needed(OBJ_NEW(waiting_t), "a message that came early", "malloc");
         waiting->hdr = *hdr;
         waiting->parked = parked;
         opal_list_append(&waiting_list, &waiting->super);

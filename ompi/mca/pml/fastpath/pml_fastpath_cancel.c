@@ -228,11 +228,9 @@ void mca_pml_fastpath_cancel_answer(opal_process_name_t name, uint64_t src_req, 
 
 static void withdraw(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
-    mca_pml_fastpath_withdrawn_t *withdrawn = malloc(sizeof(*withdrawn));
+    mca_pml_fastpath_withdrawn_t *withdrawn =
+        mca_pml_fastpath_needed(malloc(sizeof(*withdrawn)), "a message that was cancelled", "malloc");
 
-    if (NULL == withdrawn) {
-        mca_pml_fastpath_abort("no memory", "a message that was cancelled", "malloc");
-    }
     OBJ_CONSTRUCT(&withdrawn->super, opal_list_item_t);
     withdrawn->sequence = hdr->hdr_sequence;
     withdrawn->answered = 0 != (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_match.hdr_flags);
@@ -305,10 +303,8 @@ static bool drop(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
     int32_t ahead;
 
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    member = mca_pml_fastpath_member(pml_comm, hdr->hdr_match.hdr_src);
-    if (OPAL_UNLIKELY(NULL == member)) {
-        mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
-    }
+    member = mca_pml_fastpath_needed(mca_pml_fastpath_member(pml_comm, hdr->hdr_match.hdr_src),
+                                     "a communicator's member", "malloc");
     ahead = (int32_t) (hdr->hdr_sequence - member->expected);
     if (OPAL_UNLIKELY(MOST_UNDER_WAY < ahead)) {
         mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_match.hdr_type, "a message that has not been sent");

@@ -111,12 +111,9 @@ static int packet_retry(mca_pml_fastpath_retry_t *retry)
 static void control_later(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                           size_t size, int queue)
 {
-    mca_pml_fastpath_packet_t *packet =
-        (mca_pml_fastpath_packet_t *) opal_free_list_get(&mca_pml_fastpath.packets);
+    mca_pml_fastpath_packet_t *packet = mca_pml_fastpath_needed(opal_free_list_get(&mca_pml_fastpath.packets),
+                                                                "a control message", "free list");
 
-    if (NULL == packet) {
-        mca_pml_fastpath_abort("no memory", "a control message", "malloc");
-    }
     packet->btl = btl;
     packet->size = size;
     memcpy(packet->bytes, hdr, size);

@@ -67,12 +67,10 @@ void mca_pml_fastpath_handles_fini(void)
 uint64_t mca_pml_fastpath_handle_new(mca_pml_fastpath_handle_kind_t kind, void *object,
                                      opal_atomic_int64_t *todo)
 {
-    entry_t *entry = (entry_t *) opal_free_list_get(&handles.entries);
+    entry_t *entry =
+        mca_pml_fastpath_needed(opal_free_list_get(&handles.entries), "the name of a request", "free list");
     uint64_t handle;
 
-    if (OPAL_UNLIKELY(NULL == entry)) {
-        mca_pml_fastpath_abort("no memory", "the name of a request", "free list");
-    }
     OPAL_THREAD_LOCK(&handles.lock);
     entry->kind = kind;
     entry->object = object;

@@ -23,11 +23,8 @@ static void whole_begin(mca_pml_fastpath_recv_request_t *req)
         || mca_common_fastpath_convertor_takes_parts(&req->req_recv.req_base.req_datatype->super)) {
         return;
     }
-    req->req_whole = malloc(req->req_accepted);
-    if (OPAL_UNLIKELY(NULL == req->req_whole)) {
-        mca_pml_fastpath_abort("no memory", "a message of long elements that are not one behind the other",
-                               "malloc");
-    }
+    req->req_whole = mca_pml_fastpath_needed(
+        malloc(req->req_accepted), "a message of long elements that are not one behind the other", "malloc");
     req->req_base = req->req_whole;
 }
 

@@ -81,9 +81,7 @@ static mca_pml_fastpath_message_t *record_get(size_t payload)
         records.most = records.kept > records.most ? records.kept : records.most;
     }
     OPAL_THREAD_UNLOCK(&records.lock);
-    if (OPAL_UNLIKELY(NULL == link)) {
-        mca_pml_fastpath_abort("no memory", "an unexpected message", "malloc");
-    }
+    (void) mca_pml_fastpath_needed(link, "an unexpected message", "malloc");
     return (mca_pml_fastpath_message_t *) ((char *) link - offsetof(mca_pml_fastpath_message_t, msg.link[0]));
 }
 
@@ -135,10 +133,8 @@ mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath
         return message;
     }
     if (0 < size) {
-        message->payload = malloc(sizeof(*message->payload) + size);
-        if (OPAL_UNLIKELY(NULL == message->payload)) {
-            mca_pml_fastpath_abort("no memory", "an unexpected message", "malloc");
-        }
+        message->payload = mca_pml_fastpath_needed(malloc(sizeof(*message->payload) + size),
+                                                   "an unexpected message", "malloc");
         message->payload->size = size;
         payload_copy(message->payload->bytes, arrival);
     }
@@ -200,11 +196,9 @@ mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
     mca_pml_fastpath_arrival_t whole = {.segments = segments, .num_segments = num_segments, .skip = skip};
     const size_t hdr_size = NULL == hdr ? 0 : mca_pml_fastpath_rule(hdr->hdr_type).size;
     const size_t size = mca_pml_fastpath_arrival_payload(&whole);
-    mca_pml_fastpath_parked_t *parked = malloc(sizeof(*parked) + hdr_size + size);
+    mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_needed(malloc(sizeof(*parked) + hdr_size + size),
+                                                                "a message that came early", "malloc");
 
-    if (OPAL_UNLIKELY(NULL == parked)) {
-        mca_pml_fastpath_abort("no memory", "a message that came early", "malloc");
-    }
     OBJ_CONSTRUCT(&parked->super, opal_list_item_t);
     parked->btl = btl;
     parked->size = hdr_size + size;

@@ -277,10 +277,8 @@ static mca_pml_fastpath_multi_t *message_of(pair_t *pair, uint32_t number)
     if (item != opal_list_get_end(&pair->messages) && number == message->number) {
         return message;
     }
-    message = OBJ_NEW(mca_pml_fastpath_multi_t);
-    if (OPAL_UNLIKELY(NULL == message)) {
-        mca_pml_fastpath_abort("no memory", "messages in several fragments", "malloc");
-    }
+    message =
+        mca_pml_fastpath_needed(OBJ_NEW(mca_pml_fastpath_multi_t), "messages in several fragments", "malloc");
     message->number = number;
     message->state = FIRST_IS_MISSING;
     message->listed = true;

@@ -34,11 +34,9 @@ static mca_pml_fastpath_rdma_t *rdma_of(mca_pml_fastpath_retry_t *retry)
 static mca_pml_fastpath_rdma_t *rdma_alloc(void *request, mca_bml_base_btl_t *bml_btl, size_t next,
                                            size_t end)
 {
-    mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) opal_free_list_get(&mca_pml_fastpath.rdmas);
+    mca_pml_fastpath_rdma_t *rdma =
+        mca_pml_fastpath_needed(opal_free_list_get(&mca_pml_fastpath.rdmas), "a large message", "free list");
 
-    if (OPAL_UNLIKELY(NULL == rdma)) {
-        mca_pml_fastpath_abort("no memory", "a large message", "free list");
-    }
     rdma->request = request;
     rdma->bml_btl = bml_btl;
     rdma->local_handle = NULL;

@@ -120,10 +120,8 @@ deliver_one(ompi_communicator_t *comm, const mca_pml_fastpath_hdr_t *hdr, mca_pm
         mca_pml_fastpath_corrupt(arrival->btl, NULL, arrival->type, "sender's rank out of range");
     }
     OPAL_THREAD_LOCK(&pml_comm->lock);
-    member = mca_pml_fastpath_member(pml_comm, arrival->src);
-    if (OPAL_UNLIKELY(NULL == member)) {
-        mca_pml_fastpath_abort("no memory", "a communicator's member", "malloc");
-    }
+    member = mca_pml_fastpath_needed(mca_pml_fastpath_member(pml_comm, arrival->src),
+                                     "a communicator's member", "malloc");
     result = decide(pml_comm, member, hdr->hdr_match.hdr_seq, arrival, &req, &withdrawn);
     if (OPAL_UNLIKELY(EARLY == result)) {
         early_insert(member, mca_pml_fastpath_park(arrival->btl, hdr, arrival->segments,

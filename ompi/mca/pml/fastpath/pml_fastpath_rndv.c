@@ -316,12 +316,9 @@ static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endp
 
 void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, size_t offset, size_t length)
 {
-    mca_pml_fastpath_range_t *range =
-        (mca_pml_fastpath_range_t *) opal_free_list_get(&mca_pml_fastpath.ranges);
+    mca_pml_fastpath_range_t *range = mca_pml_fastpath_needed(opal_free_list_get(&mca_pml_fastpath.ranges),
+                                                              "a message to be streamed", "free list");
 
-    if (OPAL_UNLIKELY(NULL == range)) {
-        mca_pml_fastpath_abort("no memory", "a message to be streamed", "free list");
-    }
     range->next = offset;
     range->end = offset + length;
     OPAL_THREAD_LOCK(&req->req_lock);
