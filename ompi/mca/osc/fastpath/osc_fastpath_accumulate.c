@@ -82,25 +82,6 @@ static int update(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
     return ompi_osc_fastpath_issue(win, operation);
 }
 
-static int accumulate(const void *origin_addr, size_t origin_count, ompi_datatype_t *origin_type, int target,
-                      ptrdiff_t disp, size_t target_count, ompi_datatype_t *target_type, ompi_op_t *op,
-                      ompi_win_t *win, ompi_request_t **request)
-{
-    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_ACCUMULATE,
-                                              .request_wanted = NULL != request,
-                                              .request = request,
-                                              .target = target,
-                                              .disp = disp,
-                                              .count = target_count,
-                                              .type = target_type,
-                                              .origin = origin_addr,
-                                              .origin_count = origin_count,
-                                              .origin_type = origin_type,
-                                              .op = op};
-
-    return update(win, &operation);
-}
-
 int ompi_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                  ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                                  fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
@@ -110,8 +91,8 @@ int ompi_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t o
         && one_integer(win, origin_addr, NULL, target_type, target, disp, op)) {
         return OMPI_SUCCESS;
     }
-    return accumulate(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
-                      target_type, op, win, NULL);
+    return ompi_osc_fastpath_raccumulate(origin_addr, origin_count, origin_type, target, disp, target_count,
+                                         target_type, op, win, NULL);
 }
 
 int ompi_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
@@ -119,8 +100,18 @@ int ompi_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t 
                                   fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
                                   ompi_op_t *op, ompi_win_t *win, ompi_request_t **request)
 {
-    return accumulate(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
-                      target_type, op, win, request);
+    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_ACCUMULATE,
+                                              .request = request,
+                                              .target = target,
+                                              .disp = disp,
+                                              .count = (size_t) target_count,
+                                              .type = target_type,
+                                              .origin = origin_addr,
+                                              .origin_count = (size_t) origin_count,
+                                              .origin_type = origin_type,
+                                              .op = op};
+
+    return update(win, &operation);
 }
 
 int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
@@ -131,7 +122,6 @@ int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_coun
                                       ompi_request_t **request)
 {
     mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_GET_ACCUMULATE,
-                                              .request_wanted = NULL != request,
                                               .request = request,
                                               .target = target,
                                               .disp = disp,

@@ -183,7 +183,7 @@ static void add_put(mca_osc_fastpath_batch_t *batch, const void *from, char *to,
 static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation)
 {
     return MCA_OSC_FASTPATH_BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)
-           && !operation->request_wanted && !peer->module->eager
+           && NULL == operation->request && !peer->module->eager
            && fastpath_is_contiguous(operation->type, operation->count)
            && fastpath_is_contiguous(operation->origin_type, operation->origin_count);
 }

@@ -23,6 +23,15 @@ static bool sizes_agree(const mca_osc_fastpath_operation_t *operation, size_t to
                || total == mca_osc_fastpath_packed_size(operation->result_type, operation->result_count));
 }
 
+/* An operation has been carried out: nobody has to wait for its request. */
+static int complete(const mca_osc_fastpath_operation_t *operation)
+{
+    if (NULL != operation->request) {
+        *operation->request = &ompi_request_empty;
+    }
+    return OMPI_SUCCESS;
+}
+
 int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
@@ -34,10 +43,7 @@ int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *opera
         if (MPI_PROC_NULL != operation->target) {
             return MPI_ERR_RANK;
         }
-        if (operation->request_wanted) {
-            *operation->request = &ompi_request_empty;
-        }
-        return OMPI_SUCCESS;
+        return complete(operation);
     }
     if (OPAL_UNLIKELY(NULL == module->peers[operation->target])) {
         mca_osc_fastpath_enter(module);
@@ -53,10 +59,7 @@ int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *opera
     }
     module->fence_used = true;
     if (0 == total) {
-        if (operation->request_wanted) {
-            *operation->request = &ompi_request_empty;
-        }
-        return OMPI_SUCCESS;
+        return complete(operation);
     }
     if (OPAL_UNLIKELY(!sizes_agree(operation, total))) {
         return MPI_ERR_TRUNCATE;
@@ -67,8 +70,5 @@ int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *opera
                    : OMPI_ERR_RMA_RANGE;
     }
     rc = ompi_osc_fastpath_direct(peer, operation);
-    if (operation->request_wanted && OMPI_SUCCESS == rc) {
-        *operation->request = &ompi_request_empty;
-    }
-    return rc;
+    return OMPI_SUCCESS == rc ? complete(operation) : rc;
 }

@@ -234,8 +234,8 @@ static int take_ticket(sending_t *sending, mca_osc_fastpath_request_t **request)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    *request = operation->request_wanted ? ompi_osc_fastpath_request_make(sending->peer->module->win) : NULL;
-    if (operation->request_wanted && NULL == *request) {
+    *request = NULL != operation->request ? ompi_osc_fastpath_request_make(sending->peer->module->win) : NULL;
+    if (NULL != operation->request && NULL == *request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     ticket = ompi_osc_fastpath_ticket_take(sending->peer, operation->result, operation->result_count,
@@ -366,7 +366,7 @@ static void send_now(sending_t *sending)
     mca_osc_fastpath_peer_t *peer = sending->peer;
 
     if (NULL != peer->origin.packet
-        && (peer->module->eager || (sending->operation->request_wanted && sending->wants_data))) {
+        && (peer->module->eager || (NULL != sending->operation->request && sending->wants_data))) {
         ompi_osc_fastpath_origin_send(peer, 0);
     }
 }
@@ -400,7 +400,7 @@ int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_op
         ompi_osc_fastpath_type_release(peer, sending.hdr.type);
     }
     mca_osc_fastpath_leave(module);
-    if (operation->request_wanted && OMPI_SUCCESS == rc) {
+    if (NULL != operation->request && OMPI_SUCCESS == rc) {
         *operation->request = NULL != request ? &request->super : &ompi_request_empty;
     }
     return rc;

@@ -14,8 +14,7 @@
 
 /** What a verb of MPI asks for. Addresses and types are the caller's and valid during the call. */
 typedef struct {
-    uint8_t kind;        /**< MCA_OSC_FASTPATH_PUT ... */
-    bool request_wanted; /**< one of MPI_Rput ... */
+    uint8_t kind; /**< MCA_OSC_FASTPATH_PUT ... */
     int target;
     ptrdiff_t disp;
     size_t count;          /**< elements at the target */
@@ -29,7 +28,7 @@ typedef struct {
     ompi_datatype_t *result_type;
     ompi_op_t *op;            /**< of an update */
     ompi_datatype_t *element; /**< of an update: predefined type of the elements */
-    ompi_request_t **request; /**< with request_wanted: where the request goes */
+    ompi_request_t **request; /**< one of MPI_Rput ...: where the request goes; else NULL */
 } mca_osc_fastpath_operation_t;
 
 /**

@@ -11,42 +11,6 @@
 #include "osc_fastpath_fast.h"
 #include "osc_fastpath_operation.h"
 
-static int put(const void *origin_addr, size_t origin_count, ompi_datatype_t *origin_type, int target,
-               ptrdiff_t disp, size_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
-               ompi_request_t **request)
-{
-    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_PUT,
-                                              .request_wanted = NULL != request,
-                                              .request = request,
-                                              .target = target,
-                                              .disp = disp,
-                                              .count = target_count,
-                                              .type = target_type,
-                                              .origin = origin_addr,
-                                              .origin_count = origin_count,
-                                              .origin_type = origin_type};
-
-    return ompi_osc_fastpath_issue(win, &operation);
-}
-
-static int get(void *origin_addr, size_t origin_count, ompi_datatype_t *origin_type, int target,
-               ptrdiff_t disp, size_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
-               ompi_request_t **request)
-{
-    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_GET,
-                                              .request_wanted = NULL != request,
-                                              .request = request,
-                                              .target = target,
-                                              .disp = disp,
-                                              .count = target_count,
-                                              .type = target_type,
-                                              .result = origin_addr,
-                                              .result_count = origin_count,
-                                              .result_type = origin_type};
-
-    return ompi_osc_fastpath_issue(win, &operation);
-}
-
 int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
                           ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                           fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win)
@@ -59,8 +23,8 @@ int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_c
         mca_osc_fastpath_move(memory, origin_addr, bytes);
         return OMPI_SUCCESS;
     }
-    return put(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
-               target_type, win, NULL);
+    return ompi_osc_fastpath_rput(origin_addr, origin_count, origin_type, target, disp, target_count,
+                                  target_type, win, NULL);
 }
 
 int ompi_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
@@ -75,8 +39,8 @@ int ompi_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, 
         mca_osc_fastpath_move(origin_addr, memory, bytes);
         return OMPI_SUCCESS;
     }
-    return get(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
-               target_type, win, NULL);
+    return ompi_osc_fastpath_rget(origin_addr, origin_count, origin_type, target, disp, target_count,
+                                  target_type, win, NULL);
 }
 
 int ompi_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_count,
@@ -84,14 +48,32 @@ int ompi_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_
                            fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
                            ompi_request_t **request)
 {
-    return put(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
-               target_type, win, request);
+    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_PUT,
+                                              .request = request,
+                                              .target = target,
+                                              .disp = disp,
+                                              .count = (size_t) target_count,
+                                              .type = target_type,
+                                              .origin = origin_addr,
+                                              .origin_count = (size_t) origin_count,
+                                              .origin_type = origin_type};
+
+    return ompi_osc_fastpath_issue(win, &operation);
 }
 
 int ompi_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
                            int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                            ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request)
 {
-    return get(origin_addr, (size_t) origin_count, origin_type, target, disp, (size_t) target_count,
-               target_type, win, request);
+    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_GET,
+                                              .request = request,
+                                              .target = target,
+                                              .disp = disp,
+                                              .count = (size_t) target_count,
+                                              .type = target_type,
+                                              .result = origin_addr,
+                                              .result_count = (size_t) origin_count,
+                                              .result_type = origin_type};
+
+    return ompi_osc_fastpath_issue(win, &operation);
 }
