@@ -241,9 +241,7 @@ static int take_ticket(sending_t *sending, mca_osc_fastpath_request_t **request)
     ticket = ompi_osc_fastpath_ticket_take(sending->peer, operation->result, operation->result_count,
                                            operation->result_type, sending->total, &sending->hdr.ticket);
     if (NULL == ticket) {
-        if (NULL != *request) {
-            ompi_osc_fastpath_request_drop(*request);
-        }
+        ompi_osc_fastpath_request_drop(*request);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     sending->hdr.generation = ticket->generation;
@@ -355,9 +353,7 @@ static int put_all(sending_t *sending)
 static void give_up(sending_t *sending, mca_osc_fastpath_request_t *request)
 {
     ompi_osc_fastpath_ticket_cut(sending->peer, sending->hdr.ticket, sending->total - sending->hdr.offset);
-    if (NULL != request) {
-        ompi_osc_fastpath_request_drop(request);
-    }
+    ompi_osc_fastpath_request_drop(request);
 }
 
 /* A request is waited for by functions that know nothing of packets, so what it needs leaves now. */

@@ -76,26 +76,27 @@ static size_t packet_size(const mca_btl_base_module_t *btl, size_t expected)
     return size;
 }
 
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
-                                                         size_t expected)
+/* The link for the next packet, or NULL. */
+static mca_bml_base_btl_t *next_link(const mca_osc_fastpath_peer_t *peer)
 {
     mca_bml_base_endpoint_t *endpoint =
         mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
 
-    if (NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)) {
-        return NULL;
-    }
-    return ompi_osc_fastpath_packet_open_by(peer, type, expected,
-                                            mca_bml_base_btl_array_get_next(&endpoint->btl_eager));
+    return NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)
+               ? NULL
+               : mca_bml_base_btl_array_get_next(&endpoint->btl_eager);
 }
 
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open_by(mca_osc_fastpath_peer_t *peer, uint8_t type,
-                                                            size_t expected, mca_bml_base_btl_t *bml_btl)
+mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
+                                                         size_t expected, mca_bml_base_btl_t *by)
 {
-    mca_osc_fastpath_packet_t *packet;
+    mca_bml_base_btl_t *bml_btl = NULL == by ? next_link(peer) : by;
+    mca_osc_fastpath_packet_t *packet = NULL;
     size_t size;
 
-    packet = (mca_osc_fastpath_packet_t *) opal_free_list_get(&mca_osc_fastpath_component.packets);
+    if (NULL != bml_btl) {
+        packet = (mca_osc_fastpath_packet_t *) opal_free_list_get(&mca_osc_fastpath_component.packets);
+    }
     if (NULL == packet) {
         return NULL;
     }
@@ -192,7 +193,8 @@ mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer
         packet = NULL;
     }
     if (NULL == packet) {
-        packet = peer->origin.packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_PACKET, expected);
+        packet = peer->origin.packet =
+            ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_PACKET, expected, NULL);
         mca_osc_fastpath_activate(peer);
     }
     return packet;

@@ -20,15 +20,12 @@ bool ompi_osc_fastpath_refuse(void);
  * @param type      MCA_OSC_FASTPATH_PACKET or _REPLY
  * @param expected  bytes that are to go into it: more than fits into an ordinary packet get one as large as
  *                  the BTL allows
+ * @param by        the link of the peer that it leaves by, or NULL: any
  *
  * @return a packet with an empty header, or NULL when there is no memory
  */
 mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
-                                                         size_t expected);
-
-/** The same, for a certain link of the peer. */
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open_by(mca_osc_fastpath_peer_t *peer, uint8_t type,
-                                                            size_t expected, mca_bml_base_btl_t *bml_btl);
+                                                         size_t expected, mca_bml_base_btl_t *by);
 
 /** @return bytes of room in a packet */
 static inline size_t mca_osc_fastpath_packet_room(const mca_osc_fastpath_packet_t *packet)

@@ -15,8 +15,7 @@ static void end_one(mca_osc_fastpath_request_t *request)
 {
     /* acquire and release: the second one sees what the first has stored */
     if (1 == atomic_fetch_add_explicit(&request->ends, 1, memory_order_acq_rel)) {
-        OMPI_REQUEST_FINI(&request->super);
-        opal_free_list_return(&mca_osc_fastpath_component.requests, (opal_free_list_item_t *) request);
+        ompi_osc_fastpath_request_drop(request);
     }
 }
 
@@ -70,6 +69,8 @@ void ompi_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int
 
 void ompi_osc_fastpath_request_drop(mca_osc_fastpath_request_t *request)
 {
-    OMPI_REQUEST_FINI(&request->super);
-    opal_free_list_return(&mca_osc_fastpath_component.requests, (opal_free_list_item_t *) request);
+    if (NULL != request) {
+        OMPI_REQUEST_FINI(&request->super);
+        opal_free_list_return(&mca_osc_fastpath_component.requests, (opal_free_list_item_t *) request);
+    }
 }

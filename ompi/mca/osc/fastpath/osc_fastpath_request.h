@@ -26,7 +26,7 @@ mca_osc_fastpath_request_t *ompi_osc_fastpath_request_make(ompi_win_t *win);
 /** Complete a request; outside module.lock. */
 void ompi_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int error);
 
-/** Give back a request that nobody has seen. */
+/** Give back a request that nobody has, or NULL. */
 void ompi_osc_fastpath_request_drop(mca_osc_fastpath_request_t *request);
 
 #endif /* MCA_OSC_FASTPATH_REQUEST_H */

@@ -35,18 +35,21 @@ static void complain(const mca_osc_fastpath_peer_t *peer, const char *reason)
                                   peer->module->id, (unsigned) peer->rank, reason);
 }
 
-/* The reply that is being filled, with at least `room` bytes of room, or NULL. */
-static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, size_t room, size_t expected)
+/* The reply that is being filled, with at least `room` bytes of room, or NULL. It leaves by a certain link,
+ * if that is not NULL. */
+static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, size_t room, size_t expected,
+                                               mca_bml_base_btl_t *bml_btl)
 {
     mca_osc_fastpath_packet_t *reply = peer->target.reply;
 
-    if (NULL != reply && room > mca_osc_fastpath_packet_room(reply)) {
+    if (NULL != reply
+        && (room > mca_osc_fastpath_packet_room(reply) || (NULL != bml_btl && bml_btl != reply->bml_btl))) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);
         ompi_osc_fastpath_packet_send(reply);
         reply = NULL;
     }
     if (NULL == reply) {
-        reply = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, expected);
+        reply = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, expected, bml_btl);
         peer->target.reply = reply;
     }
     return reply;
@@ -70,7 +73,7 @@ static void entry_put(mca_osc_fastpath_packet_t *reply, const mca_osc_fastpath_o
 static void reply_failure(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr, size_t done)
 {
     mca_osc_fastpath_packet_t *reply =
-        reply_packet(peer, sizeof(mca_osc_fastpath_entry_t), sizeof(mca_osc_fastpath_entry_t));
+        reply_packet(peer, sizeof(mca_osc_fastpath_entry_t), sizeof(mca_osc_fastpath_entry_t), NULL);
 
     if (NULL != reply) {
         entry_put(reply, hdr, done, hdr->length - done, MCA_OSC_FASTPATH_ENTRY_FAILED);
@@ -87,7 +90,7 @@ static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_h
         const size_t least = length - done < 64 ? length - done : 64; /* no element is longer */
         mca_osc_fastpath_packet_t *reply =
             reply_packet(peer, sizeof(mca_osc_fastpath_entry_t) + MCA_OSC_FASTPATH_PAD(least),
-                         sizeof(mca_osc_fastpath_entry_t) + length - done);
+                         sizeof(mca_osc_fastpath_entry_t) + length - done, NULL);
         size_t piece;
 
         if (NULL == reply) {
@@ -150,26 +153,6 @@ static int do_get_place(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     return 0 < arrived->hdr.length ? do_get(peer, arrived) : OMPI_SUCCESS;
 }
 
-/* A reply that leaves by a certain link, with room for an entry, or NULL. */
-static mca_osc_fastpath_packet_t *reply_by(mca_osc_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl)
-{
-    mca_osc_fastpath_packet_t *reply = peer->target.reply;
-
-    if (NULL != reply
-        && (bml_btl != reply->bml_btl
-            || sizeof(mca_osc_fastpath_entry_t) > mca_osc_fastpath_packet_room(reply))) {
-        mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);
-        ompi_osc_fastpath_packet_send(reply);
-        reply = NULL;
-    }
-    if (NULL == reply) {
-        reply = ompi_osc_fastpath_packet_open_by(peer, MCA_OSC_FASTPATH_REPLY,
-                                                 sizeof(mca_osc_fastpath_entry_t), bml_btl);
-        peer->target.reply = reply;
-    }
-    return reply;
-}
-
 /* Data has been written. Where it could not be, it is in replies instead. */
 static int reply_placed(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_placing_t *placing)
 {
@@ -183,7 +166,8 @@ static int reply_placed(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_pl
         ompi_osc_fastpath_cursor_end(&cursor);
         return rc;
     }
-    reply = reply_by(peer, placing->bml_btl);
+    reply = reply_packet(peer, sizeof(mca_osc_fastpath_entry_t), sizeof(mca_osc_fastpath_entry_t),
+                         placing->bml_btl);
     if (NULL == reply) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -278,7 +262,7 @@ static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived,
     if (MCA_OSC_FASTPATH_ACCUMULATE == arrived->hdr.kind) {
         return ompi_osc_fastpath_update(update);
     }
-    reply = reply_packet(peer, room, room);
+    reply = reply_packet(peer, room, room, NULL);
     if (NULL == reply) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -513,7 +497,7 @@ static void reply(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *h
     mca_osc_fastpath_packet_t *packet = peer->target.reply;
 
     if (NULL == packet && (OMPI_SUCCESS != error || (MCA_OSC_FASTPATH_ACK & hdr->flags))) {
-        packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, 0);
+        packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, 0, NULL);
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_SENT);
     } else if (NULL != packet) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);
