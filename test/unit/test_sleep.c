@@ -68,12 +68,12 @@ static bool sleep_until_woken(fixture_t *f, unsigned long *sleeps)
 {
     int count = 0;
 
-    assert_true(fastsm_sleep_announce(asleep_of(f)));
+    assert_int_not_equal(0, fastsm_sleep_announce(asleep_of(f), 1, false));
     if (NULL != fixture_peek(f)) {
         return true;
     }
     ++*sleeps;
-    while (fastsm_sleep(asleep_of(f), SLEEP_TIME)) {
+    while (fastsm_sleep(asleep_of(f), 1, SLEEP_TIME)) {
         if (SLEEPS_MOST == ++count) {
             return false;
         }
@@ -150,12 +150,12 @@ static void test_words(void **state)
     fixture_open(&f, 16, 0);
     assert_int_equal(1, fixture_send(&f, NULL, 0, 1));
     assert_int_equal(0, atomic_load(asleep_of(&f)));
-    assert_false(fastsm_sleep(asleep_of(&f), 1)); /* nobody has said so: at once */
-    assert_true(fastsm_sleep_announce(asleep_of(&f)));
-    assert_true(fastsm_sleep(asleep_of(&f), 1));
-    assert_true(fastsm_sleep_announce(asleep_of(&f)));
+    assert_false(fastsm_sleep(asleep_of(&f), 1, 1)); /* nobody has said so: at once */
+    assert_int_not_equal(0, fastsm_sleep_announce(asleep_of(&f), 1, false));
+    assert_true(fastsm_sleep(asleep_of(&f), 1, 1));
+    assert_int_not_equal(0, fastsm_sleep_announce(asleep_of(&f), 1, false));
     assert_int_equal(1, fixture_send(&f, NULL, 0, 1));
-    assert_false(fastsm_sleep(asleep_of(&f), SLEEP_TIME));
+    assert_false(fastsm_sleep(asleep_of(&f), 1, SLEEP_TIME));
     fixture_close(&f);
 }
 

@@ -338,6 +338,7 @@ typedef struct {
     mca_btl_fastsm_endpoint_t *peers; /**< n_local of them, ours unused */
     _Atomic uint64_t *bell_expected;  /**< low bits of each read position, a byte per peer */
     volatile unsigned long arrived;   /**< messages delivered and callbacks called by progress; with threads about so many */
+    _Atomic unsigned long missed;     /**< looks at a FIFO that another thread was looking at */
     uint32_t bells_skipped;           /**< calls of progress since the bells were looked at */
     _Atomic uint32_t scan_turn;       /**< scans that have found something */
     _Atomic uint32_t scan_from;       /**< where in recent the next scan begins */
@@ -824,8 +825,8 @@ void mca_btl_fastsm_sleep_init(void);
 void mca_btl_fastsm_sleep_fini(void);
 /** The extension's asleep, announce_sleep and sleep (btl_fastsm_ext.h). */
 _Atomic uint32_t *mca_btl_fastsm_asleep(mca_btl_base_endpoint_t *endpoint);
-bool mca_btl_fastsm_announce_sleep(mca_btl_base_module_t *btl);
-bool mca_btl_fastsm_sleep(mca_btl_base_module_t *btl, uint64_t time);
+uint32_t mca_btl_fastsm_announce_sleep(mca_btl_base_module_t *btl);
+bool mca_btl_fastsm_sleep(mca_btl_base_module_t *btl, uint32_t word, uint64_t time);
 
 /** The extension's sender (btl_fastsm_ext.h). */
 fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint);
@@ -907,7 +908,11 @@ static inline bool mca_btl_fastsm_begin_consuming(fastsm_fifo_receiver_t *fifo)
 {
     if (OPAL_UNLIKELY(opal_using_threads())) {
         /* C1.  Partner: C2.  Sees the read position that the last consumer left. */
-        return 0 == atomic_exchange_explicit(&fifo->consuming, 1, memory_order_acquire);
+        if (0 == atomic_exchange_explicit(&fifo->consuming, 1, memory_order_acquire)) {
+            return true;
+        }
+        (void) atomic_fetch_add_explicit(&mca_btl_fastsm_component.missed, 1, memory_order_relaxed);
+        return false;
     }
     if (OPAL_UNLIKELY(0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed))) {
         return false;

@@ -34,7 +34,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 20u
+#    define MCA_BTL_FASTSM_ABI 21u
 #endif
 
 /**
@@ -364,8 +364,14 @@ typedef struct {
     volatile unsigned long *arrived;
 
     /**
-     * Where an endpoint's process says that it sleeps.  Who has stored something elsewhere that it may wait
-     * for calls fastsm_wake_if_asleep() with that.
+     * Grows when a look at what has come leaves something out, because another thread is looking at that.
+     * What has come meanwhile may be found by neither.  Callers add their own.
+     */
+    _Atomic unsigned long *missed;
+
+    /**
+     * Where an endpoint's process says that it sleeps; NULL: this one.  Who has stored something elsewhere
+     * that it may wait for calls fastsm_wake_if_asleep() with that.
      *
      * @return  NULL: it is not known now
      */
@@ -374,22 +380,27 @@ typedef struct {
     /**
      * Says to all peers that this process is going to sleep.  Then the caller looks once more for everything
      * that it waits for, lets everything progress, and if nothing has come calls sleep().  Costs each core
-     * that one of fastsm's processes runs on some half us.  Only while one thread does so.
+     * that one of fastsm's processes runs on some half us.
      *
-     * @return  false: a message of some peer, or of another process of the job on this node, would not end a
-     *          sleep, and nothing has been said
+     * With several threads each announces for itself.  What is completed for a thread by another one that
+     * then calls fastsm_wake_if_asleep() with asleep(NULL) ends its sleep, too, as messages do that progress
+     * delivers.  A look at which `missed` has grown does not count.
+     *
+     * @return  for sleep(); 0: a message of some peer, or of another process of the job on this node, would
+     *          not end a sleep, and nothing has been said
      */
-    bool (*announce_sleep)(mca_btl_base_module_t *btl);
+    uint32_t (*announce_sleep)(mca_btl_base_module_t *btl);
 
     /**
      * Sleeps until a peer sends something, if nobody has since announce_sleep(); at the most for some time. A
      * signal ends it, too.
      *
+     * @param word  what announce_sleep() has returned, in this thread
      * @param time  nanoseconds, less than a second
      * @return      whether it is still announced, so that sleep() may be called again without that: no
      *              message has come
      */
-    bool (*sleep)(mca_btl_base_module_t *btl, uint64_t time);
+    bool (*sleep)(mca_btl_base_module_t *btl, uint32_t word, uint64_t time);
 } mca_btl_fastsm_ext_t;
 
 /**

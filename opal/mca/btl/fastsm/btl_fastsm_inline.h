@@ -34,6 +34,7 @@
 #ifndef MCA_BTL_FASTSM_INLINE_H
 #define MCA_BTL_FASTSM_INLINE_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -247,11 +248,11 @@ static inline bool fastsm_load_asleep(_Atomic uint32_t *asleep)
     return 0 != atomic_load_explicit(asleep, memory_order_relaxed);
 }
 
-/** E3, sender.  Of those who find the receiver asleep one wakes it. */
+/** E3, sender.  Of those who find the receiver asleep one wakes it: all of its threads that sleep. */
 __attribute__((noinline, cold, unused)) static void fastsm_wake(_Atomic uint32_t *asleep)
 {
     if (0 != atomic_exchange_explicit(asleep, 0, memory_order_relaxed)) {
-        (void) syscall(SYS_futex, asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+        (void) syscall(SYS_futex, asleep, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     }
 }
 

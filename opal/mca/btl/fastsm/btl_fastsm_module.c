@@ -75,6 +75,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .died = mca_btl_fastsm_dynamic_died,
             .pids = mca_btl_fastsm_pids,
             .arrived = &mca_btl_fastsm_component.arrived,
+            .missed = &mca_btl_fastsm_component.missed,
             .asleep = mca_btl_fastsm_asleep,
             .announce_sleep = mca_btl_fastsm_announce_sleep,
             .sleep = mca_btl_fastsm_sleep,

@@ -373,15 +373,10 @@ static __opal_attribute_noinline__ int progress_deferred(void)
     return count + run_callbacks();
 }
 
-/**
- * One round: the last senders' slots, then the doorbells, then what send left.
- *
- * @return  messages delivered and callbacks called; 0 lets opal_progress yield
- */
-int mca_btl_fastsm_component_progress(void)
+/* One round: the last senders' slots, then the doorbells, then what send left. */
+static inline __opal_attribute_always_inline__ int progress(bool threads)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const bool threads = opal_using_threads();
     const uint32_t n_recent = mca_btl_fastsm_load_n_recent();
     int count = 0;
 
@@ -408,14 +403,35 @@ int mca_btl_fastsm_component_progress(void)
     return count;
 }
 
-int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned spins)
+/* What has been delivered, with several threads, may be what another one sleeps for. */
+static int delivered(int count)
 {
-    const bool threads = opal_using_threads();
+    if (0 < count) {
+        fastsm_wake_if_asleep(mca_btl_fastsm_asleep(NULL));
+    }
+    return count;
+}
+
+static __opal_attribute_noinline__ int progress_mt(void)
+{
+    return delivered(progress(true));
+}
+
+/**
+ * One round of progress.
+ *
+ * @return  messages delivered and callbacks called; 0 lets opal_progress yield
+ */
+int mca_btl_fastsm_component_progress(void)
+{
+    return OPAL_UNLIKELY(opal_using_threads()) ? progress_mt() : progress(false);
+}
+
+static inline __opal_attribute_always_inline__ int poll_one(mca_btl_base_endpoint_t *endpoint, unsigned spins,
+                                                            bool threads)
+{
     int count = 0;
 
-    if (NULL == endpoint || NULL != endpoint->dynamic || !endpoint->connected) {
-        return mca_btl_fastsm_component_progress();
-    }
     for (; 0 == count && 0 < spins; --spins) {
         /* with threads only the consumer may look */
         if (threads || NULL != fastsm_fifo_peek(&endpoint->in)) {
@@ -426,4 +442,18 @@ int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned spins)
     }
     mca_btl_fastsm_component.arrived += (unsigned long) count;
     return count;
+}
+
+static __opal_attribute_noinline__ int poll_one_mt(mca_btl_base_endpoint_t *endpoint, unsigned spins)
+{
+    return delivered(poll_one(endpoint, spins, true));
+}
+
+int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned spins)
+{
+    if (NULL == endpoint || NULL != endpoint->dynamic || !endpoint->connected) {
+        return mca_btl_fastsm_component_progress();
+    }
+    return OPAL_UNLIKELY(opal_using_threads()) ? poll_one_mt(endpoint, spins)
+                                               : poll_one(endpoint, spins, false);
 }

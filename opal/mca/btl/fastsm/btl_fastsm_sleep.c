@@ -61,13 +61,24 @@ static bool wakes(const mca_btl_fastsm_endpoint_t *endpoint)
            || 0 != atomic_load_explicit(&header_of(endpoint->base)->wakes, memory_order_acquire);
 }
 
+/* Whether our own threads end each other's sleep. */
+static bool threads_wake(void)
+{
+    return !opal_using_threads()
+           || 0
+                  != atomic_load_explicit(&header_of(mca_btl_fastsm_component.base)->wakes,
+                                          memory_order_acquire);
+}
+
 /* The same for a process of our job on this node.  One that fastsm does not reach has other transports. */
 static bool local_wakes(uint32_t index)
 {
     const mca_btl_fastsm_endpoint_t *endpoint = &mca_btl_fastsm_component.peers[index];
 
-    return index == mca_btl_fastsm_component.me.local_index
-           || (MCA_BTL_FASTSM_PAIR_AGREED == endpoint->pair_state && wakes(endpoint));
+    if (index == mca_btl_fastsm_component.me.local_index) {
+        return threads_wake();
+    }
+    return MCA_BTL_FASTSM_PAIR_AGREED == endpoint->pair_state && wakes(endpoint);
 }
 
 /* Whether whatever comes by fastsm or from a process of our job on this node does. */
@@ -94,17 +105,29 @@ static bool all_wake(void)
 
 _Atomic uint32_t *mca_btl_fastsm_asleep(mca_btl_base_endpoint_t *endpoint)
 {
-    return NULL == endpoint->base ? NULL : &header_of(endpoint->base)->asleep;
+    char *base = NULL == endpoint ? mca_btl_fastsm_component.base : endpoint->base;
+
+    return NULL == base ? NULL : &header_of(base)->asleep;
 }
 
-bool mca_btl_fastsm_announce_sleep(mca_btl_base_module_t *btl)
+/* What no announcement has been called by for long. */
+static uint32_t fresh_word(void)
 {
-    (void) btl;
-    return all_wake() && fastsm_sleep_announce(&header_of(mca_btl_fastsm_component.base)->asleep);
+    static _Atomic uint32_t last;
+    const uint32_t word = 1 + atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
+
+    return 0 != word ? word : fresh_word();
 }
 
-bool mca_btl_fastsm_sleep(mca_btl_base_module_t *btl, uint64_t time)
+uint32_t mca_btl_fastsm_announce_sleep(mca_btl_base_module_t *btl)
 {
     (void) btl;
-    return fastsm_sleep(&header_of(mca_btl_fastsm_component.base)->asleep, time);
+    return all_wake() ? fastsm_sleep_announce(mca_btl_fastsm_asleep(NULL), fresh_word(), opal_using_threads())
+                      : 0;
+}
+
+bool mca_btl_fastsm_sleep(mca_btl_base_module_t *btl, uint32_t word, uint64_t time)
+{
+    (void) btl;
+    return fastsm_sleep(mca_btl_fastsm_asleep(NULL), word, time);
 }

@@ -48,36 +48,47 @@ static inline bool fastsm_sleep_enlist(void)
  * E1, sleeper.  Partner: E2.  Says that it is going to sleep.  Then each message that an enlisted process has
  * not published visibly wakes it.
  *
- * @param asleep  in its segment
- * @return        false: the kernel does not do that, and nothing has been said
+ * With several threads each of them does that.  As long as the word is what one of them has found or stored
+ * before its membarrier(), nobody has been woken since.
+ *
+ * @param asleep   in its segment
+ * @param fresh    what has not been there yet, and not 0: the word from now on, unless it is not 0
+ * @param threads  others of this process may sleep, too
+ * @return         the word; 0: the kernel does not do that, and nothing has been said
  */
-static inline bool fastsm_sleep_announce(_Atomic uint32_t *asleep)
+static inline uint32_t fastsm_sleep_announce(_Atomic uint32_t *asleep, uint32_t fresh, bool threads)
 {
-    if (0 != atomic_load_explicit(asleep, memory_order_relaxed)) {
-        return true; /* that it was is behind a membarrier already, and nobody has read it and acted */
+    uint32_t word = 0;
+
+    if (!atomic_compare_exchange_strong(asleep, &word, fresh)) {
+        if (!threads) {
+            return word; /* it is behind a membarrier already, and nobody has read it and acted */
+        }
+    } else {
+        word = fresh;
     }
-    atomic_store_explicit(asleep, 1, memory_order_seq_cst);
     if (0 == syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0)) {
-        return true;
+        return word;
     }
     atomic_store_explicit(asleep, 0, memory_order_relaxed);
-    return false;
+    return 0;
 }
 
 /**
  * Sleeps unless somebody has sent something since fastsm_sleep_announce().
  *
+ * @param word  what that has returned
  * @param time  nanoseconds, less than a second: the most
  * @return      whether nobody has yet: it is still announced
  */
-static inline bool fastsm_sleep(_Atomic uint32_t *asleep, uint64_t time)
+static inline bool fastsm_sleep(_Atomic uint32_t *asleep, uint32_t word, uint64_t time)
 {
     const struct timespec most = {.tv_nsec = (long) time};
 
     /* the kernel compares the word when it has this thread in its list of sleepers: who makes it 0 later
      * finds us there */
-    (void) syscall(SYS_futex, asleep, FUTEX_WAIT, 1, &most, NULL, 0);
-    return 0 != atomic_load_explicit(asleep, memory_order_relaxed);
+    (void) syscall(SYS_futex, asleep, FUTEX_WAIT, word, &most, NULL, 0);
+    return word == atomic_load_explicit(asleep, memory_order_relaxed);
 }
 
 #endif /* MCA_BTL_FASTSM_SLEEP_H */

@@ -10,6 +10,7 @@
  */
 #include "opal_config.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 #include "compat/fastpath_opal_compat.h"
@@ -31,14 +32,44 @@
  * one in such a time for each process of the node: together they cost a core less than a thousandth. */
 #define ANNOUNCE_TIME_EACH (1 * MS)
 
-/* Says to our peers that we are going to sleep.  @return whether whatever they send wakes us from now on */
-static bool announce(mca_common_fastpath_idle_t *idle, uint64_t now)
+/* Whether an announcement may be made now. */
+static bool may_announce(const mca_common_fastpath_idle_t *idle, uint64_t now)
 {
-    if (NULL == idle->ext || now < idle->announce_next) {
+    return NULL != idle->ext && now >= atomic_load_explicit(&idle->announce_next, memory_order_relaxed);
+}
+
+/* Says to our peers that we are going to sleep.  @return not 0: whatever they send wakes us from now on */
+static uint32_t announce(mca_common_fastpath_idle_t *idle, uint64_t now)
+{
+    uint32_t announced;
+
+    atomic_store_explicit(&idle->announce_next,
+                          now + ANNOUNCE_TIME_EACH * (1 + (uint64_t) opal_process_info.num_local_peers),
+                          memory_order_relaxed);
+    announced = idle->ext->announce_sleep(idle->fastsm);
+    atomic_store_explicit(&idle->refused, 0 == announced, memory_order_relaxed);
+    return announced;
+}
+
+/* Whether a wait goes on without sleeping until it may announce that: other threads could not end its sleep.
+ */
+static bool rather_announces(const mca_common_fastpath_idle_t *idle)
+{
+    return opal_using_threads() && NULL != idle->ext
+           && !atomic_load_explicit(&idle->refused, memory_order_relaxed);
+}
+
+/* Whether a look has left something out since the last call, because another thread was looking at that: it
+ * may have looked too early. */
+static bool has_missed(const mca_common_fastpath_idle_t *idle, mca_common_fastpath_idle_wait_t *wait)
+{
+    const unsigned long before = wait->missed;
+
+    if (NULL == idle->ext) {
         return false;
     }
-    idle->announce_next = now + ANNOUNCE_TIME_EACH * (1 + (uint64_t) opal_process_info.num_local_peers);
-    return idle->ext->announce_sleep(idle->fastsm);
+    wait->missed = atomic_load_explicit(idle->ext->missed, memory_order_relaxed);
+    return before != wait->missed;
 }
 
 /* How long to sleep at a time. */
@@ -57,9 +88,9 @@ static mca_common_fastpath_idle_result_t sleep_for(mca_common_fastpath_idle_t *i
     const struct timespec slice = {.tv_nsec = (long) time};
     mca_common_fastpath_idle_result_t result = {.look = true};
 
-    if (wait->announced) {
-        wait->announced = idle->ext->sleep(idle->fastsm, time);
-        result.woken = !wait->announced;
+    if (0 != wait->announced) {
+        result.woken = !idle->ext->sleep(idle->fastsm, wait->announced, time);
+        wait->announced = result.woken ? 0 : wait->announced;
     } else {
         (void) nanosleep(&slice, NULL);
     }
@@ -85,11 +116,17 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
     if (after > now - wait->since) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
-    if (!wait->announced && announce(idle, now)) {
-        wait->announced = true;
+    if (0 == wait->announced && may_announce(idle, now)) {
+        wait->announced = announce(idle, now);
+        if (0 != wait->announced) {
+            (void) has_missed(idle, wait);
+            return (mca_common_fastpath_idle_result_t){.look = true};
+        }
+    }
+    if (0 != wait->announced && has_missed(idle, wait)) {
         return (mca_common_fastpath_idle_result_t){.look = true};
     }
-    if (wait->announced || always) {
+    if (0 != wait->announced || (always && !rather_announces(idle))) {
         return sleep_for(idle, wait, now);
     }
     return (mca_common_fastpath_idle_result_t){.look = false};

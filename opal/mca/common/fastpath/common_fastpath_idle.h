@@ -31,18 +31,20 @@ typedef enum {
     MCA_COMMON_FASTPATH_WAIT_SLEEP  /**< as AUTO, and sleep in any case when nothing has happened for long */
 } mca_common_fastpath_wait_t;
 
-/** What all waits of a component have in common.  Used by one thread at a time. */
+/** What all waits of a component have in common. */
 typedef struct {
     mca_btl_base_module_t *fastsm;   /**< btl/fastsm, or NULL: where it does not run */
     const mca_btl_fastsm_ext_t *ext; /**< its extension */
-    uint64_t announce_next;          /**< nanoseconds: no announcement before; the functions' own */
+    _Atomic uint64_t announce_next;  /**< nanoseconds: no announcement before; the functions' own */
+    _Atomic bool refused;            /**< the last one was; the functions' own */
 } mca_common_fastpath_idle_t;
 
 /** A wait that may last; all 0 in the beginning. */
 typedef struct {
     uint64_t since;         /**< nanoseconds: nothing has happened since; 0: nobody has looked yet */
     unsigned long activity; /**< at that time */
-    bool announced;         /**< our peers know that we are going to sleep */
+    unsigned long missed;   /**< looks that left something out, at the end of the last call */
+    uint32_t announced;     /**< not 0: our peers know that we are going to sleep, of announce_sleep() */
 } mca_common_fastpath_idle_wait_t;
 
 /** What a wait has done. */
@@ -54,7 +56,10 @@ typedef struct {
 
 /**
  * A wait has found nothing.  Sleeps when that has lasted for long enough, and the parameter pml_fastpath_wait
- * says so.  Never with several threads.
+ * says so.
+ *
+ * With several threads each may do that.  What one of them does for others ends their sleep as messages do,
+ * if it then calls fastsm_wake_if_asleep() with the extension's asleep(NULL).
  *
  * @param activity  grows whenever something moves, for whomever: then the time begins anew
  * @param after     nanoseconds without anything after which it sleeps
