@@ -268,6 +268,7 @@ static int serve(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_modul
     int made = 0;
 
     if (module != inside && !mca_osc_fastpath_try_enter(module)) { /* for what is attached to the window */
+        mca_osc_fastpath_missed();
         return 0;
     }
     if (mca_osc_fastpath_mailbox_take(mailbox)) {
@@ -318,10 +319,14 @@ int ompi_osc_fastpath_look(const mca_osc_fastpath_module_t *inside)
         return look(component, inside);
     }
     if (!mca_common_fastpath_trylock(&component->lock)) {
+        mca_osc_fastpath_missed();
         return 0; /* another thread looks, or does something else */
     }
     made = look(component, inside);
     mca_common_fastpath_unlock(&component->lock);
+    if (0 < made) {
+        mca_osc_fastpath_wake_threads();
+    }
     return made;
 }
 

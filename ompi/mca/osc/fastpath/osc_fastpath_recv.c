@@ -17,6 +17,7 @@
 #include "osc_fastpath_request.h"
 #include "osc_fastpath_target.h"
 #include "osc_fastpath_ticket.h"
+#include "osc_fastpath_wake.h"
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_parked_t, opal_list_item_t, NULL, NULL);
 
@@ -390,6 +391,7 @@ static int progress_window(mca_osc_fastpath_module_t *module)
     int events = 0;
 
     if (!mca_osc_fastpath_try_enter(module)) {
+        mca_osc_fastpath_missed();
         return 0;
     }
     OBJ_CONSTRUCT(&ended, opal_list_t);
@@ -432,5 +434,8 @@ int ompi_osc_fastpath_progress(void)
         --module->users;
     }
     mca_common_fastpath_unlock(&component->lock);
+    if (0 < events) {
+        mca_osc_fastpath_wake_threads();
+    }
     return events;
 }

@@ -9,6 +9,7 @@
 #include "ompi_config.h"
 
 #include "osc_fastpath_request.h"
+#include "osc_fastpath_wake.h"
 
 /* A request goes back to its list when it is complete and has been freed, whatever comes first. */
 static void end_one(mca_osc_fastpath_request_t *request)
@@ -64,6 +65,7 @@ void ompi_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int
 {
     request->super.req_status.MPI_ERROR = error;
     (void) ompi_request_complete(&request->super, true);
+    mca_osc_fastpath_wake_threads();
     end_one(request);
 }
 

@@ -27,4 +27,22 @@ static inline void mca_osc_fastpath_wake(mca_osc_fastpath_peer_t *peer)
     }
 }
 
+/** Something has happened here that another thread may sleep for. */
+static inline void mca_osc_fastpath_wake_threads(void)
+{
+    if (OPAL_UNLIKELY(opal_using_threads()) && NULL != mca_osc_fastpath_component.idle.ext) {
+        fastsm_wake_if_asleep(mca_osc_fastpath_component.idle.ext->asleep(NULL));
+    }
+}
+
+/** What may be here could not be looked at, because another thread does something there: who is about to
+ * sleep looks again. */
+static inline void mca_osc_fastpath_missed(void)
+{
+    if (OPAL_UNLIKELY(opal_using_threads()) && NULL != mca_osc_fastpath_component.idle.ext) {
+        (void) atomic_fetch_add_explicit(mca_osc_fastpath_component.idle.ext->missed, 1,
+                                         memory_order_relaxed);
+    }
+}
+
 #endif /* MCA_OSC_FASTPATH_WAKE_H */

@@ -106,6 +106,7 @@ typedef struct {
     const mca_base_component_t *component;  /**< what Open MPI knows us by; constant after register() */
     mca_btl_base_module_t *fastsm;          /**< btl/fastsm's module, where it runs; else NULL */
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
+    _Atomic uint32_t *asleep;               /**< where this process says that it sleeps; NULL: without it */
     unsigned long activity; /**< calls into BTLs, and what came back: grows while something moves */
     volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
 

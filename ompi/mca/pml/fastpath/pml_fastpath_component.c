@@ -145,6 +145,7 @@ static void confirm_fastsm(void)
     mca_pml_fastpath.fastsm_ext = mca_btl_fastsm_find(&mca_pml_fastpath.fastsm);
     if (NULL != mca_pml_fastpath.fastsm_ext) {
         mca_pml_fastpath.fastsm_ext->confirm(mca_pml_fastpath.fastsm);
+        mca_pml_fastpath.asleep = mca_pml_fastpath.fastsm_ext->asleep(NULL);
     }
 }
 

@@ -34,8 +34,10 @@ static void wait_or_sleep(mca_pml_fastpath_idle_t *idle)
 
     idle_.fastsm = mca_pml_fastpath.fastsm;
     idle_.ext = mca_pml_fastpath.fastsm_ext;
+    atomic_store_explicit(&idle->sleeping, true, memory_order_relaxed);
     result = mca_common_fastpath_idle(&idle_, &idle->wait, activity(), after,
                                       mca_pml_fastpath_pause_state.mode, fastpath_one_node());
+    atomic_store_explicit(&idle->sleeping, false, memory_order_relaxed);
     if (0 < result.time) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SLEEPS);
         mca_pml_fastpath_counters[MCA_PML_FASTPATH_WAITS_WOKEN] += result.woken;

@@ -9,6 +9,9 @@
 #ifndef MCA_PML_FASTPATH_IDLE_H
 #define MCA_PML_FASTPATH_IDLE_H
 
+#include <stdatomic.h>
+
+#include "ompi/request/request.h"
 #include "opal/mca/common/fastpath/common_fastpath_idle.h"
 
 #include "pml_fastpath.h"
@@ -16,15 +19,35 @@
 /** A wait that may last; all 0 in the beginning. */
 typedef struct {
     mca_common_fastpath_idle_wait_t wait;
-    unsigned rounds; /**< from one look at the clock to the next */
+    unsigned rounds;       /**< from one look at the clock to the next */
+    _Atomic bool sleeping; /**< it may be asleep: for other threads */
 } mca_pml_fastpath_idle_t;
 
 /**
  * mca_pml_fastpath_pause() for a wait that has no other end than what it waits for: when nothing has happened
  * for long enough, it sleeps, too, as pml_fastpath_wait says. A message of any peer's wakes it. What
  * else it waits for may be late by a 64th of the time that it has waited, and by 10 ms at the most. The
- * caller looks for what it waits for between two calls. With several threads it never sleeps.
+ * caller looks for what it waits for between two calls.
+ *
+ * With several threads each of them may sleep. What one does for another, other than to let progress deliver
+ * messages of btl/fastsm's, is followed by mca_pml_fastpath_wake_threads().
  */
 void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle);
+
+/** Something has happened here that another thread may sleep for. */
+static inline void mca_pml_fastpath_wake_threads(void)
+{
+    if (OPAL_UNLIKELY(opal_using_threads()) && NULL != mca_pml_fastpath.asleep) {
+        fastsm_wake_if_asleep(mca_pml_fastpath.asleep);
+    }
+}
+
+/** Complete a request at the level of MPI: Open MPI's ompi_request_complete(), and a thread that sleeps until
+ * then is woken. */
+static inline void mca_pml_fastpath_request_complete(ompi_request_t *request)
+{
+    (void) ompi_request_complete(request, true);
+    mca_pml_fastpath_wake_threads();
+}
 
 #endif /* MCA_PML_FASTPATH_IDLE_H */

@@ -10,6 +10,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_idle.h"
 #include "pml_fastpath_matched.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
@@ -73,6 +74,7 @@ static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arriv
             != mca_pml_fastpath_match_store(&pml_comm->matcher, &message->msg, arrival->src, arrival->tag))) {
         mca_pml_fastpath_abort("no memory", "an unexpected message", "match queues");
     }
+    mca_pml_fastpath_wake_threads(); /* a probe */
 }
 
 /* What happens to a message in its turn. */

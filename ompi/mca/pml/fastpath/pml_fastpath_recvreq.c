@@ -63,7 +63,7 @@ static int recv_request_cancel(ompi_request_t *request, int complete)
         mca_pml_fastpath_status_set(&request->req_status, MCA_PML_FASTPATH_NO_ORIGIN, 0);
         request->req_status._cancelled = true;
         req->req_recv.req_base.req_pml_complete = true;
-        ompi_request_complete(request, true);
+        mca_pml_fastpath_request_complete(request);
         mca_pml_fastpath_recv_request_drop(req);
     } else if (mca_pml_fastpath_ft()) {
         mca_pml_fastpath_failures_look_soon(); /* Open MPI has been told that it cannot complete */
@@ -95,7 +95,7 @@ OBJ_CLASS_INSTANCE(mca_pml_fastpath_recv_request_t, mca_pml_base_recv_request_t,
 void mca_pml_fastpath_recv_request_failed(mca_pml_base_request_t *base)
 {
     base->req_ompi.req_status.MPI_ERROR = MPI_ERR_PROC_FAILED;
-    ompi_request_complete(&base->req_ompi, true);
+    mca_pml_fastpath_request_complete(&base->req_ompi);
 }
 
 void mca_pml_fastpath_recv_request_refused(mca_pml_fastpath_recv_request_t *req, int error)

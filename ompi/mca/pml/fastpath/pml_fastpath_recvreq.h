@@ -14,6 +14,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
 #include "pml_fastpath_accept.h"
+#include "pml_fastpath_idle.h"
 #include "pml_fastpath_watch.h"
 
 /**
@@ -266,7 +267,7 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
 static inline void mca_pml_fastpath_recv_request_complete(mca_pml_fastpath_recv_request_t *req)
 {
     req->req_recv.req_base.req_pml_complete = true;
-    ompi_request_complete(&req->req_recv.req_base.req_ompi, true);
+    mca_pml_fastpath_request_complete(&req->req_recv.req_base.req_ompi);
     mca_pml_fastpath_recv_request_drop(req);
 }
 

@@ -7,6 +7,7 @@
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_idle.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -79,7 +80,7 @@ void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t 
         req->req_send.req_base.req_ompi.req_status._cancelled = 0; /* not by its user */
         req->req_watch.error = MPI_SUCCESS;
     }
-    ompi_request_complete(&req->req_send.req_base.req_ompi, true);
+    mca_pml_fastpath_request_complete(&req->req_send.req_base.req_ompi);
 }
 
 /* A watched request fails. Its user is told; we keep it, and the state says so to whoever comes to it. One
@@ -94,7 +95,7 @@ void mca_pml_fastpath_send_request_failed(mca_pml_base_request_t *base)
     if (!REQUEST_COMPLETE(&base->req_ompi)) {
         mca_pml_fastpath_send_request_status(req);
         base->req_ompi.req_status.MPI_ERROR = MPI_ERR_PROC_FAILED;
-        ompi_request_complete(&base->req_ompi, true);
+        mca_pml_fastpath_request_complete(&base->req_ompi);
     }
 }
 

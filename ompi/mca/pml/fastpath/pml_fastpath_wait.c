@@ -24,6 +24,7 @@
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 #include "pml_fastpath_take.h"
+#include "pml_fastpath_threads.h"
 #include "pml_fastpath_wait.h"
 
 /* Calls of opal_progress after which the original function goes on waiting. */
@@ -400,15 +401,20 @@ static bool enough(size_t count, ompi_request_t **requests, bool all)
     return !pending || (complete && !all);
 }
 
-/* Before the original functions end what has lasted: wait here, where the wait may sleep. They let threads do
- * that by themselves. Of many requests not all are looked at each time. */
+/* Before the original functions end what has lasted: wait here, where the wait may sleep. Of many requests
+ * not all are looked at each time. */
 static __opal_attribute_noinline__ void await_long(size_t count, ompi_request_t **requests, bool all)
 {
     mca_pml_fastpath_idle_t idle = {0};
     size_t left = 0; /* rounds until all of them are looked at */
     size_t at = 0;   /* none before it is pending */
 
-    while (!opal_using_threads()) {
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        while (!enough(count, requests, all) && mca_pml_fastpath_threads_await(count, requests, all)) {
+        }
+        return;
+    }
+    for (;;) {
         while (all && at < count && PENDING != kind_of(requests[at])) {
             ++at;
             left = at < count ? left : 0;
@@ -433,10 +439,12 @@ static __opal_attribute_noinline__ void await_idle(const ompi_request_t *request
     }
 }
 
-/* Open MPI's own function puts threads to sleep, and it is for jobs with fault tolerance, where a request may
- * never complete. */
+/* Open MPI's own function is for jobs with fault tolerance, where a request may never complete. */
 void mca_pml_fastpath_await_pending(ompi_request_t *request)
 {
+    while (OPAL_UNLIKELY(opal_using_threads()) && !REQUEST_COMPLETE(request)
+           && mca_pml_fastpath_threads_await(1, &request, true)) {
+    }
     if (OPAL_UNLIKELY(opal_using_threads() || mca_pml_fastpath_ft())) {
         ompi_request_wait_completion(request);
         return;
@@ -679,6 +687,7 @@ void mca_pml_fastpath_waits_install(void)
                                                   .req_wait_all = wait_all,
                                                   .req_wait_some = wait_some};
     mca_pml_fastpath.waits_installed = true;
+    mca_pml_fastpath_threads_init();
 }
 
 void mca_pml_fastpath_waits_remove(void)
@@ -686,5 +695,6 @@ void mca_pml_fastpath_waits_remove(void)
     if (mca_pml_fastpath.waits_installed) {
         ompi_request_functions = original;
         mca_pml_fastpath.waits_installed = false;
+        mca_pml_fastpath_threads_fini();
     }
 }

@@ -106,7 +106,7 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
     const bool always = MCA_COMMON_FASTPATH_WAIT_SLEEP == mode;
     uint64_t now;
 
-    if (opal_using_threads() || (!always && (MCA_COMMON_FASTPATH_WAIT_AUTO != mode || !one_node))) {
+    if (!always && (MCA_COMMON_FASTPATH_WAIT_AUTO != mode || !one_node)) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
     now = mca_common_fastpath_nanoseconds();
