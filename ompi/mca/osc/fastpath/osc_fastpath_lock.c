@@ -9,7 +9,6 @@
 #include "ompi_config.h"
 
 #include "osc_fastpath_copy.h"
-#include "osc_fastpath_packet.h"
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_sync.h"

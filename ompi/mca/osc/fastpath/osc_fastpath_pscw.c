@@ -17,7 +17,6 @@
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_sync.h"
-#include "osc_fastpath_wait.h"
 #include "osc_fastpath_wait_memory.h"
 #include "osc_fastpath_wake.h"
 

@@ -12,7 +12,6 @@
 
 #include "osc_fastpath_atomic.h"
 #include "osc_fastpath_locate.h"
-#include "osc_fastpath_operation.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_place.h"
 #include "osc_fastpath_target.h"

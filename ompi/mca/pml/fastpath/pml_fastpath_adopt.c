@@ -11,7 +11,6 @@
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_number.h"
-#include "pml_fastpath_pending.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_sync.h"
 

@@ -20,7 +20,7 @@
 #include "pml_fastpath_end.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"
-#include "pml_fastpath_multi.h"
+#include "pml_fastpath_multi_limit.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
 

@@ -4,8 +4,6 @@
  */
 #include "ompi_config.h"
 
-#include "opal/mca/btl/base/base.h"
-
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_link_failed.h"

@@ -9,7 +9,6 @@
 #include "opal/util/output.h"
 
 #include "pml_fastpath_number.h"
-#include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_retry.h"
 

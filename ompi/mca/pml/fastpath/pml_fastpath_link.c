@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_clock.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"

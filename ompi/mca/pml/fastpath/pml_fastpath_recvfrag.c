@@ -8,7 +8,6 @@
 #include "pml_fastpath_check.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
-#include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_matched.h"

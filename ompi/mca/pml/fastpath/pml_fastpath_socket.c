@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

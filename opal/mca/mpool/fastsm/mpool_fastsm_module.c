@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "opal/constants.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
