@@ -323,32 +323,14 @@ static bool drop(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
     return 0 > ahead;
 }
 
-/* Whether the communicator that has this id here is the one that the sender means. Ids are unique within each
- * process only, and ours may have been freed and its id used again while the sender's lives on. */
-static bool is_meant(ompi_communicator_t *comm, const mca_pml_fastpath_cancel_hdr_t *hdr)
-{
-    int32_t src = hdr->hdr_match.hdr_src;
-    ompi_proc_t *proc = NULL;
-
-    if (0 <= src && src < mca_pml_fastpath_comm(comm)->size) {
-        proc = ompi_comm_peer_lookup(comm, src);
-    }
-    return NULL != proc && 0 == opal_compare_proc(proc->super.proc_name, hdr->hdr_name);
-}
-
 /* The communicator is not here, but one that was freed had its id. */
-static bool freed_dropped(const mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
+static bool freed_dropped(const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
-    bool dropped, freed;
+    bool dropped;
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    freed = mca_pml_fastpath_freed_is(hdr->hdr_match.hdr_ctx);
     dropped = mca_pml_fastpath_freed_dropped(hdr);
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    if (OPAL_UNLIKELY(!freed)) {
-        mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_match.hdr_type,
-                                 "a sender who is not in the communicator");
-    }
     return dropped;
 }
 
@@ -374,10 +356,10 @@ void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml
             return;
         }
     }
-    if (is_meant(comm, hdr)) {
+    if (mca_pml_fastpath_is_meant(btl, comm, &hdr->hdr_match, hdr->hdr_name)) {
         known = drop(btl, comm, hdr, &dropped);
     } else {
-        dropped = freed_dropped(btl, hdr);
+        dropped = freed_dropped(hdr);
     }
     if (known && 0 == (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_match.hdr_flags)) {
         mca_pml_fastpath_cancel_answer(hdr->hdr_name, hdr->hdr_src_req, dropped);

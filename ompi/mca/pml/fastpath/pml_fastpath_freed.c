@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "pml_fastpath_check.h"
 #include "pml_fastpath_freed.h"
 
 /* A process, and the number of one of its messages: of the one that would have been next, or of one
@@ -46,6 +47,27 @@ static freed_t *freed_find(uint32_t ctx)
 bool mca_pml_fastpath_freed_is(uint32_t ctx)
 {
     return NULL != freed_find(ctx);
+}
+
+bool mca_pml_fastpath_is_meant(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
+                               const mca_pml_fastpath_match_hdr_t *hdr, opal_process_name_t name)
+{
+    const ompi_proc_t *proc = NULL;
+    bool freed;
+
+    if (0 <= hdr->hdr_src && hdr->hdr_src < mca_pml_fastpath_comm(comm)->size) {
+        proc = ompi_comm_peer_lookup(comm, hdr->hdr_src);
+    }
+    if (OPAL_LIKELY(NULL != proc && 0 == opal_compare_proc(proc->super.proc_name, name))) {
+        return true;
+    }
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    freed = mca_pml_fastpath_freed_is(hdr->hdr_ctx);
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    if (OPAL_UNLIKELY(!freed)) {
+        mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_type, "a sender who is not in the communicator");
+    }
+    return false;
 }
 
 /* The note about a process that would have been next. It often has the same place as before. */

@@ -29,6 +29,17 @@ void mca_pml_fastpath_freed_remember(const mca_pml_fastpath_comm_t *pml_comm, om
 bool mca_pml_fastpath_freed_is(uint32_t ctx);
 
 /**
+ * Whether the communicator that has a message's id here is the one that its sender means. Ids are unique
+ * within each process only, and ours may have been freed and its id used again while the sender's lives on.
+ * Ends the job if no communicator can be meant. Locks the PML.
+ *
+ * @param name  the sender
+ * @return      false when it is one that has been freed here
+ */
+bool mca_pml_fastpath_is_meant(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
+                               const mca_pml_fastpath_match_hdr_t *hdr, opal_process_name_t name);
+
+/**
  * The answer to a CANCEL whose communicator was freed here. The PML is locked.
  * @return whether the message that it names was, or will be, received by nobody
  */

@@ -12,7 +12,6 @@
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_extcid.h"
-#include "pml_fastpath_freed.h"
 #include "pml_fastpath_multi.h"
 
 /* Messages from one process of which nothing is here yet, while something of a later one is, are fewer. */
@@ -235,28 +234,6 @@ static void check_id(const mca_btl_base_module_t *btl, uint8_t type, opal_proces
 void mca_pml_fastpath_multi_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_multi_hdr_t *hdr)
 {
     check_id(btl, MCA_PML_FASTPATH_HDR_MULTI, hdr->hdr_name, hdr->hdr_rndv.hdr_src_req);
-}
-
-bool mca_pml_fastpath_multi_is_for(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
-                                   const mca_pml_fastpath_multi_hdr_t *hdr)
-{
-    const mca_pml_fastpath_match_hdr_t *match = &hdr->hdr_rndv.hdr_match;
-    ompi_proc_t *proc = NULL;
-    bool freed;
-
-    if (0 <= match->hdr_src && match->hdr_src < mca_pml_fastpath_comm(comm)->size) {
-        proc = ompi_comm_peer_lookup(comm, match->hdr_src);
-    }
-    if (OPAL_LIKELY(NULL != proc && key_of(proc->super.proc_name) == key_of(hdr->hdr_name))) {
-        return true;
-    }
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    freed = mca_pml_fastpath_freed_is(match->hdr_ctx);
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    if (OPAL_UNLIKELY(!freed)) {
-        mca_pml_fastpath_corrupt(btl, NULL, match->hdr_type, "a sender who is not in the communicator");
-    }
-    return false;
 }
 
 /* The message that a fragment belongs to, which has been checked to be one of the sender's; NULL when all of

@@ -53,14 +53,6 @@ int mca_pml_fastpath_multi_start(mca_pml_fastpath_send_request_t *req, mca_bml_b
 void mca_pml_fastpath_multi_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_multi_hdr_t *hdr);
 
 /**
- * Receiver: compare a first fragment with the communicator that has its id. Ends the job if it cannot be for
- * any.
- * @return false when it is for one that has been freed here
- */
-bool mca_pml_fastpath_multi_is_for(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
-                                   const mca_pml_fastpath_multi_hdr_t *hdr);
-
-/**
  * Receiver: the turn of a first fragment has come. Once for each message.
  * @return what is known of the message, until mca_pml_fastpath_multi_release()
  */

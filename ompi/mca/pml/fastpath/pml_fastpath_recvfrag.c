@@ -8,6 +8,7 @@
 #include "pml_fastpath_check.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
+#include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_matched.h"
@@ -221,7 +222,7 @@ static void deliver(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *bt
         }
     }
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == hdr->hdr_type
-                      && !mca_pml_fastpath_multi_is_for(btl, comm, &hdr->hdr_multi))) {
+                      && !mca_pml_fastpath_is_meant(btl, comm, &hdr->hdr_match, hdr->hdr_multi.hdr_name))) {
         lose(hdr, btl, segments, num_segments, skip);
         OBJ_RELEASE(comm);
         return;
