@@ -20,7 +20,9 @@
 #include "osc_fastpath_wait_memory.h"
 #include "osc_fastpath_wake.h"
 
-int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *group)
+/* Translate a group into ranks of the window. @return malloc'ed array of the group's size, or NULL when there
+ * is no memory or somebody is not a member */
+static int *ranks_of(mca_osc_fastpath_module_t *module, ompi_group_t *group)
 {
     const int count = ompi_group_size(group);
     int *ranks = calloc(0 < count ? 2 * (size_t) count : 1, sizeof(*ranks));
@@ -81,6 +83,7 @@ int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc = OMPI_SUCCESS;
+    int *ranks;
 
     (void) assertion; /* MPI_MODE_NOCHECK: nothing is sent for a post anyway */
     mca_osc_fastpath_enter(module);
@@ -89,21 +92,17 @@ int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
     }
     if (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch || 0 != module->locks) {
         rc = OMPI_ERR_RMA_SYNC;
+    } else if (NULL == (ranks = ranks_of(module, group))) {
+        rc = MPI_ERR_GROUP;
     } else {
-        int *ranks = ompi_osc_fastpath_ranks(module, group);
+        module->start_ranks = ranks;
+        module->start_count = ompi_group_size(group);
+        module->epoch = MCA_OSC_FASTPATH_EPOCH_START;
+        for (int i = 0; i < module->start_count; ++i) {
+            mca_osc_fastpath_peer_t *peer = module->peers[ranks[i]];
 
-        if (NULL == ranks) {
-            rc = MPI_ERR_GROUP;
-        } else {
-            module->start_ranks = ranks;
-            module->start_count = ompi_group_size(group);
-            module->epoch = MCA_OSC_FASTPATH_EPOCH_START;
-            for (int i = 0; i < module->start_count; ++i) {
-                mca_osc_fastpath_peer_t *peer = module->peers[ranks[i]];
-
-                peer->origin.in_start = true;
-                ++peer->origin.starts;
-            }
+            peer->origin.in_start = true;
+            ++peer->origin.starts;
         }
     }
     mca_osc_fastpath_leave(module);
@@ -178,25 +177,22 @@ int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc = OMPI_SUCCESS;
+    int *ranks;
 
     (void) assertion;
     mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     if (0 <= module->post_count) {
         rc = OMPI_ERR_RMA_SYNC;
+    } else if (NULL == (ranks = ranks_of(module, group))) {
+        rc = MPI_ERR_GROUP;
     } else {
-        int *ranks = ompi_osc_fastpath_ranks(module, group);
-
-        if (NULL == ranks) {
-            rc = MPI_ERR_GROUP;
-        } else {
-            module->post_ranks = ranks;
-            module->post_count = ompi_group_size(group);
-            for (int i = 0; i < module->post_count; ++i) {
-                tell_post(module->peers[ranks[i]]);
-            }
-            (void) ompi_osc_fastpath_unblock(module);
+        module->post_ranks = ranks;
+        module->post_count = ompi_group_size(group);
+        for (int i = 0; i < module->post_count; ++i) {
+            tell_post(module->peers[ranks[i]]);
         }
+        (void) ompi_osc_fastpath_unblock(module);
     }
     mca_osc_fastpath_leave(module);
     return rc;

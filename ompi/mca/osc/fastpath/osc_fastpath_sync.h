@@ -80,11 +80,4 @@ int ompi_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer);
 /** There is nothing more to flush or unlock. */
 void ompi_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer);
 
-/**
- * Translate a group into ranks of the window.
- *
- * @return malloc'ed array of the group's size, or NULL when there is no memory or somebody is not a member
- */
-int *ompi_osc_fastpath_ranks(mca_osc_fastpath_module_t *module, ompi_group_t *group);
-
 #endif /* MCA_OSC_FASTPATH_SYNC_H */

@@ -29,7 +29,7 @@
 /** Objects by which free lists grow. */
 #define FREE_LIST_INC 64
 
-const ompi_osc_base_module_t ompi_osc_fastpath_module_template = {
+static const ompi_osc_base_module_t module_template = {
     .osc_win_shared_query = ompi_osc_fastpath_shared_query,
     .osc_win_attach = ompi_osc_fastpath_attach,
     .osc_win_detach = ompi_osc_fastpath_detach,
@@ -260,7 +260,7 @@ static mca_osc_fastpath_module_t *module_make(ompi_win_t *win, int flavor)
     if (NULL == module) {
         return NULL;
     }
-    module->super = ompi_osc_fastpath_module_template;
+    module->super = module_template;
     module->win = win;
     module->flavor = flavor;
     module->atomic = MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor;

@@ -21,7 +21,4 @@ void ompi_osc_fastpath_windows_fini(void);
 int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
                              ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
 
-/** The functions of a window. */
-extern const ompi_osc_base_module_t ompi_osc_fastpath_module_template;
-
 #endif /* MCA_OSC_FASTPATH_WINDOW_H */

@@ -65,7 +65,8 @@ int mca_pml_fastpath_bsend_copy(mca_pml_fastpath_send_request_t *req)
     return rc;
 }
 
-void mca_pml_fastpath_bsend_give_back(mca_pml_fastpath_send_request_t *req)
+/* Give the copy of a buffered send in the attached buffer back. */
+static void bsend_give_back(mca_pml_fastpath_send_request_t *req)
 {
     OPAL_THREAD_LOCK(&copies_lock);
     mca_pml_base_bsend_request_fini(&req->req_send.req_base.req_ompi);
@@ -90,7 +91,7 @@ void mca_pml_fastpath_send_request_failed(mca_pml_base_request_t *base)
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) base;
 
     if (!mca_pml_fastpath_is_precompleted(req) && mca_pml_fastpath_is_copied(req)) {
-        mca_pml_fastpath_bsend_give_back(req);
+        bsend_give_back(req);
     }
     if (!REQUEST_COMPLETE(&base->req_ompi)) {
         mca_pml_fastpath_send_request_status(req);
@@ -134,7 +135,7 @@ void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req
         base->req_pml_complete = true;
     } else if (mca_pml_fastpath_is_copied(req)) {
         /* its user was told when the data had been copied, or the answer to a cancel had come */
-        mca_pml_fastpath_bsend_give_back(req);
+        bsend_give_back(req);
         base->req_pml_complete = true;
     } else {
         base->req_pml_complete = true;

@@ -310,9 +310,6 @@ void mca_pml_fastpath_send_request_numbered(mca_pml_fastpath_send_request_t *req
 /** Copy a buffered send to the attached buffer. @return OMPI_SUCCESS, or an error of Open MPI's */
 int mca_pml_fastpath_bsend_copy(mca_pml_fastpath_send_request_t *req);
 
-/** Give the copy of a buffered send in the attached buffer back. */
-void mca_pml_fastpath_bsend_give_back(mca_pml_fastpath_send_request_t *req);
-
 /** The user's buffer is free: complete the request towards its user. */
 void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req);
 

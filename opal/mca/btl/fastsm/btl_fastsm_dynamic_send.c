@@ -33,15 +33,9 @@ static bool admitted(mca_btl_fastsm_dynamic_t *dynamic)
     return true;
 }
 
-/* Nobody will ever read what we send there. */
-static bool left(const mca_btl_fastsm_dynamic_t *dynamic)
-{
-    return dynamic->parted || MCA_BTL_FASTSM_OWNER_LEFT == fastsm_load_owner(&dynamic->ring.ctl->owner);
-}
-
 bool mca_btl_fastsm_dynamic_left(const mca_btl_fastsm_dynamic_t *dynamic)
 {
-    return left(dynamic);
+    return dynamic->parted || MCA_BTL_FASTSM_OWNER_LEFT == fastsm_load_owner(&dynamic->ring.ctl->owner);
 }
 
 bool mca_btl_fastsm_dynamic_known(mca_btl_fastsm_dynamic_t *dynamic, uint32_t admission)
@@ -63,7 +57,7 @@ bool mca_btl_fastsm_dynamic_room(mca_btl_fastsm_endpoint_t *endpoint)
 
     return dynamic->parted
            || (!has_moved(dynamic) && admitted(dynamic) && fastsm_ring_room(&dynamic->ring, &pos))
-           || left(dynamic);
+           || mca_btl_fastsm_dynamic_left(dynamic);
 }
 
 bool mca_btl_fastsm_dynamic_was_read(mca_btl_fastsm_dynamic_t *dynamic, uint32_t position)
@@ -71,7 +65,7 @@ bool mca_btl_fastsm_dynamic_was_read(mca_btl_fastsm_dynamic_t *dynamic, uint32_t
     return dynamic->parted
            || fastsm_ring_was_read(&dynamic->ring, fastsm_load_read_pos(&dynamic->ring.ctl->read_pos),
                                    position)
-           || left(dynamic);
+           || mca_btl_fastsm_dynamic_left(dynamic);
 }
 
 static bool post(mca_btl_fastsm_dynamic_t *dynamic, const void *data, size_t length, mca_btl_base_tag_t tag,
@@ -155,7 +149,7 @@ bool mca_btl_fastsm_dynamic_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fa
     *in_flight = false;
     if (dynamic->parted || has_moved(dynamic) || !admitted(dynamic)) {
         frag->sent = 0;
-        return left(dynamic);
+        return mca_btl_fastsm_dynamic_left(dynamic);
     }
     if (frag->segment.seg_len <= endpoint->inline_bytes) {
         return post_pieces(dynamic, frag, tag);
