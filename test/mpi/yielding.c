@@ -7,12 +7,15 @@
  * while the job runs; and if that is "auto", as the two ranks are bound, which may change, too.
  *
  * Each case goes on until the waits are as they should be; if they never are, the watchdog ends it. With the
- * argument "told", mpi_yield_when_idle 0 is given, and with that "auto" never gives the core away. */
+ * argument "told", mpi_yield_when_idle 0 is given, and with that "auto" never gives the core away. With
+ * "windows" waits of osc/fastpath do as those of pml/fastpath. */
 
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "support/fp_counters.h"
 
@@ -26,6 +29,15 @@ static const char *const names[COUNTERS] = {"pml_fastpath_waits_spins", "pml_fas
 enum { AUTO, SPIN, YIELD };
 
 static MPI_T_cvar_handle mode;
+
+/* Takes the place of the library's: the calls are counted. */
+static unsigned long yields;
+
+int sched_yield(void)
+{
+    yields++;
+    return (int) syscall(SYS_sched_yield);
+}
 
 static void set_mode(int value)
 {
@@ -169,6 +181,48 @@ static void test_told(const cpu_set_t *cores)
     bind_to(cores);
 }
 
+/* Rank 1 waits for a lock that rank 0 has. @return how often it gave its core away */
+static unsigned long wait_for_lock(MPI_Win window)
+{
+    unsigned long before = 0;
+
+    if (0 == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (0 == fp_rank) {
+        be_late();
+    } else {
+        before = yields;
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window));
+        before = yields - before;
+    }
+    FP(MPI_Win_unlock(0, window));
+    return before;
+}
+
+static void test_windows(void)
+{
+    unsigned long all = 0;
+    MPI_Win window;
+    void *memory;
+
+    FP(MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window));
+    for (int i = 0; i < ROUNDS; i++) {
+        const int value = 0 == i % 2 ? SPIN : YIELD;
+        unsigned long given;
+
+        fp_case("window, %s", SPIN == value ? "spin" : "yield");
+        set_mode(value);
+        until_only(SPIN == value ? SPINS : YIELDS);
+        given = wait_for_lock(window);
+        CHECK(SPIN != value || 0 == given);
+        all += given;
+    }
+    CHECK(0 == fp_rank || 0 < all); /* each time, but if rank 1 is late itself */
+    FP(MPI_Win_free(&window));
+}
+
 int main(int argc, char **argv)
 {
     cpu_set_t cores;
@@ -191,7 +245,9 @@ int main(int argc, char **argv)
     fp_case("spin again");
     set_mode(SPIN);
     until_only(SPINS);
-    if (1 < argc) {
+    if (1 < argc && 0 == strcmp("windows", argv[1])) {
+        test_windows();
+    } else if (1 < argc) {
         test_told(&cores);
     } else {
         test_bindings(&cores);

@@ -30,6 +30,8 @@ enum {
     MCA_OSC_FASTPATH_PLACED,           /**< pieces of gets that targets have written into memory here */
     MCA_OSC_FASTPATH_WAITS,            /**< synchronisations that had to wait */
     MCA_OSC_FASTPATH_WAIT_TIME,        /**< nanoseconds they waited */
+    MCA_OSC_FASTPATH_SLEEPS,           /**< times that they slept */
+    MCA_OSC_FASTPATH_WOKEN,            /**< of these, those that somebody has ended */
     MCA_OSC_FASTPATH_COUNTERS
 };
 

@@ -48,6 +48,8 @@ static const struct {
                                  "Pieces of gets that targets have written into the memory of this process"},
     [MCA_OSC_FASTPATH_WAITS] = {"waits", "Calls that had to wait for other processes"},
     [MCA_OSC_FASTPATH_WAIT_TIME] = {"wait_time", "Nanoseconds that these calls waited"},
+    [MCA_OSC_FASTPATH_SLEEPS] = {"sleeps", "Times that these calls slept"},
+    [MCA_OSC_FASTPATH_WOKEN] = {"woken", "Of these, those that another process or thread has ended"},
 };
 
 static int class_of(size_t counter)

@@ -19,8 +19,6 @@
 
 #include "osc_fastpath_wait.h"
 
-/** rounds of progress between two offers of the processor to others */
-#define ROUNDS_BEFORE_YIELD 64u
 /** tries for a lock in memory before each of the following gives the processor away */
 #define TRIES_BEFORE_YIELD 100u
 
@@ -72,20 +70,25 @@ void ompi_osc_fastpath_wait_init(void)
     component->idle.ext = mca_btl_fastsm_find(&component->idle.fastsm);
 }
 
-/* Everything progresses; and when nothing has happened for long, sleep as pml_fastpath_wait says. */
+/* Everything progresses, and opal_progress yields if that has been found right; and when nothing has happened
+ * for long, sleep as pml_fastpath_wait says. Without pml/fastpath nobody finds out about yields. */
 static void progress_or_sleep(mca_common_fastpath_idle_wait_t *wait, unsigned rounds)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
 
     opal_progress();
-    if (0 == rounds % ROUNDS_BEFORE_YIELD) {
-        (void) sched_yield();
+    if (0 == wait->announced && 0 != rounds % MCA_OSC_FASTPATH_ROUNDS_AWAKE) {
+        return;
     }
-    if ((wait->announced || 0 == rounds % ROUNDS_BEFORE_YIELD) && NULL != component->idle.ext
-        && NULL != component->wait_mode && NULL != component->sleep_after) {
-        (void) mca_common_fastpath_idle(&component->idle, wait, *component->idle.ext->arrived,
-                                        *component->sleep_after * UINT64_C(1000), *component->wait_mode,
-                                        fastpath_one_node());
+    if (NULL == component->wait_mode) {
+        (void) sched_yield();
+    } else if (NULL != component->idle.ext && NULL != component->sleep_after) {
+        const mca_common_fastpath_idle_result_t result = mca_common_fastpath_idle(
+            &component->idle, wait, *component->idle.ext->arrived, *component->sleep_after * UINT64_C(1000),
+            *component->wait_mode, fastpath_one_node());
+
+        mca_osc_fastpath_counters[MCA_OSC_FASTPATH_SLEEPS] += 0 < result.time;
+        mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WOKEN] += result.woken;
     }
 }
 

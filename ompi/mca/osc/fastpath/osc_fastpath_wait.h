@@ -25,6 +25,9 @@ typedef bool (*mca_osc_fastpath_done_fn_t)(mca_osc_fastpath_module_t *module, vo
 int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
                                  void *context);
 
+/** Rounds of progress before a wait can sleep, each with a look behind it. */
+#define MCA_OSC_FASTPATH_ROUNDS_AWAKE 64u
+
 /** Find out how waits sleep: as those of pml/fastpath do, if that is there. */
 void ompi_osc_fastpath_wait_init(void);
 
