@@ -14,6 +14,7 @@
 #include "osc_fastpath_sync.h"
 #include "osc_fastpath_wait.h"
 #include "osc_fastpath_wait_memory.h"
+#include "osc_fastpath_wake.h"
 
 static bool has_lock(mca_osc_fastpath_module_t *module, void *context)
 {
@@ -46,9 +47,15 @@ static inline bool try_lock(mca_osc_fastpath_peer_t *peer)
     return taken;
 }
 
+/** Tries for a lock after which a wait says that it may sleep: it does not before. */
+#define TRIES_BEFORE_DROWSING 128u
+
+_Static_assert(MCA_OSC_FASTPATH_TRIES_AWAKE > TRIES_BEFORE_DROWSING, "it says so before it sleeps");
+
 /** What MPI_Win_lock waits for. */
 typedef struct {
     mca_osc_fastpath_peer_t *peer;
+    unsigned tries;
     mca_osc_fastpath_doubt_t doubt;
 } lock_one_t;
 
@@ -64,9 +71,11 @@ static bool lock_taken(mca_osc_fastpath_module_t *module, void *context)
 {
     lock_one_t *wanted = context;
 
-    (void) module;
     if (try_lock(wanted->peer)) {
         return true;
+    }
+    if (TRIES_BEFORE_DROWSING == ++wanted->tries) {
+        mca_osc_fastpath_lock_drowse(&wanted->peer->member->lock, module->node.index);
     }
     if (MPI_LOCK_SHARED == wanted->peer->origin.lock_type) {
         doubt(&wanted->peer->member->lock, &wanted->doubt);
@@ -80,6 +89,9 @@ static int lock_other(mca_osc_fastpath_peer_t *peer)
     lock_one_t wanted = {.peer = peer};
     int rc = ompi_osc_fastpath_wait_for_memory(peer->module, lock_taken, &wanted);
 
+    if (TRIES_BEFORE_DROWSING <= wanted.tries) {
+        mca_osc_fastpath_lock_rouse(&peer->member->lock, peer->module->node.index);
+    }
     if (OMPI_SUCCESS != rc) {
         mca_osc_fastpath_lock_give_up(&peer->member->lock, &peer->origin.waits_for_lock);
     }
@@ -89,7 +101,8 @@ static int lock_other(mca_osc_fastpath_peer_t *peer)
 static inline void release_lock(mca_osc_fastpath_peer_t *peer)
 {
     if (peer->origin.lock_sent) {
-        mca_osc_fastpath_lock_release(&peer->member->lock, MPI_LOCK_EXCLUSIVE == peer->origin.lock_type);
+        mca_osc_fastpath_give_back(peer->module, &peer->member->lock,
+                                   MPI_LOCK_EXCLUSIVE == peer->origin.lock_type);
         mca_osc_fastpath_set_locked(peer, false);
     }
 }
@@ -321,7 +334,7 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
 static void release_node(mca_osc_fastpath_module_t *module, int count)
 {
     for (int index = 0; index < count; ++index) {
-        mca_osc_fastpath_lock_release(&module->node.members[index].lock, false);
+        mca_osc_fastpath_give_back(module, &module->node.members[index].lock, false);
     }
 }
 
@@ -344,6 +357,7 @@ static bool lock_node(mca_osc_fastpath_module_t *module, bool pass, int *refused
 typedef struct {
     bool pass;                      /**< other locks are held already: waiting writers are passed */
     int index;                      /**< of the member whose lock is not to be had */
+    unsigned tries;
     mca_osc_fastpath_doubt_t doubt; /**< of it */
 } lock_all_t;
 
@@ -352,6 +366,11 @@ static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
     lock_all_t *wanted = context;
     mca_osc_fastpath_lockword_t *word = &module->node.members[wanted->index].lock;
 
+    if (TRIES_BEFORE_DROWSING == ++wanted->tries) {
+        for (int index = 0; index < module->node.count; ++index) {
+            mca_osc_fastpath_lock_drowse(&module->node.members[index].lock, module->node.index);
+        }
+    }
     if (!mca_osc_fastpath_lock_sharable(word, wanted->pass)) {
         doubt(word, &wanted->doubt);
         return false;
@@ -385,6 +404,9 @@ int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
     if (OMPI_SUCCESS == rc && !module->lock_all_nocheck) {
         wanted.pass = 0 < mca_osc_fastpath_component.locks_held;
         rc = ompi_osc_fastpath_wait_for_memory(module, node_locked, &wanted);
+        for (int index = 0; TRIES_BEFORE_DROWSING <= wanted.tries && index < module->node.count; ++index) {
+            mca_osc_fastpath_lock_rouse(&module->node.members[index].lock, module->node.index);
+        }
         if (OMPI_SUCCESS == rc) {
             set_lock_all_taken(module, true);
         } else {

@@ -26,6 +26,9 @@
 /** Bytes that processors exchange at once; words of different use are that far apart. */
 #define MCA_OSC_FASTPATH_LINE 64
 
+/** Members of a node that can say that they sleep while they wait for a lock: those with indices below. */
+#define MCA_OSC_FASTPATH_SLEEPERS 384
+
 /** In mca_osc_fastpath_lockword_t.holders: one has it exclusively. Else the value counts the sharers. */
 #define MCA_OSC_FASTPATH_EXCLUSIVE 0x80000000u
 
@@ -46,7 +49,13 @@ typedef struct {
     _Atomic uint32_t writers; /**< processes that share the memory and wait for the lock exclusively */
     _Atomic uint32_t asked;   /**< 0, or the member's word for writers that have asked by message; see
                                    mca_osc_fastpath_lock_asked() */
+    _Atomic uint32_t sleepers; /**< processes that share the memory, have waited for long, and may sleep */
+    /** which: a bit for each member of the node, by index */
+    _Atomic uint64_t asleep[MCA_OSC_FASTPATH_SLEEPERS / 64];
 } mca_osc_fastpath_lockword_t;
+
+_Static_assert(MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_lockword_t),
+               "who gives it back has the line");
 
 /** Nanoseconds that readers believe the first word of a member that has asked in vain. */
 #define MCA_OSC_FASTPATH_PATIENCE 1000000ul
@@ -212,6 +221,37 @@ static inline void mca_osc_fastpath_lock_release(mca_osc_fastpath_lockword_t *wo
     } else {
         atomic_fetch_sub_explicit(&word->holders, 1, memory_order_release);
     }
+}
+
+/**
+ * Who waits for the lock and may sleep says so, before it announces that to its peers and tries once more.
+ * Whoever gives the lock back later wakes it.
+ *
+ * @param index  of the caller among the members of the node; nothing is said if that is too large
+ */
+static inline void mca_osc_fastpath_lock_drowse(mca_osc_fastpath_lockword_t *word, int index)
+{
+    if (MCA_OSC_FASTPATH_SLEEPERS > index) {
+        atomic_fetch_or_explicit(&word->asleep[index / 64], UINT64_C(1) << index % 64, memory_order_relaxed);
+        atomic_fetch_add_explicit(&word->sleepers, 1, memory_order_relaxed);
+    }
+}
+
+/** It does not wait any more. */
+static inline void mca_osc_fastpath_lock_rouse(mca_osc_fastpath_lockword_t *word, int index)
+{
+    if (MCA_OSC_FASTPATH_SLEEPERS > index) {
+        atomic_fetch_and_explicit(&word->asleep[index / 64], ~(UINT64_C(1) << index % 64),
+                                  memory_order_relaxed);
+        atomic_fetch_sub_explicit(&word->sleepers, 1, memory_order_relaxed);
+    }
+}
+
+/** @return whether somebody waits who may sleep; after mca_osc_fastpath_lock_release() */
+static inline bool mca_osc_fastpath_lock_has_sleepers(const mca_osc_fastpath_lockword_t *word)
+{
+    atomic_signal_fence(memory_order_seq_cst); /* who sleeps sees to the rest: docs/memory-ordering.md */
+    return 0 != atomic_load_explicit(&word->sleepers, memory_order_relaxed);
 }
 
 /** Rounds of a barrier: enough for 2^32 members. */

@@ -72,20 +72,31 @@ static mca_osc_fastpath_parked_t *park(mca_osc_fastpath_peer_t *peer, const void
     return parked;
 }
 
+/* Members of the node may have the lock for which somebody waits here: who gives it back wakes us. */
 static void block(mca_osc_fastpath_peer_t *peer)
 {
+    mca_osc_fastpath_module_t *module = peer->module;
+
     if (!peer->target.blocked) {
         peer->target.blocked = true;
-        opal_list_append(&peer->module->blocked, &peer->target.blocked_item);
+        if (1 < module->node.count && opal_list_is_empty(&module->blocked)) {
+            mca_osc_fastpath_lock_drowse(&module->member->lock, module->node.index);
+        }
+        opal_list_append(&module->blocked, &peer->target.blocked_item);
         mca_osc_fastpath_pend(1);
     }
 }
 
 static void unblock(mca_osc_fastpath_peer_t *peer)
 {
+    mca_osc_fastpath_module_t *module = peer->module;
+
     if (peer->target.blocked) {
         peer->target.blocked = false;
-        opal_list_remove_item(&peer->module->blocked, &peer->target.blocked_item);
+        opal_list_remove_item(&module->blocked, &peer->target.blocked_item);
+        if (1 < module->node.count && opal_list_is_empty(&module->blocked)) {
+            mca_osc_fastpath_lock_rouse(&module->member->lock, module->node.index);
+        }
         mca_osc_fastpath_pend(-1);
     }
 }

@@ -16,6 +16,7 @@
 #include "osc_fastpath_place.h"
 #include "osc_fastpath_target.h"
 #include "osc_fastpath_types.h"
+#include "osc_fastpath_wake.h"
 
 /** An operation at its target. */
 typedef struct {
@@ -475,8 +476,8 @@ static void finish(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *
     mca_osc_fastpath_module_t *module = peer->module;
 
     if ((MCA_OSC_FASTPATH_UNLOCK & hdr->flags) && 0 != peer->target.held) {
-        mca_osc_fastpath_lock_release(&module->member->lock,
-                                      MCA_OSC_FASTPATH_LOCK_EXCLUSIVE == peer->target.held);
+        mca_osc_fastpath_give_back(module, &module->member->lock,
+                                   MCA_OSC_FASTPATH_LOCK_EXCLUSIVE == peer->target.held);
         peer->target.held = 0;
         module->rerun = true;
     }

@@ -9,15 +9,12 @@
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_wait_memory.h"
 
-/** looks at memory before the first round of progress */
-#define TRIES_BEFORE_PROGRESS 100u
-
 int ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
                                       void *context)
 {
     int rc;
 
-    for (unsigned tries = 0; tries < TRIES_BEFORE_PROGRESS; ++tries) {
+    for (unsigned tries = 0; tries < MCA_OSC_FASTPATH_TRIES; ++tries) {
         if (done(module, context)) {
             return OMPI_SUCCESS;
         }

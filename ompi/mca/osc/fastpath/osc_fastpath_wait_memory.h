@@ -11,6 +11,11 @@
 
 #include "osc_fastpath_wait.h"
 
+/** Looks at memory before the first round of progress. */
+#define MCA_OSC_FASTPATH_TRIES 100u
+/** Looks before a wait can sleep. */
+#define MCA_OSC_FASTPATH_TRIES_AWAKE (MCA_OSC_FASTPATH_TRIES + MCA_OSC_FASTPATH_ROUNDS_AWAKE)
+
 /**
  * Wait for what another process of the node stores: spin, then wait as ompi_osc_fastpath_wait_until() does.
  * Called and returns outside module.lock, which `done` need not have.

@@ -9,20 +9,49 @@
 
 #include "osc_fastpath_wake.h"
 
-/* An endpoint that nobody has needed is not made for this. */
-bool ompi_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer)
+/* Where a member says that it sleeps; NULL: it is not known. An endpoint that nobody has needed is not made
+ * for this. */
+static _Atomic uint32_t *asleep_of(const mca_osc_fastpath_module_t *module, int rank)
 {
-    const ompi_proc_t *proc = ompi_comm_peer_lookup(peer->module->comm, peer->rank);
+    const ompi_proc_t *proc = ompi_comm_peer_lookup(module->comm, rank);
     mca_bml_base_endpoint_t *endpoint = proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_BML];
     const size_t count = NULL == endpoint || NULL == mca_osc_fastpath_component.idle.ext
                              ? 0
                              : mca_bml_base_btl_array_get_size(&endpoint->btl_eager);
+    _Atomic uint32_t *asleep = NULL;
 
-    for (size_t i = 0; i < count && NULL == peer->asleep; ++i) {
+    for (size_t i = 0; i < count && NULL == asleep; ++i) {
         mca_bml_base_btl_t *link = mca_bml_base_btl_array_get_index(&endpoint->btl_eager, i);
         const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(link->btl);
 
-        peer->asleep = NULL == ext ? NULL : ext->asleep(link->btl_endpoint);
+        asleep = NULL == ext ? NULL : ext->asleep(link->btl_endpoint);
     }
+    return asleep;
+}
+
+bool ompi_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer)
+{
+    peer->asleep = asleep_of(peer->module, peer->rank);
     return NULL != peer->asleep;
+}
+
+static void wake_member(const mca_osc_fastpath_module_t *module, int index)
+{
+    _Atomic uint32_t *asleep =
+        index < module->node.count ? asleep_of(module, (int) module->node.places[index].rank) : NULL;
+
+    if (NULL != asleep) {
+        fastsm_wake_if_asleep(asleep);
+    }
+}
+
+void ompi_osc_fastpath_wake_waiting(const mca_osc_fastpath_module_t *module,
+                                    const mca_osc_fastpath_lockword_t *word)
+{
+    for (int i = 0; i < MCA_OSC_FASTPATH_SLEEPERS / 64; ++i) {
+        for (uint64_t members = atomic_load_explicit(&word->asleep[i], memory_order_relaxed); 0 != members;
+             members &= members - 1) {
+            wake_member(module, 64 * i + __builtin_ctzll(members));
+        }
+    }
 }

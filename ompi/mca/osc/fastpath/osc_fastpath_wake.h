@@ -27,6 +27,22 @@ static inline void mca_osc_fastpath_wake(mca_osc_fastpath_peer_t *peer)
     }
 }
 
+/** Wake the members of the node that have said that they wait for a lock. For mca_osc_fastpath_give_back().
+ */
+void ompi_osc_fastpath_wake_waiting(const mca_osc_fastpath_module_t *module,
+                                    const mca_osc_fastpath_lockword_t *word);
+
+/** Give a target lock back, and wake those who wait for it and sleep. Inside module.lock or outside. @param
+ * exclusive  as it was taken */
+static inline void mca_osc_fastpath_give_back(const mca_osc_fastpath_module_t *module,
+                                              mca_osc_fastpath_lockword_t *word, bool exclusive)
+{
+    mca_osc_fastpath_lock_release(word, exclusive);
+    if (OPAL_UNLIKELY(mca_osc_fastpath_lock_has_sleepers(word))) {
+        ompi_osc_fastpath_wake_waiting(module, word);
+    }
+}
+
 /** Something has happened here that another thread may sleep for. */
 static inline void mca_osc_fastpath_wake_threads(void)
 {
