@@ -11,9 +11,8 @@
  * about that goes by a page of memory, and not by MPI.
  *
  * How the job runs is said: nothing; "threads" for MPI_THREAD_MULTIPLE; "every" for progress_interval 0,
- * where every call has to let others go on; "waits" where Open MPI's own functions wait (use_waits 0);
- * "elsewhere" where rank 1's messages do not come by btl/fastsm, but by progress, several at a time, so that
- * no number of calls can be given. */
+ * where every call has to let others go on; "elsewhere" where rank 1's messages do not come by btl/fastsm,
+ * but by progress, several at a time, so that no number of calls can be given. */
 
 #include "ompi_config.h"
 
@@ -615,7 +614,7 @@ int main(int argc, char **argv)
     (void) fp_init_thread(&argc, &argv, RANKS, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     options = 1 < argc ? argv[1] : "";
     late = 0 == strcmp("every", options) ? 0 : LATE;
-    own_waits = 0 != strcmp("elsewhere", options) && 0 != strcmp("waits", options);
+    own_waits = 0 != strcmp("elsewhere", options);
     share_page();
     make_comms(!threads);
     opal_progress_register(on_progress);

@@ -96,7 +96,6 @@ typedef struct {
     bool use_put;           /**< ask for large messages to be written with BTL put */
     bool use_immediate_send; /**< try to send before a request is made */
     bool use_immediate_recv; /**< try to receive before a request is made */
-    bool use_waits;         /**< replace Open MPI's functions that wait for requests */
     bool use_immediate;     /**< move data that is contiguous without a convertor */
     bool offered;           /**< a large message has been offered by a send that nobody has waited for yet */
     bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */

@@ -61,12 +61,11 @@ static const mca_common_fastpath_param_t params[] = {
      true, .text = "Try to send messages immediately, before a request is made"},
     {"use_immediate_recv", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_6, &mca_pml_fastpath.use_immediate_recv,
      true,
-     .text = "Try to take messages from the shared memory transport immediately, before a request is made"},
+     .text =
+         "Try to take messages from the shared memory transport immediately, before a request is made, and "
+         "where they arrive, while their receive is waited for"},
     {"use_immediate_data", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_6, &mca_pml_fastpath.use_immediate, true,
      .text = "Copy data that is contiguous without a convertor, where it is sent or received immediately"},
-    {"use_waits", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_6, &mca_pml_fastpath.use_waits, true,
-     .text = "Wait for receives (MPI_Wait, MPI_Test and all of their kind, MPI_Sendrecv) by looking where "
-             "their messages arrive; otherwise by Open MPI's own functions"},
     {"recv_spin_count", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_pml_fastpath.spin_count, 200, 1,
      1000000,
      .text = "How often a receive that is waited for looks for its message before it lets everything else "

@@ -674,7 +674,7 @@ static int test_some(size_t count, ompi_request_t **requests, int *outcount, int
 
 void mca_pml_fastpath_waits_install(void)
 {
-    if (!mca_pml_fastpath.use_waits || NULL == mca_pml_fastpath.fastsm || !fastpath_waits_replaceable()) {
+    if (NULL == mca_pml_fastpath.fastsm || !fastpath_waits_replaceable()) {
         return;
     }
     original = ompi_request_functions;

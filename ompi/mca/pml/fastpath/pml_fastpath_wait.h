@@ -11,8 +11,8 @@
 
 #include "pml_fastpath.h"
 
-/** Put our functions into Open MPI's table of those that wait, unless a parameter forbids it or nothing would
- * be gained: no btl/fastsm. */
+/** Put our functions into Open MPI's table of those that wait, unless nothing would be gained: no
+ * btl/fastsm. */
 void mca_pml_fastpath_waits_install(void);
 
 /** Put back what was there before. Does nothing when ours are not there. */
