@@ -88,16 +88,25 @@ static inline int mca_pml_fastpath_bml_send(mca_bml_base_btl_t *bml_btl,
     return mca_pml_fastpath_bml_send_or_later(bml_btl, descriptor, type, &later);
 }
 
-/** btl_sendi of a whole message; convertor may be NULL when size is 0. The BTL has to have one. */
-static inline int mca_pml_fastpath_bml_sendi(mca_bml_base_btl_t *bml_btl, opal_convertor_t *convertor,
-                                             mca_pml_fastpath_match_hdr_t *hdr, size_t size)
+/** btl_sendi of one of our headers and size bytes; convertor may be NULL when size is 0. The BTL has to have
+ * one, and the two have to fit into its eager limit. */
+static inline int mca_pml_fastpath_bml_sendi_hdr(mca_bml_base_btl_t *bml_btl, opal_convertor_t *convertor,
+                                                 void *hdr, size_t hdr_size, size_t size, uint32_t flags,
+                                                 uint8_t type)
 {
     if (mca_pml_fastpath_fault()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return mca_bml_base_sendi(bml_btl, convertor, hdr, sizeof(*hdr), size, MCA_BTL_NO_ORDER,
-                              MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP,
-                              MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, NULL);
+    return mca_bml_base_sendi(bml_btl, convertor, hdr, hdr_size, size, MCA_BTL_NO_ORDER,
+                              flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP, MCA_BTL_TAG_PML + type, NULL);
+}
+
+/** The same for a whole message. */
+static inline int mca_pml_fastpath_bml_sendi(mca_bml_base_btl_t *bml_btl, opal_convertor_t *convertor,
+                                             mca_pml_fastpath_match_hdr_t *hdr, size_t size)
+{
+    return mca_pml_fastpath_bml_sendi_hdr(bml_btl, convertor, hdr, sizeof(*hdr), size,
+                                          MCA_BTL_DES_FLAGS_PRIORITY, MCA_PML_FASTPATH_HDR_MATCH);
 }
 
 #endif /* MCA_PML_FASTPATH_BML_H */

@@ -164,6 +164,8 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
 static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                             mca_btl_base_descriptor_t *descriptor, int status);
 
+static void frag_has_left(mca_pml_fastpath_send_request_t *req, size_t size);
+
 static size_t frag_hdr_size(const mca_pml_fastpath_send_request_t *req)
 {
     return OPAL_LIKELY(0 == req->req_multi) ? sizeof(mca_pml_fastpath_frag_hdr_t)
@@ -196,27 +198,58 @@ static uint8_t frag_hdr(const mca_pml_fastpath_send_request_t *req, void *to, si
     return hdr->hdr_type;
 }
 
-/* Send one piece, at most size bytes from offset on. size says how many it became. */
-static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t *size)
+/* Send a piece that fits into an eager fragment without a descriptor, if the BTL can. Of data that has to be
+ * packed fewer bytes may be to be had, which sendi could not tell. @return whether it was sent */
+static bool frag_sendi(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t offset,
+                       size_t size)
 {
-    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_send);
     const size_t hdr_size = frag_hdr_size(req);
-    size_t limit = bml_btl->btl->btl_max_send_size - hdr_size;
-    mca_btl_base_descriptor_t *descriptor;
-    int rc;
+    mca_pml_fastpath_hdr_t hdr;
+    uint8_t type;
 
-    *size = *size < limit ? *size : limit;
+    if (NULL == bml_btl->btl->btl_sendi || size + hdr_size > bml_btl->btl->btl_eager_limit
+        || opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
+        return false;
+    }
+    type = frag_hdr(req, &hdr, offset);
+    mca_common_fastpath_convertor_seek(&req->req_send.req_base.req_convertor, offset);
+    return OMPI_SUCCESS
+           == mca_pml_fastpath_bml_sendi_hdr(bml_btl, &req->req_send.req_base.req_convertor, &hdr, hdr_size,
+                                             size, 0, type);
+}
+
+/* Send it with one: from where the data is if the BTL can, or packed. size says how many bytes it became. */
+static int frag_send_described(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl,
+                               size_t offset, size_t *size)
+{
+    mca_btl_base_descriptor_t *descriptor;
+
     mca_common_fastpath_convertor_seek(&req->req_send.req_base.req_convertor, offset);
     descriptor =
-        mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, hdr_size, size,
+        mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, frag_hdr_size(req), size,
                                      MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     descriptor->des_cbfunc = frag_completion;
     descriptor->des_cbdata = req;
-    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor,
-                                   frag_hdr(req, descriptor->des_segments->seg_addr.pval, offset));
+    return mca_pml_fastpath_bml_send(bml_btl, descriptor,
+                                     frag_hdr(req, descriptor->des_segments->seg_addr.pval, offset));
+}
+
+/* Send one piece, at most size bytes from offset on. size says how many it became. */
+static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t *size)
+{
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_send);
+    const size_t limit = bml_btl->btl->btl_max_send_size - frag_hdr_size(req);
+    int rc;
+
+    *size = *size < limit ? *size : limit;
+    if (frag_sendi(req, bml_btl, offset, *size)) {
+        frag_has_left(req, *size);
+        return OMPI_SUCCESS;
+    }
+    rc = frag_send_described(req, bml_btl, offset, size);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
         mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &req->req_peer->proc->super, opal_strerror(rc));
         rc = OMPI_ERR_OUT_OF_RESOURCE; /* the request has failed meanwhile */
@@ -296,14 +329,11 @@ static void stream_start(mca_pml_fastpath_send_request_t *req)
     }
 }
 
-static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                            mca_btl_base_descriptor_t *descriptor, int status)
+/* A piece is on its way, and its memory is not needed any more. */
+static void frag_has_left(mca_pml_fastpath_send_request_t *req, size_t size)
 {
-    mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
-    size_t size = payload_of(descriptor, frag_hdr_size(req));
     bool more;
 
-    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
     OPAL_THREAD_LOCK(&req->req_lock);
     --req->req_frags;
     more = !opal_list_is_empty(&req->req_ranges) && !mca_pml_fastpath_has_failed(&req->req_watch);
@@ -312,6 +342,16 @@ static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endp
         stream_start(req);
     }
     mca_pml_fastpath_send_request_progressed(req, (int64_t) size);
+}
+
+static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_base_descriptor_t *descriptor, int status)
+{
+    mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
+    const size_t size = payload_of(descriptor, frag_hdr_size(req));
+
+    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
+    frag_has_left(req, size);
 }
 
 void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, size_t offset, size_t length)
