@@ -28,7 +28,8 @@ typedef struct {
     bool waits;         /* or it computes */
     bool was_taken;     /* since its last look */
     bool yielded;       /* it gave the core away, and has not had it since */
-    uint64_t gave_away; /* when */
+    uint64_t left;      /* when it had the core last */
+    uint64_t waited;    /* for the core since its last look */
     uint64_t looked;
     uint64_t given; /* time that its yields have given away */
 } process_t;
@@ -54,33 +55,36 @@ static void begin(int waiting, int computing, uint64_t seed)
     for (int i = 0; i < count; i++) {
         mca_pml_fastpath_others_init(&all[i].others);
         all[i].waits = i < waiting;
-        all[i].looked = now;
+        all[i].looked = all[i].left = now;
     }
 }
 
 /* As a wait does: it polls, looks now and then, and yields or not. */
 static void run_waiting(process_t *process, uint64_t until)
 {
+    process->waited += now - process->left;
     if (process->yielded) {
-        mca_pml_fastpath_others_yielded(&process->others, process->gave_away, now);
-        process->given += now - process->gave_away;
+        process->given += now - process->left;
         process->yielded = false;
     }
     while (now < until) {
         now += poll_time;
         if (now - process->looked >= look_time) {
+            mca_pml_fastpath_others_waited(&process->others, process->looked, now, process->waited);
             mca_pml_fastpath_others_look(&process->others, now, process->was_taken);
             process->looked = now;
             process->was_taken = false;
+            process->waited = 0;
         }
         if (mca_pml_fastpath_others_want(&process->others)) {
             process->yielded = true;
             process->was_taken = 1 < count; /* the kernel's word is the same */
-            process->gave_away = now;
+            process->left = now;
             return;
         }
     }
     process->was_taken = 1 < count;
+    process->left = now;
 }
 
 static void run_until(uint64_t end)
@@ -134,7 +138,7 @@ static void test_meet(void **state)
                     mca_pml_fastpath_others_look(&all[i].others, at += slice, true);
                 }
                 while (mca_pml_fastpath_others_want(&all[i].others)) {
-                    mca_pml_fastpath_others_yielded(&all[i].others, at, at + slice);
+                    mca_pml_fastpath_others_waited(&all[i].others, at, at + slice, slice);
                     at += slice;
                     mca_pml_fastpath_others_look(&all[i].others, at, true);
                 }

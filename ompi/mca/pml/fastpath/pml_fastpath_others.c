@@ -8,7 +8,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* A yield that takes so long has met somebody who computes. */
+/* Who has waited so long for the core from one look to the next has yielded to somebody who computes. */
 #define LATE (1 * MS)
 
 /* Where yields help, so many of them in a time of which they took more than half, and they do not any more.
@@ -113,15 +113,16 @@ void mca_pml_fastpath_others_look(mca_pml_fastpath_others_t *others, uint64_t no
     }
 }
 
-void mca_pml_fastpath_others_yielded(mca_pml_fastpath_others_t *others, uint64_t from, uint64_t to)
+void mca_pml_fastpath_others_waited(mca_pml_fastpath_others_t *others, uint64_t from, uint64_t to,
+                                    uint64_t waited)
 {
     const bool trial = MCA_PML_FASTPATH_OTHERS_TRIAL == others->state;
 
-    if (LATE >= to - from || !mca_pml_fastpath_others_want(others)
+    if (LATE >= waited || TRIAL_TIME < to - from || !mca_pml_fastpath_others_want(others)
         || (trial && from < others->begun + TRIAL_HALF)) {
         return;
     }
-    others->late_time += to - from;
+    others->late_time += waited; /* of longer times nobody knows in how many parts */
     if (LATE_MOST == ++others->late && !trial) {
         judge(others, to, to - others->begun);
     }

@@ -45,8 +45,9 @@ void mca_pml_fastpath_others_forget(mca_pml_fastpath_others_t *others, uint64_t 
 /** At time `now` somebody has had a look. @param taken  whether the core was taken from us since the last */
 void mca_pml_fastpath_others_look(mca_pml_fastpath_others_t *others, uint64_t now, bool taken);
 
-/** A wait has yielded, which took from one time to the other. */
-void mca_pml_fastpath_others_yielded(mca_pml_fastpath_others_t *others, uint64_t from, uint64_t to);
+/** From one time to the other, the latter being `now` of a look, we have waited so long for the core. */
+void mca_pml_fastpath_others_waited(mca_pml_fastpath_others_t *others, uint64_t from, uint64_t to,
+                                    uint64_t waited);
 
 /** @return whether waits shall yield for their sake */
 static inline bool mca_pml_fastpath_others_want(const mca_pml_fastpath_others_t *others)

@@ -63,13 +63,17 @@ static void set_interval(mca_pml_fastpath_pace_t *pace)
     pace->slow = pace->most / LOOKS_PER_INTERVAL;
 }
 
-/* Call opal_progress for the time without it. */
+/* Call opal_progress for the time without it. With threads it gives the core away if others want it, and the
+ * time that it then takes is not made up for. */
 static void make_up(const mca_pml_fastpath_pace_t *pace)
 {
-    const bool yield = !opal_using_threads() && opal_progress_set_yield_when_idle(false);
+    const bool threads = opal_using_threads();
+    const bool yield = !threads && opal_progress_set_yield_when_idle(false);
     uint64_t turns = 0 == pace->most ? 1 : (pace->looked - pace->noticed) / pace->most;
 
-    turns = TURNS_MAX < turns ? TURNS_MAX : turns;
+    if (TURNS_MAX < turns) {
+        turns = threads && opal_progress_yield_when_idle ? 1 : TURNS_MAX;
+    }
     do {
         (void) opal_progress();
     } while (1 < turns--);

@@ -39,6 +39,9 @@
 /* Calls of opal_progress from one look at the clock to the next. */
 #define LOOK_CALLS 64
 
+/* The same while yields are measured: each may take long. */
+#define LOOK_CALLS_YIELDING 0
+
 /* Time from one look at what the kernel says to the next. */
 #define LOOK_TIME (250 * US)
 
@@ -65,13 +68,17 @@ static struct {
     cpu_set_t own;
 
     mca_pml_fastpath_others_t others; /* who are not counted */
-    long switches;                    /* times that the core was taken from us, until the last look */
-    uint64_t waited;    /* time that we have waited for a core, until a look that found such times */
-    uint64_t waited_at; /* that look */
 
     bool applied; /* opal_progress_yield_when_idle as we have set it last */
     volatile int busy;
 } pause_;
+
+/* What the kernel has said of this thread. */
+static _Thread_local struct {
+    long switches;   /* times that the core was taken from it, until its last look */
+    uint64_t waited; /* time that it has waited for a core, when that was asked last */
+    uint64_t asked;  /* when that was; 0: never */
+} thread_;
 
 int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
 {
@@ -185,29 +192,50 @@ static uint64_t waited_for_core(void)
     return waited;
 }
 
+/* Time that this thread has waited for a core since it asked last. @param asked  when that was */
+static uint64_t waited_since(uint64_t now, uint64_t *asked)
+{
+    const uint64_t before = thread_.waited;
+
+    *asked = thread_.asked;
+    thread_.waited = waited_for_core();
+    thread_.asked = now;
+    return 0 == *asked ? 0 : thread_.waited - before;
+}
+
 /* Whether somebody has had the core for long since we asked last, as far as we know. */
 static bool has_lost(uint64_t now)
 {
-    const uint64_t before = pause_.waited, gap = now - pause_.waited_at;
+    uint64_t asked;
+    const uint64_t waited = waited_since(now, &asked);
 
-    pause_.waited = waited_for_core(); /* less than before: another thread's */
-    pause_.waited_at = now;
-    return 0 == pause_.waited
-           || (before + LOST_LEAST < pause_.waited && before + gap / LOST_PART < pause_.waited);
+    return 0 == thread_.waited || (LOST_LEAST < waited && (now - asked) / LOST_PART < waited);
 }
 
-/* Whether the core was taken from this thread since it was asked last; of a yield that has met somebody, the
+/* Whether the core was taken from this thread since its last look; of a yield that has met somebody, the
  * kernel says the same. */
 static bool was_taken(uint64_t now)
 {
+    const long before = thread_.switches;
     struct rusage usage;
-    long before = pause_.switches;
 
     if (0 != getrusage(RUSAGE_THREAD, &usage)) {
         return false;
     }
-    pause_.switches = usage.ru_nivcsw;
+    thread_.switches = usage.ru_nivcsw;
     return usage.ru_nivcsw > before && (mca_pml_fastpath_others_want(&pause_.others) || has_lost(now));
+}
+
+/* A look at what the kernel has done with our core. While yields are measured each of them may be late. */
+static void observe(uint64_t now)
+{
+    if (mca_pml_fastpath_others_want(&pause_.others)) {
+        uint64_t asked;
+        const uint64_t waited = waited_since(now, &asked);
+
+        mca_pml_fastpath_others_waited(&pause_.others, asked, now, waited);
+    }
+    mca_pml_fastpath_others_look(&pause_.others, now, was_taken(now));
 }
 
 /* ---- what follows ---- */
@@ -259,7 +287,7 @@ static void look(uint64_t now)
     if (is_auto()) {
         count_now_and_then(now);
         if (!pause_.counted_short) {
-            mca_pml_fastpath_others_look(&pause_.others, now, was_taken(now));
+            observe(now);
         } else {
             mca_pml_fastpath_others_forget(&pause_.others, now);
         }
@@ -274,11 +302,11 @@ void mca_pml_fastpath_pause_look(void)
 {
     const uint64_t now = mca_common_fastpath_nanoseconds();
 
-    mca_pml_fastpath_pause_state.countdown = LOOK_CALLS;
-    /* not while Open MPI is still to set what we set; and who makes up for progress has something to do, and
-     * does not yield whatever is set */
+    mca_pml_fastpath_pause_state.countdown =
+        mca_pml_fastpath_others_want(&pause_.others) ? LOOK_CALLS_YIELDING : LOOK_CALLS;
+    /* not while Open MPI is still to set what we set; nor while who makes up for progress has set it */
     if (now - pause_.looked < LOOK_TIME || OMPI_MPI_STATE_INIT_STARTED == ompi_mpi_state
-        || mca_pml_fastpath_pace.making_up) {
+        || (mca_pml_fastpath_pace.making_up && !opal_using_threads())) {
         return;
     }
     if (!opal_using_threads() || 0 == __atomic_exchange_n(&pause_.busy, 1, __ATOMIC_ACQUIRE)) {
@@ -288,27 +316,10 @@ void mca_pml_fastpath_pause_look(void)
     }
 }
 
-/* opal_progress yields: measure how long that takes. With threads nobody knows what else it waited for. */
-static void measured_progress(void)
-{
-    const uint64_t begin = mca_common_fastpath_nanoseconds();
-    uint64_t end;
-
-    (void) opal_progress();
-    end = mca_common_fastpath_nanoseconds();
-    if (!opal_using_threads()) {
-        mca_pml_fastpath_others_yielded(&pause_.others, begin, end);
-    }
-}
-
 void mca_pml_fastpath_pause(void)
 {
     if (opal_progress_yield_when_idle) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
-        if (OPAL_UNLIKELY(mca_pml_fastpath_others_want(&pause_.others))) {
-            measured_progress();
-            return;
-        }
     } else {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPINS);
     }
