@@ -5,9 +5,11 @@
 
 /* Locks: that exclusive ones exclude, that a writer gets in while readers come and go, that readers who hold
  * several locks do not wait for each other because of a writer, nor writers who lock in one order, also in
- * two windows, the own rank's lock, epochs with nothing inside.
+ * two windows, the own rank's lock, all of which one comes late, epochs with nothing inside.
  *
  * usage: rma_locks [sm]        only what osc/sm of Open MPI has: memory that MPI allocates */
+
+#include <time.h>
 
 #include "support/fp_test.h"
 
@@ -109,6 +111,33 @@ static void readers_with_two(int rounds)
         }
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Who locks all waits for its own lock, which another one has, for so long that it may go to sleep. */
+static void all_late(int rounds)
+{
+    const struct timespec late = {.tv_nsec = 20000000};
+    long value = 0;
+
+    fp_case("all locks, the own one late");
+    for (int round = 0; round < rounds; round++) {
+        if (1 == fp_rank) {
+            value = round;
+            FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+            FP(MPI_Put(&value, 1, MPI_LONG, 0, 4, 1, MPI_LONG, win));
+            FP(MPI_Win_flush(0, win));
+            FP(MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
+            nanosleep(&late, NULL);
+            FP(MPI_Win_unlock(0, win));
+        } else if (0 == fp_rank) {
+            FP(MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            FP(MPI_Win_lock_all(0, win));
+            FP(MPI_Get(&value, 1, MPI_LONG, 0, 4, 1, MPI_LONG, win));
+            FP(MPI_Win_unlock_all(win));
+            CHECK_INT(value, round);
+        }
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+    }
 }
 
 /* The own lock is there when MPI_Win_lock returns, whatever comes next: loads and stores are safe then. */
@@ -225,6 +254,7 @@ static void try_all(bool sm)
         two_windows_in_order(20);
     }
     own_lock(60);
+    all_late(5);
     nothing_inside(40);
     FP(MPI_Win_free(&win));
 }

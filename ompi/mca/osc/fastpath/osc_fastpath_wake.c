@@ -35,11 +35,16 @@ bool ompi_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer)
     return NULL != peer->asleep;
 }
 
+/* Where nothing is shared this process is the only member, and has no place. */
 static void wake_member(const mca_osc_fastpath_module_t *module, int index)
 {
-    _Atomic uint32_t *asleep =
-        index < module->node.count ? asleep_of(module, (int) module->node.places[index].rank) : NULL;
+    _Atomic uint32_t *asleep = NULL;
 
+    if (index == module->node.index) {
+        mca_osc_fastpath_wake_threads();
+    } else if (index < module->node.count) {
+        asleep = asleep_of(module, (int) module->node.places[index].rank);
+    }
     if (NULL != asleep) {
         fastsm_wake_if_asleep(asleep);
     }
