@@ -76,7 +76,7 @@ static void judge(mca_pml_fastpath_others_t *others, uint64_t now, uint64_t meas
 
 /* Begin a trial if it is time. The first one begins at once, another one with those of everybody else or not
  * at all. */
-static void try(mca_pml_fastpath_others_t *others, uint64_t now)
+static void begin_trial(mca_pml_fastpath_others_t *others, uint64_t now)
 {
     if (now < others->trial_next) {
         return;
@@ -97,7 +97,7 @@ void mca_pml_fastpath_others_look(mca_pml_fastpath_others_t *others, uint64_t no
     switch (others->state) {
     case MCA_PML_FASTPATH_OTHERS_NONE:
         if (TAKEN <= others->taken) {
-            try(others, now);
+            begin_trial(others, now);
         }
         break;
     case MCA_PML_FASTPATH_OTHERS_TRIAL:
