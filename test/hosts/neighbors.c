@@ -13,11 +13,10 @@
 
 #define _GNU_SOURCE
 #include <sched.h>
-#include <time.h>
 
 #include "support/fp_counters.h"
 
-enum { TAG = 17, LATE_US = 3000 };
+enum { TAG = 17, LATE_MS = 3 };
 
 enum { SPINS, YIELDS, COUNTERS };
 
@@ -42,11 +41,10 @@ static void bind_to_one_core(void)
 static fp_counts_t wait_once(void)
 {
     const fp_counts_t before = fp_counters_now();
-    const struct timespec late = {.tv_nsec = LATE_US * 1000};
     int value = 0;
 
     if (0 == fp_rank) {
-        nanosleep(&late, NULL);
+        fp_sleep_ms(LATE_MS);
         FP(MPI_Send(&value, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
         FP(MPI_Recv(&value, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     } else {

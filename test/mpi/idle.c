@@ -14,9 +14,6 @@
  * idle awake     and so it does not sleep
  */
 
-#include <sys/resource.h>
-#include <time.h>
-
 #include "support/fp_counters.h"
 
 enum { TAG = 23, BLOCKED_MS = 400, MOST_MS = 80, TRIES = 5, LONG = 4 << 20 };
@@ -31,23 +28,6 @@ static char *buffer;
 static MPI_Comm pair;   /* ranks 0 and 1 */
 static MPI_Win window;  /* of them */
 static MPI_Group other; /* the other one of them */
-
-static void rest(int ms)
-{
-    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-    nanosleep(&time, NULL);
-}
-
-/* CPU time of this process so far. */
-static double used_ms(void)
-{
-    struct rusage usage;
-
-    CHECK_INT(getrusage(RUSAGE_SELF, &usage), 0);
-    return 1e3 * (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-           + 1e-3 * (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
 
 /* ---- what rank 1 is blocked in; rank 0, which comes late, does the rest ---- */
 
@@ -146,30 +126,29 @@ static void in_fence(bool late)
     FP(MPI_Win_fence(0, window));
 }
 
-/* Rank 0 has the lock already. */
-static void in_lock(bool late)
+/* Rank 0 has the target's lock already. */
+static void in_lock_of(int target, int type, bool late)
 {
     if (!late) {
-        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window));
+        FP(MPI_Win_lock(type, target, 0, window));
     }
-    FP(MPI_Win_unlock(0, window));
+    FP(MPI_Win_unlock(target, window));
+}
+
+static void in_lock(bool late)
+{
+    in_lock_of(0, MPI_LOCK_EXCLUSIVE, late);
 }
 
 /* Of rank 1, which waits for its own. */
 static void in_own_lock(bool late)
 {
-    if (!late) {
-        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window));
-    }
-    FP(MPI_Win_unlock(1, window));
+    in_lock_of(1, MPI_LOCK_EXCLUSIVE, late);
 }
 
 static void in_shared_lock(bool late)
 {
-    if (!late) {
-        FP(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window));
-    }
-    FP(MPI_Win_unlock(0, window));
+    in_lock_of(0, MPI_LOCK_SHARED, late);
 }
 
 static void in_lock_all(bool late)
@@ -240,14 +219,14 @@ static double block_once(void (*run)(bool late))
         FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window));
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
-    used = used_ms();
+    used = fp_used_ms();
     if (0 == fp_rank) {
-        rest(BLOCKED_MS);
+        fp_sleep_ms(BLOCKED_MS);
     }
     if (1 >= fp_rank) {
         run(0 == fp_rank);
     }
-    return used_ms() - used;
+    return fp_used_ms() - used;
 }
 
 /* On a virtual machine time in which its host takes the processor away is a process's, too. So a call that

@@ -8,8 +8,6 @@
  * cancel. While they sleep other threads of their process communicate. */
 
 #include <stdatomic.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "support/fp_counters.h"
 
@@ -25,30 +23,13 @@ static MPI_Request grequest;
 static MPI_Request cancelled;
 static _Atomic int ready;
 
-static void rest(int ms)
-{
-    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-    nanosleep(&time, NULL);
-}
-
-/* CPU time of this process so far. */
-static double used_ms(void)
-{
-    struct rusage usage;
-
-    CHECK_INT(getrusage(RUSAGE_SELF, &usage), 0);
-    return 1e3 * (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-           + 1e-3 * (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 /* The other thread comes late: when the first one may be asleep. */
 static void come_late(void)
 {
     while (0 == atomic_load(&ready)) {
-        rest(1);
+        fp_sleep_ms(1);
     }
-    rest(BLOCKED_MS);
+    fp_sleep_ms(BLOCKED_MS);
     atomic_store(&ready, 0);
 }
 
@@ -72,11 +53,11 @@ static void both_receive(int index)
 
 static void both_receive_other(void)
 {
-    rest(BLOCKED_MS);
+    fp_sleep_ms(BLOCKED_MS);
     send_to(1, TAG + 1);
-    rest(BLOCKED_MS);
+    fp_sleep_ms(BLOCKED_MS);
     send_to(1, TAG);
-    rest(BLOCKED_MS);
+    fp_sleep_ms(BLOCKED_MS);
 }
 
 static void both_wait(int index)
@@ -100,9 +81,9 @@ static void both_barrier(int index)
 
 static void both_barrier_other(void)
 {
-    rest(BLOCKED_MS);
+    fp_sleep_ms(BLOCKED_MS);
     FP(MPI_Barrier(comms[0]));
-    rest(BLOCKED_MS);
+    fp_sleep_ms(BLOCKED_MS);
     FP(MPI_Barrier(comms[1]));
 }
 
@@ -201,14 +182,14 @@ static void wait_for_all(int index)
     } else {
         come_late();
         send_to(fp_rank, FROM_SELF);
-        rest(BLOCKED_MS);
+        fp_sleep_ms(BLOCKED_MS);
         FP(MPI_Grequest_complete(grequest));
     }
 }
 
 static void wait_for_all_other(void)
 {
-    rest(BLOCKED_MS / 2);
+    fp_sleep_ms(BLOCKED_MS / 2);
     send_to(1, TAG);
 }
 
@@ -222,7 +203,7 @@ static void exchange(int index)
         const size_t length = 0 == round % 10 ? LONG : 100 * (size_t) round;
 
         if (0 == round % 20) {
-            rest(20);
+            fp_sleep_ms(20);
         }
         fp_send(&fp_modes[0], length, 0, FROM_SELF, round, MPI_COMM_WORLD);
         fp_recv(length, 0, FROM_SELF, round, MPI_COMM_WORLD);
@@ -276,14 +257,14 @@ static int play(void)
 
     FP(MPI_Barrier(MPI_COMM_WORLD));
     before = fp_counters_now();
-    used = used_ms();
+    used = fp_used_ms();
     if (0 == fp_rank) {
         scene->other();
         return 1;
     }
     fp_run_threads(THREADS, in_thread);
     before = fp_counters_since(&before);
-    printf("# %s: %.1f ms of processor time, %lu sleeps, %lu woken\n", scene->name, used_ms() - used,
+    printf("# %s: %.1f ms of processor time, %lu sleeps, %lu woken\n", scene->name, fp_used_ms() - used,
            before.value[SLEEPS], before.value[WOKEN]);
     return 0 < before.value[SLEEPS] && (!scene->woken || 0 < before.value[WOKEN]);
 }

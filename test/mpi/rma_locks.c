@@ -9,11 +9,9 @@
  *
  * usage: rma_locks [sm]        only what osc/sm of Open MPI has: memory that MPI allocates */
 
-#include <time.h>
-
 #include "support/fp_test.h"
 
-enum { NUMBERS = 600, WRITER_ROUNDS = 20 };
+enum { NUMBERS = 600, WRITER_ROUNDS = 20, LATE_MS = 20 };
 
 static MPI_Win win;
 static long *memory;
@@ -116,7 +114,6 @@ static void readers_with_two(int rounds)
 /* Who locks all waits for its own lock, which another one has, for so long that it may go to sleep. */
 static void all_late(int rounds)
 {
-    const struct timespec late = {.tv_nsec = 20000000};
     long value = 0;
 
     fp_case("all locks, the own one late");
@@ -127,7 +124,7 @@ static void all_late(int rounds)
             FP(MPI_Put(&value, 1, MPI_LONG, 0, 4, 1, MPI_LONG, win));
             FP(MPI_Win_flush(0, win));
             FP(MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
-            nanosleep(&late, NULL);
+            fp_sleep_ms(LATE_MS);
             FP(MPI_Win_unlock(0, win));
         } else if (0 == fp_rank) {
             FP(MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));

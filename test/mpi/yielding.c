@@ -14,12 +14,11 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "support/fp_counters.h"
 
-enum { TAG = 17, LATE_US = 3000, ROUNDS = 100, TAKEN = 100 };
+enum { TAG = 17, LATE_MS = 3, ROUNDS = 100, TAKEN = 100 };
 
 enum { SPINS, YIELDS, COUNTERS };
 
@@ -73,13 +72,6 @@ static cpu_set_t one_of(const cpu_set_t *cores, int n)
     return one;
 }
 
-static void be_late(void)
-{
-    const struct timespec time = {.tv_nsec = LATE_US * 1000};
-
-    nanosleep(&time, NULL);
-}
-
 /* Rank 1 waits for rank 0, which is late, once by each kind of call; what its waits did is counted. */
 static fp_counts_t wait_once(void)
 {
@@ -89,7 +81,7 @@ static fp_counts_t wait_once(void)
 
     if (0 == fp_rank) {
         for (int i = 0; i < 4; i++) {
-            be_late();
+            fp_sleep_ms(LATE_MS);
             FP(MPI_Send(&value, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
         }
     } else {
@@ -191,7 +183,7 @@ static unsigned long wait_for_lock(MPI_Win window)
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
     if (0 == fp_rank) {
-        be_late();
+        fp_sleep_ms(LATE_MS);
     } else {
         before = yields;
         FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window));

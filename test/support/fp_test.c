@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -371,6 +372,15 @@ void fp_sleep_ms(int ms)
     struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long) (ms % 1000) * 1000000};
 
     nanosleep(&left, NULL);
+}
+
+double fp_used_ms(void)
+{
+    struct rusage usage;
+
+    CHECK_INT(getrusage(RUSAGE_SELF, &usage), 0);
+    return 1e3 * (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+           + 1e-3 * (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
 /* Whether all threads of our parent, which is mpirun or its daemon, sleep: those that wait for a processor do

@@ -75,6 +75,9 @@ double fp_now(void);
 /** Sleeps without entering MPI. */
 void fp_sleep_ms(int ms);
 
+/** @return milliseconds of processor time that this process has used so far */
+double fp_used_ms(void);
+
 /** Waits until process PID, which the same mpirun has started as this one, has ended, and mpirun has seen to
  * that: Open MPI 4.1.4's loses a job that starts while another one ends; the new process then waits in
  * MPI_Init for ever. */
