@@ -53,21 +53,17 @@ void mca_btl_fastsm_sleep_fini(void)
     }
 }
 
-/* E5.  Partner: E4.  Whether a message of a peer's ends a sleep; nothing comes from one that we have parted
- * from. */
-static bool wakes(const mca_btl_fastsm_endpoint_t *endpoint)
+/* E5.  Partner: E4.  Whether what the process of a segment sends, or completes for its own threads, ends a
+ * sleep. */
+static bool is_enlisted(char *base)
 {
-    return NULL == endpoint->base
-           || 0 != atomic_load_explicit(&header_of(endpoint->base)->wakes, memory_order_acquire);
+    return 0 != atomic_load_explicit(&header_of(base)->wakes, memory_order_acquire);
 }
 
-/* Whether our own threads end each other's sleep. */
-static bool threads_wake(void)
+/* Whether a message of a peer's ends a sleep; nothing comes from one that we have parted from. */
+static bool wakes(const mca_btl_fastsm_endpoint_t *endpoint)
 {
-    return !opal_using_threads()
-           || 0
-                  != atomic_load_explicit(&header_of(mca_btl_fastsm_component.base)->wakes,
-                                          memory_order_acquire);
+    return NULL == endpoint->base || is_enlisted(endpoint->base);
 }
 
 /* The same for a process of our job on this node.  One that fastsm does not reach has other transports. */
@@ -76,7 +72,7 @@ static bool local_wakes(uint32_t index)
     const mca_btl_fastsm_endpoint_t *endpoint = &mca_btl_fastsm_component.peers[index];
 
     if (index == mca_btl_fastsm_component.me.local_index) {
-        return threads_wake();
+        return !opal_using_threads() || is_enlisted(mca_btl_fastsm_component.base);
     }
     return MCA_BTL_FASTSM_PAIR_AGREED == endpoint->pair_state && wakes(endpoint);
 }
