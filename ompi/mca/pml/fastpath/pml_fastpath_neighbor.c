@@ -26,13 +26,16 @@ static struct {
     size_t room;
 } neighbors;
 
-/* @return whether it runs on this machine and is not among those that btl/fastsm counts */
-static bool is_neighbor(const mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_place_t *place)
+/* Whether btl/fastsm counts it. */
+static bool is_counted(const mca_pml_fastpath_peer_t *peer)
 {
-    const mca_pml_fastpath_place_t *own = mca_pml_fastpath_place_own();
+    return NULL != peer->ext && peer->ext->has_pid(peer->btl_endpoint);
+}
 
-    return 0 == memcmp(own->boot_id, place->boot_id, sizeof(own->boot_id))
-           && (NULL == peer->ext || own->pid_ns != place->pid_ns);
+/* Whether that is on this machine. */
+static bool is_here(const mca_pml_fastpath_place_t *place)
+{
+    return 0 == memcmp(mca_pml_fastpath_place_own()->boot_id, place->boot_id, sizeof(place->boot_id));
 }
 
 /* @return where it is, or how many there are */
@@ -69,7 +72,8 @@ void mca_pml_fastpath_neighbor_add(const mca_pml_fastpath_peer_t *peer)
 {
     mca_pml_fastpath_place_t place;
 
-    if (mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place) && is_neighbor(peer, &place)) {
+    if (!is_counted(peer) && mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place)
+        && is_here(&place)) {
         OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
         append(peer, &place.cores);
         OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);

@@ -23,7 +23,6 @@ void mca_pml_fastpath_place_find(void)
 {
     memset(&own, 0, sizeof(own));
     (void) mca_common_fastpath_boot_id(own.boot_id);
-    own.pid_ns = mca_common_fastpath_namespace("pid");
     if (0 != sched_getaffinity(0, sizeof(own.cores), &own.cores)) {
         CPU_ZERO(&own.cores); /* more cores than a cpu_set_t has room for */
     }

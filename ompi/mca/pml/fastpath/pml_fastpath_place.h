@@ -11,7 +11,6 @@
 #define MCA_PML_FASTPATH_PLACE_H
 
 #include <sched.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +19,6 @@
 /** What a process publishes of where it runs. */
 typedef struct {
     uint8_t boot_id[MCA_COMMON_FASTPATH_BOOT_ID_SIZE]; /**< of its kernel; zeros: not known */
-    uint64_t pid_ns;                                   /**< its PID namespace */
     cpu_set_t cores; /**< that it could run on in MPI_Init; sent as far as there is something in it */
 } mca_pml_fastpath_place_t;
 

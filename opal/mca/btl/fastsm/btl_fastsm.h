@@ -609,8 +609,9 @@ void mca_btl_fastsm_dynamic_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 void mca_btl_fastsm_dynamic_sweep(void);
 /** The extension's died(). */
 bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint);
-/** The extension's `pids`. */
+/** The extension's `pids` and `has_pid`. */
 size_t mca_btl_fastsm_pids(pid_t *pids, size_t most);
+bool mca_btl_fastsm_has_pid(const mca_btl_fastsm_endpoint_t *endpoint);
 /** The dynamic peer with this id, or NULL when it is not, or no longer, admitted. */
 mca_btl_fastsm_dynamic_t *mca_btl_fastsm_dynamic_find(uint32_t admission);
 

@@ -223,10 +223,15 @@ bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint)
     return died;
 }
 
+bool mca_btl_fastsm_has_pid(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    return !endpoint->other_pids;
+}
+
 /* One more of those that mca_btl_fastsm_pids counts, if it is one. */
 static void note_pid(const mca_btl_fastsm_endpoint_t *endpoint, pid_t *pids, size_t most, size_t *count)
 {
-    if (!endpoint->connected || endpoint->other_pids) {
+    if (!endpoint->connected || !mca_btl_fastsm_has_pid(endpoint)) {
         return;
     }
     if (*count < most) {

@@ -34,7 +34,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 21u
+#    define MCA_BTL_FASTSM_ABI 22u
 #endif
 
 /**
@@ -356,6 +356,9 @@ typedef struct {
      * @return      how many there are; may be too few once when another thread is at work on such processes
      */
     size_t (*pids)(pid_t *pids, size_t most);
+
+    /** Says whether an endpoint's process is one of those, now or once it is connected. */
+    bool (*has_pid)(const struct mca_btl_base_endpoint_t *endpoint);
 
     /**
      * Grows with each message that progress delivers, and with each callback, of whatever process and layer.

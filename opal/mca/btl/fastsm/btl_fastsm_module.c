@@ -74,6 +74,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .failed = mca_btl_fastsm_failed,
             .died = mca_btl_fastsm_dynamic_died,
             .pids = mca_btl_fastsm_pids,
+            .has_pid = mca_btl_fastsm_has_pid,
             .arrived = &mca_btl_fastsm_component.arrived,
             .missed = &mca_btl_fastsm_component.missed,
             .asleep = mca_btl_fastsm_asleep,
