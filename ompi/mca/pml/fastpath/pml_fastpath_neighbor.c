@@ -32,10 +32,13 @@ static bool is_counted(const mca_pml_fastpath_peer_t *peer)
     return NULL != peer->ext && peer->ext->has_pid(peer->btl_endpoint);
 }
 
-/* Whether that is on this machine. */
+/* Whether that is on this machine, as far as the kernel says which one it is. */
 static bool is_here(const mca_pml_fastpath_place_t *place)
 {
-    return 0 == memcmp(mca_pml_fastpath_place_own()->boot_id, place->boot_id, sizeof(place->boot_id));
+    static const uint8_t unknown[MCA_COMMON_FASTPATH_BOOT_ID_SIZE];
+
+    return 0 != memcmp(unknown, place->boot_id, sizeof(unknown))
+           && 0 == memcmp(mca_pml_fastpath_place_own()->boot_id, place->boot_id, sizeof(place->boot_id));
 }
 
 /* @return where it is, or how many there are */
