@@ -77,7 +77,7 @@ static inline mca_osc_fastpath_integer_t mca_osc_fastpath_integer(const void *fr
  * stored before, as it would inside the accumulate lock. What is not a mere load is both.
  */
 
-/** @return the integer at an aligned address */
+/** U1.  Partner: U2.  @return the integer at an aligned address */
 static inline mca_osc_fastpath_integer_t mca_osc_fastpath_atomic_load(const void *at, size_t size)
 {
     mca_osc_fastpath_integer_t value = {.eight = 0};
@@ -99,7 +99,7 @@ static inline mca_osc_fastpath_integer_t mca_osc_fastpath_atomic_load(const void
     return value;
 }
 
-/** Store `value`. @return what was there */
+/** U1 and U2.  Partners: U2 and U1.  Store `value`. @return what was there */
 static inline mca_osc_fastpath_integer_t mca_osc_fastpath_atomic_swap(void *at, size_t size,
                                                                       mca_osc_fastpath_integer_t value)
 {
@@ -120,7 +120,7 @@ static inline mca_osc_fastpath_integer_t mca_osc_fastpath_atomic_swap(void *at, 
     return value;
 }
 
-/** Add `value`. @return what was there */
+/** U1 and U2.  Partners: U2 and U1.  Add `value`. @return what was there */
 static inline mca_osc_fastpath_integer_t mca_osc_fastpath_atomic_add(void *at, size_t size,
                                                                      mca_osc_fastpath_integer_t value)
 {
@@ -141,7 +141,8 @@ static inline mca_osc_fastpath_integer_t mca_osc_fastpath_atomic_add(void *at, s
     return value;
 }
 
-/** Store `value` if *expected is there. @return whether it was; else what is there in *expected */
+/** U1, and U2 if it stores.  Partners: U2 and U1.  Store `value` if *expected is there. @return whether it
+ * was; else what is there in *expected */
 static inline bool mca_osc_fastpath_atomic_swap_if(void *at, size_t size,
                                                    mca_osc_fastpath_integer_t *expected,
                                                    mca_osc_fastpath_integer_t value)
