@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 
-/* The PML is linked into the process, with its abort and the search for processes replaced. */
+/* The PML is linked into the process, with its abort, the search for processes and what they have published
+ * replaced. */
 
 #include "fuzz_pml.h"
 
@@ -17,6 +18,7 @@
 #include "ompi/mca/pml/fastpath/pml_fastpath_comm.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_freed.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_handle.h"
+#include "ompi/mca/pml/fastpath/pml_fastpath_jobs.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_multi.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_peer.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_sendreq.h"
@@ -61,6 +63,17 @@ opal_proc_t *__wrap_ompi_proc_lookup(const opal_process_name_t name)
     return __wrap_ompi_proc_for_name(name);
 }
 
+bool __wrap_mca_pml_fastpath_jobs_place(const opal_process_name_t *name, mca_pml_fastpath_place_t *place);
+
+/* Some have published nothing, some run here, some elsewhere. */
+bool __wrap_mca_pml_fastpath_jobs_place(const opal_process_name_t *name, mca_pml_fastpath_place_t *place)
+{
+    (void) name;
+    *place = *mca_pml_fastpath_place_own();
+    place->boot_id[0] ^= (uint8_t) fuzz_below(2);
+    return fuzz_one_in(2);
+}
+
 /* ---- checks that --break takes away ---- */
 
 void *__wrap_mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, uint64_t handle);
@@ -100,6 +113,12 @@ void __wrap_mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t 
 {
     req->req_waits = world_helps && fuzz_one_in(2);
     __real_mca_pml_fastpath_send_request_start(req);
+}
+
+static bool ext_has_pid(const struct mca_btl_base_endpoint_t *endpoint)
+{
+    (void) endpoint;
+    return fuzz_one_in(2);
 }
 
 static bool ext_write(struct mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote,
@@ -165,6 +184,7 @@ static int ext_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, u
 
 static const mca_btl_fastsm_ext_t ext = {.sendi = ext_sendi,
                                          .sendi_limit = MOST_AT_ONCE,
+                                         .has_pid = ext_has_pid,
                                          .chunks_are_slow = ext_chunks_are_slow,
                                          .write = ext_write,
                                          .copies = ext_copies,
@@ -274,6 +294,7 @@ static void pml_start(void)
     pml->spin_count = 1;
     OBJ_CONSTRUCT(&mca_pml_base_send_requests, opal_free_list_t); /* with requests of another PML */
     OBJ_CONSTRUCT(&mca_pml_base_recv_requests, opal_free_list_t);
+    mca_pml_fastpath_place_find();
     mca_pml_fastpath_module_init();
     if (OMPI_SUCCESS != mca_pml_fastpath_enable(true)
         || OMPI_SUCCESS != mca_pml_fastpath_callbacks_register()) {
