@@ -12,7 +12,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 51, INTS = 1200 };
+enum { TAG = 51, INTS = 1200, LONG_INTS = 75000 };
 
 /* COUNT elements of TYPE hold UNITS ints each, in BYTES of memory whose first
  * byte of the type is at ORIGIN. */
@@ -22,7 +22,13 @@ typedef struct {
     size_t units;
 } layout_t;
 
-enum { LAYOUTS = 11, SPAN = 64 * INTS };
+enum { LAYOUTS = 11 };
+
+/* Bytes of memory for so many ints of any layout. */
+static size_t span(size_t ints)
+{
+    return 64 * (ints > INTS ? ints : INTS);
+}
 
 static MPI_Datatype committed(MPI_Datatype type)
 {
@@ -82,9 +88,9 @@ static void free_layouts(layout_t *layouts)
 }
 
 /* Memory for UNITS ints of a layout: in the middle, as bounds may be negative. */
-static unsigned char *origin(unsigned char *memory)
+static unsigned char *origin(unsigned char *memory, size_t ints)
 {
-    return memory + SPAN / 2;
+    return memory + span(ints) / 2;
 }
 
 /* Spreads LENGTH packed bytes over a layout, or gathers them, by MPI_Pack and
@@ -93,8 +99,8 @@ static void spread(const layout_t *layout, const void *packed, size_t length, un
 {
     int position = 0;
 
-    FP(MPI_Unpack(packed, (int) length, &position, origin(memory), (int) (length / 4 / layout->units),
-                  layout->type, MPI_COMM_WORLD));
+    FP(MPI_Unpack(packed, (int) length, &position, origin(memory, length / 4),
+                  (int) (length / 4 / layout->units), layout->type, MPI_COMM_WORLD));
 }
 
 /* One message from layout A to layout B; what is not data keeps its bytes. */
@@ -103,25 +109,26 @@ static void transfer(const layout_t *a, const layout_t *b, size_t ints, int from
     size_t length = 4 * ints;
     uint64_t key = fp_key(from, to, TAG, (int) ints);
     unsigned char *packed = fp_alloc_filled(length, key);
-    unsigned char *got = fp_alloc(SPAN), *want = fp_alloc(SPAN);
+    unsigned char *got = fp_alloc(span(ints)), *want = fp_alloc(span(ints));
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;
 
     if (fp_rank == from) {
-        unsigned char *out = fp_alloc(SPAN);
+        unsigned char *out = fp_alloc(span(ints));
 
         spread(a, packed, length, out);
-        FP(MPI_Isend(origin(out), (int) (ints / a->units), a->type, to, TAG, MPI_COMM_WORLD, &request));
+        FP(MPI_Isend(origin(out, ints), (int) (ints / a->units), a->type, to, TAG, MPI_COMM_WORLD, &request));
         if (fp_rank != to) {
             FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
         }
         if (fp_rank == to) {
-            FP(MPI_Recv(origin(got), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD, &status));
+            FP(MPI_Recv(origin(got, ints), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD,
+                        &status));
             FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
         }
         fp_free(out);
     } else if (fp_rank == to) {
-        FP(MPI_Recv(origin(got), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD, &status));
+        FP(MPI_Recv(origin(got, ints), (int) (ints / b->units), b->type, from, TAG, MPI_COMM_WORLD, &status));
     }
     if (fp_rank == to) {
         int count = -1;
@@ -129,7 +136,7 @@ static void transfer(const layout_t *a, const layout_t *b, size_t ints, int from
         FP(MPI_Get_count(&status, b->type, &count));
         CHECK_INT(count, ints / b->units);
         spread(b, packed, length, want);
-        CHECK(0 == memcmp(got, want, SPAN));
+        CHECK(0 == memcmp(got, want, span(ints)));
     }
     fp_free(packed);
     fp_free(got);
@@ -147,18 +154,18 @@ static void partial(const layout_t *layout, size_t ints)
         FP(MPI_Send(packed, (int) ints, MPI_INT, 1, TAG, MPI_COMM_WORLD));
     } else {
         size_t whole = ints / layout->units * layout->units, all = whole + 2 * layout->units;
-        unsigned char *got = fp_alloc(SPAN), *out = fp_alloc(4 * all);
+        unsigned char *got = fp_alloc(span(ints)), *out = fp_alloc(4 * all);
         int count = -1, elements = -1, position = 0;
         MPI_Status status;
 
-        FP(MPI_Recv(origin(got), (int) (ints / layout->units) + 2, layout->type, 0, TAG, MPI_COMM_WORLD,
+        FP(MPI_Recv(origin(got, ints), (int) (ints / layout->units) + 2, layout->type, 0, TAG, MPI_COMM_WORLD,
                     &status));
         FP(MPI_Get_count(&status, layout->type, &count));
         CHECK_INT(count, (ints == whole) ? (int) (ints / layout->units) : MPI_UNDEFINED);
         FP(MPI_Get_elements(&status, layout->type, &elements));
         CHECK_INT(elements, ints);
-        FP(MPI_Pack(origin(got), (int) (all / layout->units), layout->type, out, (int) (4 * all), &position,
-                    MPI_COMM_WORLD));
+        FP(MPI_Pack(origin(got, ints), (int) (all / layout->units), layout->type, out, (int) (4 * all),
+                    &position, MPI_COMM_WORLD));
         CHECK_DATA(out, length, key);
         fp_free(got);
         fp_free(out);
@@ -178,10 +185,10 @@ static void truncated(const layout_t *layout, size_t ints)
         fp_free(packed);
         fp_send(&fp_modes[FP_STANDARD], 10, 1, TAG, 0, MPI_COMM_WORLD);
     } else {
-        unsigned char *got = fp_alloc(SPAN);
+        unsigned char *got = fp_alloc(span(ints));
 
-        FP_ERROR(MPI_ERR_TRUNCATE, MPI_Recv(origin(got), (int) (ints / layout->units) - 1, layout->type, 0,
-                                            TAG, MPI_COMM_WORLD, &status));
+        FP_ERROR(MPI_ERR_TRUNCATE, MPI_Recv(origin(got, ints), (int) (ints / layout->units) - 1, layout->type,
+                                            0, TAG, MPI_COMM_WORLD, &status));
         fp_recv(10, 0, TAG, 0, MPI_COMM_WORLD);
         fp_free(got);
     }
@@ -224,7 +231,7 @@ static void long_elements(size_t count)
 
 static void all_layouts(void)
 {
-    /* In ints, divisible by all units: inline, eager, eager limit, rendezvous. */
+    /* In ints, divisible by all units: in one eager buffer, in two. */
     static const size_t sizes[] = {300, INTS};
     layout_t layouts[LAYOUTS];
 
@@ -237,6 +244,14 @@ static void all_layouts(void)
             transfer(a, b, sizes[s], 0, 1);
             transfer(a, b, sizes[s], fp_rank, fp_rank);
         }
+    }
+    for (int i = 0; i < LAYOUTS && 1 >= fp_rank; i++) { /* in fragments */
+        fp_case("%d ints from %s to ints and to %s", LONG_INTS, layouts[i].name,
+                layouts[(i + 2) % LAYOUTS].name);
+        transfer(&layouts[i], &layouts[0], LONG_INTS, 0, 1);
+        transfer(&layouts[0], &layouts[i], LONG_INTS, 1, 0);
+        transfer(&layouts[i], &layouts[(i + 2) % LAYOUTS], LONG_INTS, 0, 1);
+        transfer(&layouts[i], &layouts[i], LONG_INTS, fp_rank, fp_rank);
     }
     for (int i = 0; i < LAYOUTS && 1 >= fp_rank; i++) {
         for (size_t ints = 1; ints < 2000; ints += (ints < 20) ? 1 : 397) {

@@ -7,7 +7,8 @@
  * @file
  *
  * Equal blocks at equal distances, packed and unpacked in parts: every part of some layouts, compared with
- * what a list of the addresses of all bytes says.
+ * what a list of the addresses of all bytes says. And the same in a convertor's place, in pieces from any
+ * position on.
  */
 
 #include <setjmp.h>
@@ -22,6 +23,17 @@
 #include "ompi/mca/pml/fastpath/pml_fastpath_blocks.c"
 
 enum { ORIGIN = 512, MEMORY = 2 * ORIGIN, MOST = 512, POISON = 0xee };
+
+mca_pml_fastpath_t mca_pml_fastpath = {.use_immediate = true};
+
+/* Only convertors that convert themselves are set to positions by it. */
+int32_t opal_convertor_set_position_nocheck(opal_convertor_t *convertor, size_t *position)
+{
+    (void) convertor;
+    (void) position;
+    fail_msg("a position of a convertor's own");
+    return OPAL_ERROR;
+}
 
 /* Only mca_pml_fastpath_blocks_of() reads them. */
 const opal_datatype_t *opal_datatype_basicDatatypes[OPAL_DATATYPE_MAX_PREDEFINED];
@@ -121,9 +133,137 @@ static void test_parts(void **state)
     }
 }
 
+/* ---- in a convertor's place ---- */
+
+/* What Open MPI says of such data, of bytes. */
+static void describe(const layout_t *layout, opal_datatype_t *datatype, dt_elem_desc_t *desc)
+{
+    const mca_pml_fastpath_blocks_t *blocks = &layout->blocks;
+
+    memset(datatype, 0, sizeof(*datatype));
+    memset(desc, 0, sizeof(*desc));
+    desc->elem = (ddt_elem_desc_t){
+        .common = {.flags = OPAL_DATATYPE_FLAG_DATA, .type = OPAL_DATATYPE_UINT1},
+        .count = (uint32_t) blocks->blocks,
+        .blocklen = blocks->block,
+        .extent = blocks->stride,
+        .disp = blocks->first,
+    };
+    datatype->size = blocks->block * blocks->blocks;
+    datatype->ub = blocks->extent;
+    datatype->desc.desc = desc;
+    datatype->desc.used = 1;
+}
+
+static void prepare(opal_convertor_t *convertor, const layout_t *layout, const opal_datatype_t *datatype,
+                    unsigned char *memory, bool pack)
+{
+    memset(convertor, 0, sizeof(*convertor));
+    convertor->flags = CONVERTOR_HOMOGENEOUS | (pack ? CONVERTOR_SEND : CONVERTOR_RECV);
+    convertor->pDesc = datatype;
+    convertor->count = layout->elements;
+    convertor->pBaseBuf = memory + ORIGIN;
+    convertor->local_size = datatype->size * layout->elements;
+    mca_pml_fastpath_blocks_convertor(convertor);
+    assert_non_null(convertor->fAdvance);
+}
+
+/* All of it from an offset on, in three pieces at most, the last of which is longer than what is left. */
+static void advance_from(opal_convertor_t *convertor, unsigned char *packed, size_t offset, size_t piece)
+{
+    const size_t left = convertor->local_size - offset;
+    struct iovec iov[] = {{packed + offset, piece}, {packed + offset + piece, piece}};
+    struct iovec last = {packed + offset + 2 * piece, MOST};
+    uint32_t count = 2, one = 1;
+    size_t moved = 0, more = 0;
+    int32_t rc;
+
+    mca_pml_fastpath_blocks_seek(convertor, offset);
+    rc = convertor->fAdvance(convertor, iov, &count, &moved);
+    assert_int_equal(rc, left <= 2 * piece);
+    assert_int_equal(moved, left < 2 * piece ? left : 2 * piece);
+    assert_int_equal(count, left <= piece ? 1 : 2);
+    if (0 == rc) {
+        assert_int_equal(convertor->fAdvance(convertor, &last, &one, &more), 1);
+        assert_int_equal(last.iov_len, left - moved);
+        assert_int_equal(more, last.iov_len);
+    }
+    assert_int_equal(convertor->bConverted, convertor->local_size);
+    assert_true(0 != (CONVERTOR_COMPLETED & convertor->flags));
+}
+
+static void check_convertor(const layout_t *layout, const size_t *places, size_t count, size_t offset,
+                            size_t piece)
+{
+    unsigned char memory[MEMORY], wanted[MEMORY], packed[3 * MOST], again[3 * MOST];
+    opal_convertor_t convertor;
+    opal_datatype_t datatype;
+    dt_elem_desc_t desc;
+
+    describe(layout, &datatype, &desc);
+    fill(memory, sizeof(memory), 7);
+    prepare(&convertor, layout, &datatype, memory, true);
+    assert_int_equal(convertor.local_size, count);
+    advance_from(&convertor, packed, 0, count); /* it is complete, and goes back */
+    advance_from(&convertor, packed, offset, piece);
+    for (size_t i = 0; i < count; ++i) {
+        assert_int_equal(packed[i], memory[places[i]]);
+    }
+    memset(memory, POISON, sizeof(memory));
+    memset(wanted, POISON, sizeof(wanted));
+    for (size_t i = offset; i < count; ++i) {
+        wanted[places[i]] = again[i] = (unsigned char) (3 * i + 1);
+    }
+    prepare(&convertor, layout, &datatype, memory, false);
+    advance_from(&convertor, again, offset, piece);
+    assert_memory_equal(memory, wanted, sizeof(memory));
+}
+
+static void test_convertor(void **state)
+{
+    static opal_datatype_t byte = {.size = 1};
+
+    (void) state;
+    opal_datatype_basicDatatypes[OPAL_DATATYPE_UINT1] = &byte;
+    for (size_t k = 0; k < sizeof(layouts) / sizeof(layouts[0]); ++k) {
+        size_t places[MOST];
+        const size_t count = list(&layouts[k], places);
+
+        for (size_t offset = 0; offset < count; ++offset) {
+            for (size_t piece = 1; piece <= count - offset; ++piece) {
+                check_convertor(&layouts[k], places, count, offset, piece);
+            }
+        }
+    }
+}
+
+/* Data that is not of that kind, or comes from another architecture, it leaves to Open MPI. */
+static void test_other_convertors(void **state)
+{
+    unsigned char memory[MEMORY];
+    opal_convertor_t convertor;
+    opal_datatype_t datatype;
+    dt_elem_desc_t desc;
+
+    (void) state;
+    describe(&layouts[0], &datatype, &desc);
+    memset(&convertor, 0, sizeof(convertor));
+    convertor.flags = CONVERTOR_SEND;
+    convertor.pDesc = &datatype;
+    convertor.pBaseBuf = memory;
+    mca_pml_fastpath_blocks_convertor(&convertor);
+    assert_null(convertor.fAdvance);
+
+    convertor.flags |= CONVERTOR_HOMOGENEOUS;
+    ++datatype.size;
+    mca_pml_fastpath_blocks_convertor(&convertor);
+    assert_null(convertor.fAdvance);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_convertor),
+                                       cmocka_unit_test(test_other_convertors)};
 
     return cmocka_run_group_tests_name("blocks", tests, NULL, NULL);
 }

@@ -8,15 +8,16 @@
 
 #include "opal/datatype/opal_datatype_internal.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
 #include "fastpath_ompi_compat.h"
+#include "pml_fastpath.h"
 #include "pml_fastpath_blocks.h"
 
-bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
+bool mca_pml_fastpath_blocks_of(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
 {
-    const opal_datatype_t *super = &datatype->super;
-    const dt_type_desc_t *desc = 0 < super->opt_desc.used ? &super->opt_desc : &super->desc;
+    const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
     const ddt_elem_desc_t *elem;
 
     if (1 != desc->used || 0 == (OPAL_DATATYPE_FLAG_DATA & desc->desc[0].elem.common.flags)
@@ -29,9 +30,9 @@ bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, mca_pml_fastpat
                                           .block = elem->blocklen
                                                    * opal_datatype_basicDatatypes[elem->common.type]->size,
                                           .blocks = elem->count,
-                                          .extent = super->ub - super->lb};
+                                          .extent = datatype->ub - datatype->lb};
     /* what the description says of one element has to be all of it */
-    return 0 < super->size && blocks->block * blocks->blocks == super->size;
+    return 0 < datatype->size && blocks->block * blocks->blocks == datatype->size;
 }
 
 /* Copy whole blocks of one element, from or to contiguous memory; which of both is said by the steps. */
@@ -130,4 +131,66 @@ void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offse
     const mca_pml_fastpath_blocks_place_t *to = place;
 
     mca_pml_fastpath_blocks_unpack(to->blocks, to->buf, piece, offset, length);
+}
+
+/* ---- in a convertor's place ---- */
+
+/* What opal_convertor_pack() and _unpack() do, with data of this kind. @return 1 when that is all of it */
+static int32_t advance(opal_convertor_t *convertor, struct iovec *iov, uint32_t *iov_count, size_t *moved,
+                       bool pack)
+{
+    const size_t begin = convertor->bConverted, size = convertor->local_size;
+    mca_pml_fastpath_blocks_t blocks;
+    uint32_t used = 0;
+
+    (void) mca_pml_fastpath_blocks_of(convertor->pDesc, &blocks); /* it is: it has been asked before */
+    for (; used < *iov_count && convertor->bConverted < size; ++used) {
+        const size_t left = size - convertor->bConverted;
+
+        iov[used].iov_len = iov[used].iov_len < left ? iov[used].iov_len : left;
+        walk(&blocks, (char *) convertor->pBaseBuf, iov[used].iov_base, convertor->bConverted,
+             iov[used].iov_len, pack);
+        convertor->bConverted += iov[used].iov_len;
+    }
+    *iov_count = used;
+    *moved = convertor->bConverted - begin;
+    if (convertor->bConverted < size) {
+        return 0;
+    }
+    convertor->flags |= CONVERTOR_COMPLETED;
+    return 1;
+}
+
+static int32_t advance_pack(opal_convertor_t *convertor, struct iovec *iov, uint32_t *iov_count,
+                            size_t *packed)
+{
+    return advance(convertor, iov, iov_count, packed, true);
+}
+
+static int32_t advance_unpack(opal_convertor_t *convertor, struct iovec *iov, uint32_t *iov_count,
+                              size_t *unpacked)
+{
+    return advance(convertor, iov, iov_count, unpacked, false);
+}
+
+void mca_pml_fastpath_blocks_convertor(opal_convertor_t *convertor)
+{
+    mca_pml_fastpath_blocks_t blocks;
+
+    if (mca_pml_fastpath.use_immediate && 0 != (CONVERTOR_HOMOGENEOUS & convertor->flags)
+        && mca_pml_fastpath_blocks_of(convertor->pDesc, &blocks)) {
+        convertor->fAdvance = 0 != (CONVERTOR_SEND & convertor->flags) ? advance_pack : advance_unpack;
+    }
+}
+
+void mca_pml_fastpath_blocks_seek(opal_convertor_t *convertor, size_t position)
+{
+    if (advance_pack != convertor->fAdvance && advance_unpack != convertor->fAdvance) {
+        mca_common_fastpath_convertor_seek(convertor, position);
+        return;
+    }
+    convertor->bConverted = position; /* its stack is not looked at */
+    if (position < convertor->local_size) {
+        convertor->flags &= ~(uint32_t) CONVERTOR_COMPLETED;
+    }
 }

@@ -11,7 +11,8 @@
 #ifndef MCA_PML_FASTPATH_BLOCKS_H
 #define MCA_PML_FASTPATH_BLOCKS_H
 
-#include "ompi/datatype/ompi_datatype.h"
+#include "opal/datatype/opal_convertor.h"
+#include "opal/datatype/opal_datatype.h"
 
 /** Bytes of data up to which it is made contiguous on the stack, on its way to or from slots. */
 #define MCA_PML_FASTPATH_BLOCKS_SHORT 1024
@@ -30,7 +31,7 @@ typedef struct {
  *
  * @param blocks  receives what it looks like, if so
  */
-bool mca_pml_fastpath_blocks_of(const ompi_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks);
+bool mca_pml_fastpath_blocks_of(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks);
 
 /**
  * Copy a part of such data to contiguous memory.
@@ -57,5 +58,15 @@ void mca_pml_fastpath_blocks_pack_piece(void *place, void *piece, size_t offset,
 
 /** The other way round. */
 void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offset, size_t length);
+
+/**
+ * Have a convertor that has been prepared for data with gaps pack or unpack by these loops, if it is of that
+ * kind, and until it is prepared anew: BTLs pack the pieces of long messages by it. Only for the convertor of
+ * a request, whose position is set by mca_pml_fastpath_blocks_seek(), or is 0.
+ */
+void mca_pml_fastpath_blocks_convertor(opal_convertor_t *convertor);
+
+/** Set any convertor to a position, bytes of packed data: mca_common_fastpath_convertor_seek(). */
+void mca_pml_fastpath_blocks_seek(opal_convertor_t *convertor, size_t position);
 
 #endif /* MCA_PML_FASTPATH_BLOCKS_H */

@@ -212,7 +212,7 @@ static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_
             return sendi_contiguous(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
                                     comm);
         }
-        if (mca_pml_fastpath_blocks_of(datatype, &blocks)) {
+        if (mca_pml_fastpath_blocks_of(&datatype->super, &blocks)) {
             return sendi_blocks(member, &blocks, buf, size, tag, &sequence, comm, false);
         }
     }
@@ -253,7 +253,7 @@ static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf
         return sendi_numbered(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
                               comm);
     }
-    return mca_pml_fastpath_blocks_of(datatype, &blocks)
+    return mca_pml_fastpath_blocks_of(&datatype->super, &blocks)
                ? sendi_blocks(member, &blocks, buf, size, tag, sequence, comm, true)
                : OMPI_ERR_NOT_AVAILABLE;
 }

@@ -8,6 +8,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 
+#include "pml_fastpath_blocks.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_matched.h"
@@ -50,6 +51,7 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
         opal_convertor_copy_and_prepare_for_recv(base->req_proc->super.proc_convertor,
                                                  &base->req_datatype->super, base->req_count, base->req_addr,
                                                  0, &base->req_convertor);
+        mca_pml_fastpath_blocks_convertor(&base->req_convertor);
     }
 }
 

@@ -379,7 +379,7 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
         if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_contiguous(datatype, count))) {
             target.buffer = (char *) buf + datatype->super.true_lb;
             rc = recv_immediate(comm, src, &target, status);
-        } else if (mca_pml_fastpath.use_immediate && mca_pml_fastpath_blocks_of(datatype, &blocks)) {
+        } else if (mca_pml_fastpath.use_immediate && mca_pml_fastpath_blocks_of(&datatype->super, &blocks)) {
             rc = recv_blocks(comm, src, &target, &blocks, buf, status);
         } else {
             rc = recv_convertor(comm, src, &target, buf, count, datatype, status);

@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
-
+#include "pml_fastpath_blocks.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
@@ -128,7 +127,7 @@ static void unpack_iov(mca_pml_fastpath_recv_request_t *req, struct iovec *iov, 
                        size_t offset, size_t size)
 {
     OPAL_THREAD_LOCK(&req->req_lock);
-    mca_common_fastpath_convertor_seek(&req->req_recv.req_base.req_convertor, offset);
+    mca_pml_fastpath_blocks_seek(&req->req_recv.req_base.req_convertor, offset);
     opal_convertor_unpack(&req->req_recv.req_base.req_convertor, iov, &iov_count, &size);
     OPAL_THREAD_UNLOCK(&req->req_lock);
 }

@@ -9,9 +9,8 @@
  */
 #include "ompi_config.h"
 
-#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
-
 #include "pml_fastpath_awaited.h"
+#include "pml_fastpath_blocks.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_credit.h"
@@ -212,7 +211,7 @@ static bool frag_sendi(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
         return false;
     }
     type = frag_hdr(req, &hdr, offset);
-    mca_common_fastpath_convertor_seek(&req->req_send.req_base.req_convertor, offset);
+    mca_pml_fastpath_blocks_seek(&req->req_send.req_base.req_convertor, offset);
     return OMPI_SUCCESS
            == mca_pml_fastpath_bml_sendi_hdr(bml_btl, &req->req_send.req_base.req_convertor, &hdr, hdr_size,
                                              size, 0, type);
@@ -224,7 +223,7 @@ static int frag_send_described(mca_pml_fastpath_send_request_t *req, mca_bml_bas
 {
     mca_btl_base_descriptor_t *descriptor;
 
-    mca_common_fastpath_convertor_seek(&req->req_send.req_base.req_convertor, offset);
+    mca_pml_fastpath_blocks_seek(&req->req_send.req_base.req_convertor, offset);
     descriptor =
         mca_pml_fastpath_bml_prepare(bml_btl, &req->req_send.req_base.req_convertor, frag_hdr_size(req), size,
                                      MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);

@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_blocks.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_control.h"
@@ -19,10 +20,16 @@
 
 static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
 {
-    size_t start = 0;
+    opal_convertor_t *convertor = &req->req_send.req_base.req_convertor;
 
-    if (0 < req->req_send.req_bytes_packed) {
-        opal_convertor_set_position(&req->req_send.req_base.req_convertor, &start);
+    if (0 == req->req_send.req_bytes_packed) {
+        return;
+    }
+    if (OPAL_UNLIKELY(opal_convertor_need_buffers(convertor))) {
+        mca_pml_fastpath_blocks_convertor(convertor);
+    }
+    if (OPAL_UNLIKELY(0 != convertor->bConverted)) {
+        mca_pml_fastpath_blocks_seek(convertor, 0);
     }
 }
 
