@@ -237,6 +237,43 @@ static void test_convertor(void **state)
     }
 }
 
+/* What is packed ends with a predefined element, where there is room for one; what is unpacked ends anywhere.
+ */
+static void test_units(void **state)
+{
+    static opal_datatype_t number = {.size = 8};
+    const layout_t layout = {.blocks = {.stride = 24, .block = 2, .blocks = 5, .extent = 120}, .elements = 1};
+    const struct {
+        size_t position, room, packed;
+    } cases[] = {{0, 20, 16}, {0, 16, 16}, {0, 7, 7},    {3, 7, 5},
+                 {3, 4, 4},   {8, 9, 8},   {70, 20, 10}, {64, 15, 8}};
+    unsigned char memory[MEMORY], packed[MOST];
+    opal_convertor_t convertor;
+    opal_datatype_t datatype;
+    dt_elem_desc_t desc;
+
+    (void) state;
+    fill(memory, sizeof(memory), 7);
+    fill(packed, sizeof(packed), 5);
+    opal_datatype_basicDatatypes[OPAL_DATATYPE_UINT1] = &number;
+    describe(&layout, &datatype, &desc);
+    datatype.size *= number.size;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        for (int pack = 0; pack < 2; ++pack) {
+            const bool rest = 80 <= cases[i].position + cases[i].room;
+            struct iovec iov = {packed, cases[i].room};
+            uint32_t count = 1;
+            size_t moved = 0;
+
+            prepare(&convertor, &layout, &datatype, memory, 0 != pack);
+            mca_pml_fastpath_blocks_seek(&convertor, cases[i].position);
+            (void) convertor.fAdvance(&convertor, &iov, &count, &moved);
+            assert_int_equal(moved, pack || rest ? cases[i].packed : cases[i].room);
+            assert_int_equal(iov.iov_len, moved);
+        }
+    }
+}
+
 /* Data that is not of that kind, or comes from another architecture, it leaves to Open MPI. */
 static void test_other_convertors(void **state)
 {
@@ -263,7 +300,7 @@ static void test_other_convertors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_convertor),
-                                       cmocka_unit_test(test_other_convertors)};
+                                       cmocka_unit_test(test_units), cmocka_unit_test(test_other_convertors)};
 
     return cmocka_run_group_tests_name("blocks", tests, NULL, NULL);
 }

@@ -27,10 +27,10 @@ bool mca_pml_fastpath_blocks_of(const opal_datatype_t *datatype, mca_pml_fastpat
     elem = &desc->desc[0].elem;
     *blocks = (mca_pml_fastpath_blocks_t){.first = elem->disp,
                                           .stride = elem->extent,
-                                          .block = elem->blocklen
-                                                   * opal_datatype_basicDatatypes[elem->common.type]->size,
                                           .blocks = elem->count,
-                                          .extent = datatype->ub - datatype->lb};
+                                          .extent = datatype->ub - datatype->lb,
+                                          .unit = opal_datatype_basicDatatypes[elem->common.type]->size};
+    blocks->block = elem->blocklen * blocks->unit;
     /* what the description says of one element has to be all of it */
     return 0 < datatype->size && blocks->block * blocks->blocks == datatype->size;
 }
@@ -135,6 +135,14 @@ void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offse
 
 /* ---- in a convertor's place ---- */
 
+/* How many bytes of a piece of so many are packed from a position on. */
+static size_t packable(const mca_pml_fastpath_blocks_t *blocks, size_t position, size_t length)
+{
+    const size_t part = (position + length) % blocks->unit;
+
+    return part < length ? length - part : length;
+}
+
 /* What opal_convertor_pack() and _unpack() do, with data of this kind. @return 1 when that is all of it */
 static int32_t advance(opal_convertor_t *convertor, struct iovec *iov, uint32_t *iov_count, size_t *moved,
                        bool pack)
@@ -147,7 +155,11 @@ static int32_t advance(opal_convertor_t *convertor, struct iovec *iov, uint32_t 
     for (; used < *iov_count && convertor->bConverted < size; ++used) {
         const size_t left = size - convertor->bConverted;
 
-        iov[used].iov_len = iov[used].iov_len < left ? iov[used].iov_len : left;
+        if (iov[used].iov_len >= left) {
+            iov[used].iov_len = left;
+        } else if (pack) {
+            iov[used].iov_len = packable(&blocks, convertor->bConverted, iov[used].iov_len);
+        }
         walk(&blocks, (char *) convertor->pBaseBuf, iov[used].iov_base, convertor->bConverted,
              iov[used].iov_len, pack);
         convertor->bConverted += iov[used].iov_len;
@@ -183,9 +195,16 @@ void mca_pml_fastpath_blocks_convertor(opal_convertor_t *convertor)
     }
 }
 
+/* Whether these loops are in its function's place. That of contiguous data has none. */
+static bool is_driven(const opal_convertor_t *convertor)
+{
+    return 0 == (CONVERTOR_NO_OP & convertor->flags)
+           && (advance_pack == convertor->fAdvance || advance_unpack == convertor->fAdvance);
+}
+
 void mca_pml_fastpath_blocks_seek(opal_convertor_t *convertor, size_t position)
 {
-    if (advance_pack != convertor->fAdvance && advance_unpack != convertor->fAdvance) {
+    if (!is_driven(convertor)) {
         mca_common_fastpath_convertor_seek(convertor, position);
         return;
     }

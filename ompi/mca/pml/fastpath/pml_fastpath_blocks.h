@@ -24,6 +24,7 @@ typedef struct {
     size_t block;     /**< bytes of a block, not 0 */
     size_t blocks;    /**< of an element */
     ptrdiff_t extent; /**< from one element to the next, bytes; may be negative */
+    size_t unit;      /**< bytes of a predefined element, of which a block has some */
 } mca_pml_fastpath_blocks_t;
 
 /**
@@ -61,8 +62,10 @@ void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offse
 
 /**
  * Have a convertor that has been prepared for data with gaps pack or unpack by these loops, if it is of that
- * kind, and until it is prepared anew: BTLs pack the pieces of long messages by it. Only for the convertor of
- * a request, whose position is set by mca_pml_fastpath_blocks_seek(), or is 0.
+ * kind, and until it is prepared anew: BTLs pack the pieces of long messages by it. As with Open MPI's own
+ * function what is packed ends with a predefined element, if there is room for one. Only for the convertor of
+ * a request, whose position is set by mca_pml_fastpath_blocks_seek(), or is 0; and not with
+ * pml_fastpath_use_immediate_data 0.
  */
 void mca_pml_fastpath_blocks_convertor(opal_convertor_t *convertor);
 
