@@ -38,7 +38,8 @@ int32_t opal_convertor_set_position_nocheck(opal_convertor_t *convertor, size_t 
 /* Only mca_pml_fastpath_blocks_of() reads them. */
 const opal_datatype_t *opal_datatype_basicDatatypes[OPAL_DATATYPE_MAX_PREDEFINED];
 #if 5 <= OMPI_MAJOR_VERSION
-opal_accelerator_base_component_t opal_accelerator_base_selected_component;
+opal_accelerator_base_component_t opal_accelerator_base_selected_component = {
+    .base_version = {.mca_component_name = "null"}};
 #endif
 
 /** Some elements of such a layout. */
