@@ -151,6 +151,7 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
                                                       int tag, ompi_communicator_t *comm, bool persistent)
 {
     MCA_PML_BASE_RECV_REQUEST_INIT(&req->req_recv, buf, count, datatype, src, tag, comm, persistent);
+    req->req_recv.req_base.req_ompi.req_type = OMPI_REQUEST_PML;
     req->req_holds = 1;
     mca_pml_fastpath_recv_request_init_own(req, buf, count, datatype,
                                            fastpath_is_contiguous(datatype, count));
@@ -188,6 +189,7 @@ static inline void mca_pml_fastpath_recv_request_init_contiguous(mca_pml_fastpat
         req->req_state = MCA_PML_FASTPATH_RECV_CONTIGUOUS;
         OBJ_RETAIN(datatype);
     }
+    base->req_ompi.req_type = OMPI_REQUEST_PML;
     base->req_ompi.req_complete = REQUEST_PENDING;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     base->req_ompi.req_complete_cb = NULL;
@@ -222,7 +224,7 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
 
 /**
  * Make a request of a message that has been received already: complete. The communicator is not retained, so
- * nothing may be read from it later.
+ * nothing may be read from it later; for its type see mca_pml_fastpath_send_request_precompleted().
  *
  * @param word1   source and tag, as in the header
  * @param length  bytes of the message, all of which are in the user's buffer
@@ -234,6 +236,7 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
     OMPI_REQUEST_INIT(&base->req_ompi, false);
+    base->req_ompi.req_type = OMPI_REQUEST_NOOP;
     base->req_ompi.req_mpi_object.comm = comm;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     base->req_ompi.req_complete = REQUEST_COMPLETED;

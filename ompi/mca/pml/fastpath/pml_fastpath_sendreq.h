@@ -146,6 +146,7 @@ static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_requ
                                                       ompi_communicator_t *comm, bool persistent)
 {
     req->req_send.req_base.req_proc = member->peer->proc;
+    req->req_send.req_base.req_ompi.req_type = OMPI_REQUEST_PML;
     req->req_member = member;
     req->req_peer = member->peer;
     req->req_state = MCA_PML_FASTPATH_SEND_ORDINARY;
@@ -194,12 +195,17 @@ static inline void mca_pml_fastpath_send_request_status(mca_pml_fastpath_send_re
     status->_ucount = req->req_send.req_bytes_packed;
 }
 
-/** Fill in what all requests have in common whose message has left already. */
+/**
+ * Fill in what all requests have in common whose message has left already. They are of the type that does
+ * nothing, as those of MPI_PROC_NULL: from 5.0 on Open MPI looks into the communicator of each request of
+ * type OMPI_REQUEST_PML that a call completes among others, and theirs may be freed by then.
+ */
 static inline void mca_pml_fastpath_send_request_precompleted(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
     OMPI_REQUEST_INIT(&base->req_ompi, false);
+    base->req_ompi.req_type = OMPI_REQUEST_NOOP;
     base->req_ompi.req_complete = REQUEST_COMPLETED;
     base->req_ompi.req_status._cancelled = 0;
     base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;

@@ -59,7 +59,7 @@ static inline kind_t kind_of(const ompi_request_t *request)
         return PENDING;
     }
     opal_atomic_rmb(); /* what was written before it was complete */
-    return OMPI_REQUEST_PML == request->req_type && !request->req_persistent
+    return OMPI_REQUEST_GEN != request->req_type && !request->req_persistent
                    && MPI_SUCCESS == request->req_status.MPI_ERROR
                ? SIMPLE
                : OTHER;
