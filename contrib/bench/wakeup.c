@@ -8,10 +8,10 @@
  *
  * How late a message is whose receiver has been blocked for long, and what that costs both sides.  Rank 0
  * rests outside MPI, then sends 8 bytes to rank 1, which is blocked in MPI_Recv; and in turn with that it
- * wakes rank 1 from a futex, which is the least that ending a sleep takes on this machine.  Both are on one
- * host, so that they have one clock.
+ * wakes rank 1 from a futex, which is the least that ending a sleep takes on this machine, if both are on one
+ * host.  They need one clock in any case.  Further ranks are blocked in a barrier until the end.
  *
- * Usage: mpirun -np 2 wakeup [-n ROUNDS] [-b MILLISECONDS]
+ * Usage: mpirun -np N wakeup [-n ROUNDS] [-b MILLISECONDS]
  *
  * Prints WHAT MILLISECONDS MEDIAN_US LEAST_US, for WHAT in wakeup, futex: from before the call at rank 0
  * until after the call at rank 1; wakeup-send, futex-send: in the call at rank 0; and the part of its time in
@@ -88,24 +88,33 @@ static double by_futex(int rank, shared_t *shared, uint32_t round)
     return bench_now_us() - shared->begin;
 }
 
-static shared_t *share(int rank, MPI_Win *win)
+/* @return memory of both, or NULL where they are on different hosts */
+static shared_t *share(int rank, MPI_Comm pair, MPI_Win *win)
 {
     shared_t *shared;
+    MPI_Comm host;
     MPI_Aint size;
-    int unit;
+    int unit, ranks;
 
-    MPI_Win_allocate_shared(0 == rank ? (MPI_Aint) sizeof(*shared) : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                            &shared, win);
+    MPI_Comm_split_type(pair, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
+    MPI_Comm_size(host, &ranks);
+    MPI_Comm_free(&host);
+    if (2 != ranks) {
+        return NULL;
+    }
+    MPI_Win_allocate_shared(0 == rank ? (MPI_Aint) sizeof(*shared) : 0, 1, MPI_INFO_NULL, pair, &shared, win);
     MPI_Win_shared_query(*win, 0, &size, &unit, &shared);
     if (0 == rank) {
         atomic_init(&shared->word, 0);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(pair);
     return shared;
 }
 
-static void measure(int rank, shared_t *shared)
+static void measure(int rank, MPI_Comm pair)
 {
+    MPI_Win win = MPI_WIN_NULL;
+    shared_t *shared = share(rank, pair, &win);
     static double message[BENCH_MAX_BATCHES], futex[BENCH_MAX_BATCHES];
     double used = 0, blocked = 0;
 
@@ -115,24 +124,31 @@ static void measure(int rank, shared_t *shared)
         message[i] = by_message(rank);
         used += cpu_us() - cpu;
         blocked += bench_now_us() - begin;
-        futex[i] = by_futex(rank, shared, (uint32_t) i + 1);
+        if (NULL != shared) {
+            futex[i] = by_futex(rank, shared, (uint32_t) i + 1);
+        }
     }
     for (int turn = 0; turn < 2; ++turn) {
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(pair);
         if (turn == rank) {
             bench_print(0 == rank ? "wakeup-send" : "wakeup", (size_t) rest_ms, message, rounds);
+        }
+        if (turn == rank && NULL != shared) {
             bench_print(0 == rank ? "futex-send" : "futex", (size_t) rest_ms, futex, rounds);
         }
     }
     if (1 == rank) {
         printf("blocked-cpu %d %.2f\n", rest_ms, 100 * used / blocked);
     }
+    if (NULL != shared) {
+        MPI_Win_free(&win);
+    }
 }
 
 int main(int argc, char **argv)
 {
     int rank, size, option;
-    MPI_Win win;
+    MPI_Comm pair;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -146,13 +162,17 @@ int main(int argc, char **argv)
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
     }
-    if (2 != size || 1 > rounds || BENCH_MAX_BATCHES < rounds || 0 > rest_ms) {
-        fprintf(stderr, "wakeup: needs two processes, 1 to %d rounds and a time of at least 0 ms\n",
+    if (2 > size || 1 > rounds || BENCH_MAX_BATCHES < rounds || 0 > rest_ms) {
+        fprintf(stderr, "wakeup: needs at least two processes, 1 to %d rounds and a time of at least 0 ms\n",
                 BENCH_MAX_BATCHES);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    measure(rank, share(rank, &win));
-    MPI_Win_free(&win);
+    MPI_Comm_split(MPI_COMM_WORLD, 1 < rank, rank, &pair);
+    if (1 >= rank) {
+        measure(rank, pair);
+    }
+    MPI_Comm_free(&pair);
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
 }

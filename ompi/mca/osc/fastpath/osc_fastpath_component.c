@@ -168,5 +168,6 @@ static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_o
 static int component_finalize(void)
 {
     ompi_osc_fastpath_windows_fini();
+    mca_common_fastpath_idle_fini(&mca_osc_fastpath_component.idle);
     return OMPI_SUCCESS;
 }

@@ -55,3 +55,8 @@ void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle)
         wait_or_sleep(idle);
     }
 }
+
+void mca_pml_fastpath_idle_fini(void)
+{
+    mca_common_fastpath_idle_fini(&idle_);
+}

@@ -34,6 +34,9 @@ typedef struct {
  */
 void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle);
 
+/** No wait comes any more. */
+void mca_pml_fastpath_idle_fini(void);
+
 /** Something has happened here that another thread may sleep for. */
 static inline void mca_pml_fastpath_wake_threads(void)
 {

@@ -14,6 +14,7 @@
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_idle.h"
 #include "pml_fastpath_link_find.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_extcid.h"
@@ -141,6 +142,7 @@ void mca_pml_fastpath_close(void)
     pml->enabled = false;
     mca_pml_fastpath_waits_remove();
     mca_common_fastpath_runtime_remove();
+    mca_pml_fastpath_idle_fini();
     mca_pml_fastpath_pause_fini();
     mca_pml_fastpath_neighbors_fini();
     while (NULL != (item = opal_list_remove_first(&pml->pending))) {

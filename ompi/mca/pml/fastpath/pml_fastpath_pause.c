@@ -100,11 +100,10 @@ int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
         component, "wait",
         "What a wait does that has found nothing for some time. auto: it gives its core away where there are "
         "more processes of the job than cores, by affinity, control groups and observation, and after "
-        "pml_fastpath_sleep_after it sleeps where all processes of the job are on this node and their "
-        "messages "
-        "wake it; spin: it keeps its core; yield: it gives it away each time; sleep: as auto, and it sleeps "
-        "where nothing wakes it, too, for short times by which what it waits for is late. With "
-        "mpi_yield_when_idle given, auto yields as that says",
+        "pml_fastpath_sleep_after it sleeps where messages of all processes of the job wake it; spin: it "
+        "keeps its core; yield: it gives it away each time; sleep: as auto, and it sleeps where nothing "
+        "wakes it, too, for short times by which what it waits for is late. With mpi_yield_when_idle given, "
+        "auto yields as that says",
         MCA_BASE_VAR_TYPE_INT, modes, 0, MCA_BASE_VAR_FLAG_SETTABLE, OPAL_INFO_LVL_4,
         MCA_BASE_VAR_SCOPE_LOCAL, &mca_pml_fastpath_pause_state.mode);
     OBJ_RELEASE(modes);

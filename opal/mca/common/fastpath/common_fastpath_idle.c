@@ -80,17 +80,33 @@ static uint64_t sleep_time(uint64_t quiet)
     return SLEEP_LEAST > time ? SLEEP_LEAST : SLEEP_MOST < time ? SLEEP_MOST : time;
 }
 
+/* A sleep that messages end: it has been announced, or there is nobody to announce it to. @param relay
+ * messages of other nodes end it. @return whether one has come */
+static bool sleep_until_woken(mca_common_fastpath_idle_t *idle, mca_common_fastpath_idle_wait_t *wait,
+                              uint64_t time, bool relay)
+{
+    mca_common_fastpath_relay_result_t result;
+
+    if (relay) {
+        result = mca_common_fastpath_relay_sleep(&idle->relay, wait->announced, time);
+    } else {
+        result.announced = idle->ext->sleep(idle->fastsm, wait->announced, time);
+        result.woken = !result.announced;
+    }
+    wait->announced = result.announced ? wait->announced : 0;
+    return result.woken;
+}
+
 /* A signal ends a sleep early, which does no harm. */
-static mca_common_fastpath_idle_result_t sleep_for(mca_common_fastpath_idle_t *idle,
-                                                   mca_common_fastpath_idle_wait_t *wait, uint64_t now)
+static mca_common_fastpath_idle_result_t
+sleep_for(mca_common_fastpath_idle_t *idle, mca_common_fastpath_idle_wait_t *wait, uint64_t now, bool relay)
 {
     const uint64_t time = sleep_time(now - wait->since);
     const struct timespec slice = {.tv_nsec = (long) time};
     mca_common_fastpath_idle_result_t result = {.look = true};
 
-    if (0 != wait->announced) {
-        result.woken = !idle->ext->sleep(idle->fastsm, wait->announced, time);
-        wait->announced = result.woken ? 0 : wait->announced;
+    if (0 != wait->announced || relay) {
+        result.woken = sleep_until_woken(idle, wait, time, relay);
     } else {
         (void) nanosleep(&slice, NULL);
     }
@@ -104,9 +120,10 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
                                                            bool one_node)
 {
     const bool always = MCA_COMMON_FASTPATH_WAIT_SLEEP == mode;
+    bool relay;
     uint64_t now;
 
-    if (!always && (MCA_COMMON_FASTPATH_WAIT_AUTO != mode || !one_node)) {
+    if (!always && MCA_COMMON_FASTPATH_WAIT_AUTO != mode) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
     now = mca_common_fastpath_nanoseconds();
@@ -114,6 +131,10 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
         *wait = (mca_common_fastpath_idle_wait_t){.since = now, .activity = activity};
     }
     if (after > now - wait->since) {
+        return (mca_common_fastpath_idle_result_t){.look = false};
+    }
+    relay = !one_node && mca_common_fastpath_relay_usable(&idle->relay, idle->fastsm, idle->ext);
+    if (!always && !one_node && !relay) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
     if (0 == wait->announced && may_announce(idle, now)) {
@@ -126,8 +147,8 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
     if (0 != wait->announced && has_missed(idle, wait)) {
         return (mca_common_fastpath_idle_result_t){.look = true};
     }
-    if (0 != wait->announced || (always && !rather_announces(idle))) {
-        return sleep_for(idle, wait, now);
+    if (0 != wait->announced || (relay && NULL == idle->ext) || (always && !rather_announces(idle))) {
+        return sleep_for(idle, wait, now, relay);
     }
     return (mca_common_fastpath_idle_result_t){.look = false};
 }

@@ -9,10 +9,10 @@
  * How a wait sleeps that has found nothing for long: docs/waiting.md, "Sleeping".
  *
  * A wait announces that it is going to sleep, looks for everything once more, and sleeps.  A message that
- * comes before that look is found by it; one that comes later ends the sleep (btl_fastsm_sleep.h).  Other
- * things than what processes of the node send end no sleep: messages by other transports, room in a FIFO, a
- * library that has registered a progress function.  So a sleep is short, and grows with the time in which
- * nothing has happened.
+ * comes before that look is found by it; one that comes later ends the sleep (btl_fastsm_sleep.h), and so
+ * does one of another node that comes by the event library (common_fastpath_relay.h).  Other things end no
+ * sleep: messages by transports that have to be polled, room in a FIFO, a library that has registered a
+ * progress function.  So a sleep is short, and grows with the time in which nothing has happened.
  */
 #ifndef COMMON_FASTPATH_IDLE_H
 #define COMMON_FASTPATH_IDLE_H
@@ -21,6 +21,8 @@
 #include <stdint.h>
 
 #include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+
+#include "common_fastpath_relay.h"
 
 /** Values of the parameter pml_fastpath_wait. */
 typedef enum {
@@ -37,6 +39,7 @@ typedef struct {
     const mca_btl_fastsm_ext_t *ext; /**< its extension */
     _Atomic uint64_t announce_next;  /**< nanoseconds: no announcement before; the functions' own */
     _Atomic bool refused;            /**< the last one was; the functions' own */
+    mca_common_fastpath_relay_t relay; /**< for jobs on several nodes; the functions' own */
 } mca_common_fastpath_idle_t;
 
 /** A wait that may last; all 0 in the beginning. */
@@ -70,5 +73,11 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
                                                            mca_common_fastpath_idle_wait_t *wait,
                                                            unsigned long activity, uint64_t after, int mode,
                                                            bool one_node);
+
+/** No wait comes any more.  Before btl/fastsm goes. */
+static inline void mca_common_fastpath_idle_fini(mca_common_fastpath_idle_t *idle)
+{
+    mca_common_fastpath_relay_fini(&idle->relay);
+}
 
 #endif /* COMMON_FASTPATH_IDLE_H */
