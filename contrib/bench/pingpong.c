@@ -25,6 +25,7 @@
  * nonblocking  both sides MPI_Irecv, MPI_Isend, MPI_Waitall; time of one exchange
  * rate         windows of 64 MPI_Isend, answered by an empty message; time of one message
  * vector       latency of a vector of 8-byte blocks with gaps of 8 bytes
+ * subarray     latency of N x 8 x 8 of N x 16 x 16 doubles; N is bytes / 512
  * allreduce    MPI_Allreduce of words of 8 bytes by rank 0 and 1
  * unexpected   latency while DEPTH messages of other tags wait at each side (default: 10000)
  * posted       latency while DEPTH receives of other tags are posted at each side
@@ -111,20 +112,50 @@ static void any_source(long iterations, int size)
     to_and_fro(iterations, (size_t) size, size, MPI_BYTE, MPI_ANY_SOURCE);
 }
 
+static MPI_Datatype make_vector(int size)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(size / 8, 8, 16, MPI_BYTE, &type);
+    return type;
+}
+
+static MPI_Datatype make_subarray(int size)
+{
+    const int planes = size / 512, all[] = {planes, 16, 16}, part[] = {planes, 8, 8}, from[] = {0, 0, 0};
+    MPI_Datatype type;
+
+    MPI_Type_create_subarray(3, all, part, from, MPI_ORDER_C, MPI_DOUBLE, &type);
+    return type;
+}
+
+/* One element of a datatype that takes so many bytes of memory for each of data. */
+static void derived(long iterations, int size, MPI_Datatype (*make)(int), size_t spread)
+{
+    static MPI_Datatype type = MPI_DATATYPE_NULL; /* kept, since a batch is called often */
+    static MPI_Datatype (*type_of)(int);
+    static int bytes;
+
+    if (MPI_DATATYPE_NULL == type || size != bytes || make != type_of) {
+        if (MPI_DATATYPE_NULL != type) {
+            MPI_Type_free(&type);
+        }
+        type = make(size);
+        MPI_Type_commit(&type);
+        bytes = size;
+        type_of = make;
+    }
+    to_and_fro(iterations, spread * (size_t) size, 1, type, 1 - rank);
+}
+
 static void vector(long iterations, int size)
 {
-    static MPI_Datatype blocks = MPI_DATATYPE_NULL; /* of blocks_bytes; kept, since a batch is called often */
-    static int blocks_bytes;
+    derived(iterations, size, make_vector, 2);
+}
 
-    if (MPI_DATATYPE_NULL == blocks || size != blocks_bytes) {
-        if (MPI_DATATYPE_NULL != blocks) {
-            MPI_Type_free(&blocks);
-        }
-        MPI_Type_vector(size / 8, 8, 16, MPI_BYTE, &blocks);
-        MPI_Type_commit(&blocks);
-        blocks_bytes = size;
-    }
-    to_and_fro(iterations, 2 * (size_t) size, 1, blocks, 1 - rank);
+static void subarray(long iterations, int size)
+{
+    derived(iterations, size, make_subarray, 4);
 }
 
 static void send_receive(long iterations, int size)
@@ -218,7 +249,7 @@ static const struct mode {
     const char *name;
     void (*run)(long iterations, int size);
     double parts;          /* what one iteration is divided by */
-    size_t spread;         /* bytes in memory for each byte of a message */
+    size_t spread;         /* bytes in memory for each byte of a message; above 2 not each line has some */
     void (*prepare)(void); /* before the first batch and after the last one: only of modes with a depth */
     void (*finish)(void);
 } modes[] = {
@@ -228,6 +259,7 @@ static const struct mode {
     {"nonblocking", nonblocking, 1.0, 1, NULL, NULL},
     {"rate", rate, WINDOW, 1, NULL, NULL},
     {"vector", vector, 2.0, 2, NULL, NULL},
+    {"subarray", subarray, 2.0, 4, NULL, NULL},
     {"allreduce", allreduce, 1.0, 1, NULL, NULL},
     {"unexpected", latency, 2.0, 1, send_others, receive_others},
     {"posted", latency, 2.0, 1, post_others, complete_others},
@@ -301,7 +333,7 @@ static void measure(const struct mode *mode, size_t size, int batches)
         memset(in, 0xff, mode->spread * size);
         batch(mode, i + 1, (int) size);
         if (0 != strcmp("rate", mode->name) || 1 == rank) {
-            check(in, mode->spread * size, (uint64_t) i);
+            check(in, 2 < mode->spread ? sizeof(uint64_t) : mode->spread * size, (uint64_t) i);
         }
     }
     for (int i = 0; i < 5; ++i) {
@@ -498,7 +530,7 @@ static void make_room(const options_t *options)
     size_t room = 0;
 
     for (int i = 0; i < options->count; ++i) {
-        size_t size = 2 * bytes_of(options->sizes[i]); /* a vector takes twice its bytes */
+        size_t size = 4 * bytes_of(options->sizes[i]); /* a subarray takes four times its bytes */
 
         room = size > room ? size : room;
     }

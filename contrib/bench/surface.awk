@@ -89,8 +89,8 @@ function times(    b, w, i, line, value)
 }
 
 END {
-    ways = split("latency anysource sendrecv nonblocking rate vector allreduce", way, " ")
-    split("Send/Recv|ANY_SOURCE|Sendrecv|nonblocking|window of 64|vector|Allreduce", name, "|")
+    ways = split("latency anysource sendrecv nonblocking rate vector subarray allreduce", way, " ")
+    split("Send/Recv|ANY_SOURCE|Sendrecv|nonblocking|window of 64|vector|subarray|Allreduce", name, "|")
     find_rivals()
     in_order()
     line = "bytes"

@@ -35,7 +35,7 @@ set title 'fastpath / best of the others: time, 2 ranks'
 set ylabel 'ratio of times'
 set yrange [0:*]
 set key outside right center
-ways = 'latency anysource sendrecv nonblocking rate vector allreduce'
-way_names = 'Send/Recv ANY\_SOURCE Sendrecv nonblocking windows vectors Allreduce'
+ways = 'latency anysource sendrecv nonblocking rate vector subarray allreduce'
+way_names = 'Send/Recv ANY\_SOURCE Sendrecv nonblocking windows vectors subarrays Allreduce'
 plot for [i=1:words(ways)] csv('surface') using 1:(column(word(ways, i))) \
      with linespoints lw 1.5 pt i ps 0.6 title word(way_names, i), 1 lc rgb '#000000' dt 2 notitle

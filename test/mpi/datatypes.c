@@ -22,7 +22,7 @@ typedef struct {
     size_t units;
 } layout_t;
 
-enum { LAYOUTS = 11 };
+enum { LAYOUTS = 13 };
 
 /* Bytes of memory for so many ints of any layout. */
 static size_t span(size_t ints)
@@ -77,6 +77,14 @@ static void make_layouts(layout_t *layouts)
     FP(MPI_Type_create_hvector(3, 1, 28, inner, &t));
     FP(MPI_Type_free(&inner));
     layouts[n++] = (layout_t){"vector of vectors", committed(t), 6};
+    FP(MPI_Type_create_subarray(4, (int[]){3, 4, 6, 3}, (int[]){2, 3, 5, 2}, (int[]){1, 0, 1, 1}, MPI_ORDER_C,
+                                MPI_INT, &t));
+    layouts[n++] = (layout_t){"subarray", committed(t), 60};
+    FP(MPI_Type_vector(5, 1, 3, MPI_INT, &t));
+    inner = resized(t, 0, 4);
+    FP(MPI_Type_contiguous(3, inner, &t));
+    FP(MPI_Type_free(&inner));
+    layouts[n++] = (layout_t){"matrix transposed", committed(resized(t, 0, 60)), 15};
     CHECK_INT(n, LAYOUTS);
 }
 

@@ -6,9 +6,9 @@
 /**
  * @file
  *
- * Equal blocks at equal distances, packed and unpacked in parts: every part of some layouts, compared with
- * what a list of the addresses of all bytes says. And the same in a convertor's place, in pieces from any
- * position on.
+ * Equal blocks at equal distances, and rows of them, packed and unpacked in parts: every part of some
+ * layouts, compared with what a list of the addresses of all bytes says. And the same in a convertor's place,
+ * in pieces from any position on.
  */
 
 #include <setjmp.h>
@@ -59,7 +59,51 @@ static const layout_t layouts[] = {
     {"elements backwards", {.first = 0, .stride = 4, .block = 2, .blocks = 3, .extent = -12}, 4},
     {"an element among the next", {.first = 0, .stride = 8, .block = 2, .blocks = 3, .extent = 2}, 4},
     {"long blocks", {.first = 2, .stride = 90, .block = 70, .blocks = 2, .extent = 170}, 2},
+    {"a subarray of three dimensions",
+     {.first = 5, .stride = 4, .block = 2, .blocks = 3, .extent = 36, .loops = 1, .loop = {{2, 16}}},
+     2},
+    {"of four",
+     {.stride = 8, .block = 4, .blocks = 2, .extent = 110, .loops = 2, .loop = {{3, 17}, {2, 55}}},
+     2},
+    {"of five",
+     {.stride = 3, .block = 2, .blocks = 2, .extent = 130, .loops = 3, .loop = {{2, 7}, {3, 15}, {2, 50}}},
+     2},
+    {"a transposed matrix",
+     {.stride = 12, .block = 2, .blocks = 4, .extent = 8, .loops = 1, .loop = {{5, 2}}},
+     2},
+    {"rows backwards",
+     {.first = 60,
+      .stride = -4,
+      .block = 3,
+      .blocks = 2,
+      .extent = -70,
+      .loops = 2,
+      .loop = {{2, -8}, {2, 20}}},
+     3},
+    {"a loop of one round",
+     {.stride = 4, .block = 2, .blocks = 3, .extent = 30, .loops = 2, .loop = {{1, 12}, {2, 14}}},
+     2},
 };
+
+/* Where each byte of some rows lies, in order: those within so many loops. */
+static size_t list_rows(const mca_pml_fastpath_blocks_t *blocks, unsigned loops, ptrdiff_t at,
+                        size_t places[MOST], size_t count)
+{
+    if (0 < loops) {
+        for (size_t i = 0; i < blocks->loop[loops - 1].count; ++i) {
+            count = list_rows(blocks, loops - 1, at + (ptrdiff_t) i * blocks->loop[loops - 1].stride, places,
+                              count);
+        }
+        return count;
+    }
+    for (size_t block = 0; block < blocks->blocks; ++block) {
+        for (size_t i = 0; i < blocks->block; ++i) {
+            assert_true(MOST > count);
+            places[count++] = (size_t) (at + (ptrdiff_t) block * blocks->stride + (ptrdiff_t) i);
+        }
+    }
+    return count;
+}
 
 /* Where each byte of the data lies, in order, from ORIGIN. */
 static size_t list(const layout_t *layout, size_t places[MOST])
@@ -68,13 +112,8 @@ static size_t list(const layout_t *layout, size_t places[MOST])
     size_t count = 0;
 
     for (size_t element = 0; element < layout->elements; ++element) {
-        for (size_t block = 0; block < blocks->blocks; ++block) {
-            for (size_t i = 0; i < blocks->block; ++i) {
-                assert_true(MOST > count);
-                places[count++] = (size_t) (ORIGIN + blocks->first + (ptrdiff_t) element * blocks->extent
-                                            + (ptrdiff_t) block * blocks->stride + (ptrdiff_t) i);
-            }
-        }
+        count = list_rows(blocks, blocks->loops,
+                          ORIGIN + blocks->first + (ptrdiff_t) element * blocks->extent, places, count);
     }
     return count;
 }
@@ -136,24 +175,42 @@ static void test_parts(void **state)
 
 /* ---- in a convertor's place ---- */
 
+enum { ITEMS = 2 * MCA_PML_FASTPATH_BLOCKS_LOOPS + 3 };
+
 /* What Open MPI says of such data, of bytes. */
-static void describe(const layout_t *layout, opal_datatype_t *datatype, dt_elem_desc_t *desc)
+static void describe(const layout_t *layout, opal_datatype_t *datatype, dt_elem_desc_t desc[ITEMS])
 {
     const mca_pml_fastpath_blocks_t *blocks = &layout->blocks;
+    const unsigned loops = blocks->loops;
 
     memset(datatype, 0, sizeof(*datatype));
-    memset(desc, 0, sizeof(*desc));
-    desc->elem = (ddt_elem_desc_t){
+    memset(desc, 0, ITEMS * sizeof(*desc));
+    datatype->size = blocks->block * blocks->blocks;
+    for (unsigned i = 0; i < loops; ++i) {
+        desc[loops - 1 - i].loop = (ddt_loop_desc_t){
+            .common = {.type = OPAL_DATATYPE_LOOP},
+            .items = 2 * i + 2,
+            .loops = (uint32_t) blocks->loop[i].count,
+            .extent = blocks->loop[i].stride,
+        };
+        desc[loops + 1 + i].end_loop = (ddt_endloop_desc_t){
+            .common = {.type = OPAL_DATATYPE_END_LOOP},
+            .items = 2 * i + 2,
+            .size = datatype->size,
+            .first_elem_disp = blocks->first,
+        };
+        datatype->size *= blocks->loop[i].count;
+    }
+    desc[loops].elem = (ddt_elem_desc_t){
         .common = {.flags = OPAL_DATATYPE_FLAG_DATA, .type = OPAL_DATATYPE_UINT1},
         .count = (uint32_t) blocks->blocks,
         .blocklen = blocks->block,
         .extent = blocks->stride,
         .disp = blocks->first,
     };
-    datatype->size = blocks->block * blocks->blocks;
     datatype->ub = blocks->extent;
     datatype->desc.desc = desc;
-    datatype->desc.used = 1;
+    datatype->desc.used = 2 * loops + 1;
 }
 
 static void prepare(opal_convertor_t *convertor, const layout_t *layout, const opal_datatype_t *datatype,
@@ -199,9 +256,9 @@ static void check_convertor(const layout_t *layout, const size_t *places, size_t
     unsigned char memory[MEMORY], wanted[MEMORY], packed[3 * MOST], again[3 * MOST];
     opal_convertor_t convertor;
     opal_datatype_t datatype;
-    dt_elem_desc_t desc;
+    dt_elem_desc_t desc[ITEMS];
 
-    describe(layout, &datatype, &desc);
+    describe(layout, &datatype, desc);
     fill(memory, sizeof(memory), 7);
     prepare(&convertor, layout, &datatype, memory, true);
     assert_int_equal(convertor.local_size, count);
@@ -251,13 +308,13 @@ static void test_units(void **state)
     unsigned char memory[MEMORY], packed[MOST];
     opal_convertor_t convertor;
     opal_datatype_t datatype;
-    dt_elem_desc_t desc;
+    dt_elem_desc_t desc[ITEMS];
 
     (void) state;
     fill(memory, sizeof(memory), 7);
     fill(packed, sizeof(packed), 5);
     opal_datatype_basicDatatypes[OPAL_DATATYPE_UINT1] = &number;
-    describe(&layout, &datatype, &desc);
+    describe(&layout, &datatype, desc);
     datatype.size *= number.size;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         for (int pack = 0; pack < 2; ++pack) {
@@ -275,33 +332,114 @@ static void test_units(void **state)
     }
 }
 
-/* Data that is not of that kind, or comes from another architecture, it leaves to Open MPI. */
-static void test_other_convertors(void **state)
+static bool is_taken(const opal_datatype_t *datatype, uint32_t flags)
 {
     unsigned char memory[MEMORY];
     opal_convertor_t convertor;
-    opal_datatype_t datatype;
-    dt_elem_desc_t desc;
 
-    (void) state;
-    describe(&layouts[0], &datatype, &desc);
     memset(&convertor, 0, sizeof(convertor));
-    convertor.flags = CONVERTOR_SEND;
-    convertor.pDesc = &datatype;
+    convertor.flags = CONVERTOR_SEND | flags;
+    convertor.pDesc = datatype;
     convertor.pBaseBuf = memory;
     mca_pml_fastpath_blocks_convertor(&convertor);
-    assert_null(convertor.fAdvance);
+    return NULL != convertor.fAdvance;
+}
 
-    convertor.flags |= CONVERTOR_HOMOGENEOUS;
-    ++datatype.size;
-    mca_pml_fastpath_blocks_convertor(&convertor);
-    assert_null(convertor.fAdvance);
+/* Data that is not of that kind, or comes from another architecture, it leaves to Open MPI. */
+static void test_other_convertors(void **state)
+{
+    static opal_datatype_t byte = {.size = 1};
+    opal_datatype_t datatype;
+    dt_elem_desc_t desc[ITEMS], other[ITEMS];
+
+    (void) state;
+    opal_datatype_basicDatatypes[OPAL_DATATYPE_UINT1] = &byte;
+    for (size_t k = 0; k < sizeof(layouts) / sizeof(layouts[0]); ++k) {
+        describe(&layouts[k], &datatype, desc);
+        assert_false(is_taken(&datatype, 0));
+        assert_true(is_taken(&datatype, CONVERTOR_HOMOGENEOUS));
+        ++datatype.size;
+        assert_false(is_taken(&datatype, CONVERTOR_HOMOGENEOUS));
+        --datatype.size;
+
+        /* an optimized description of another form is passed over, one of this form is taken */
+        memcpy(other, desc, sizeof(other));
+        datatype.opt_desc.desc = other;
+        datatype.opt_desc.used = datatype.desc.used + 1;
+        assert_true(is_taken(&datatype, CONVERTOR_HOMOGENEOUS));
+        datatype.opt_desc.used = datatype.desc.used;
+        datatype.desc.used += 1;
+        assert_true(is_taken(&datatype, CONVERTOR_HOMOGENEOUS));
+        datatype.opt_desc.used += 1;
+        assert_false(is_taken(&datatype, CONVERTOR_HOMOGENEOUS));
+        datatype.opt_desc.used = 0;
+        assert_false(is_taken(&datatype, CONVERTOR_HOMOGENEOUS));
+        datatype.desc.used = 0;
+        assert_false(is_taken(&datatype, CONVERTOR_HOMOGENEOUS));
+    }
+}
+
+/* Two items in a loop, an item beside a loop, and more loops than there is room for. */
+static void test_other_forms(void **state)
+{
+    const mca_pml_fastpath_blocks_t blocks = {
+        .stride = 4, .block = 2, .blocks = 3, .extent = 60, .loops = 1, .loop = {{2, 16}}};
+    const layout_t layout = {.blocks = blocks, .elements = 1};
+    mca_pml_fastpath_blocks_t result;
+    opal_datatype_t datatype;
+    dt_elem_desc_t desc[ITEMS], item;
+
+    (void) state;
+    describe(&layout, &datatype, desc);
+    assert_true(mca_pml_fastpath_blocks_of(&datatype, &result));
+    assert_int_equal(result.loops, 1);
+    item = desc[1];
+    desc[3] = desc[2];
+    desc[2] = item; /* LOOP, item, item, END_LOOP */
+    datatype.desc.used = 4;
+    assert_false(mca_pml_fastpath_blocks_of(&datatype, &result));
+
+    describe(&layout, &datatype, desc);
+    memmove(desc + 1, desc, 3 * sizeof(desc[0]));
+    desc[0] = item; /* item, LOOP, item, END_LOOP, item */
+    desc[4] = item;
+    datatype.desc.used = 5;
+    assert_false(mca_pml_fastpath_blocks_of(&datatype, &result));
+
+    describe(&layout, &datatype, desc);
+    for (int i = 0; i < ITEMS; ++i) {
+        desc[i] = ITEMS / 2 > i ? desc[0] : item;
+    }
+    datatype.desc.used = ITEMS;
+    assert_false(mca_pml_fastpath_blocks_of(&datatype, &result));
+}
+
+/* A loop around single blocks is a row of them. */
+static void test_single_blocks(void **state)
+{
+    const layout_t layout = {
+        .blocks = {.block = 2, .blocks = 1, .extent = 60, .loops = 2, .loop = {{3, 8}, {2, 30}}},
+        .elements = 1};
+    mca_pml_fastpath_blocks_t result;
+    opal_datatype_t datatype;
+    dt_elem_desc_t desc[ITEMS];
+
+    (void) state;
+    describe(&layout, &datatype, desc);
+    assert_true(mca_pml_fastpath_blocks_of(&datatype, &result));
+    assert_int_equal(result.blocks, 3);
+    assert_int_equal(result.stride, 8);
+    assert_int_equal(result.loops, 1);
+    assert_int_equal(result.loop[0].count, 2);
+    assert_int_equal(result.loop[0].stride, 30);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_convertor),
-                                       cmocka_unit_test(test_units), cmocka_unit_test(test_other_convertors)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),       cmocka_unit_test(test_convertor),
+        cmocka_unit_test(test_units),       cmocka_unit_test(test_other_convertors),
+        cmocka_unit_test(test_other_forms), cmocka_unit_test(test_single_blocks)};
 
     return cmocka_run_group_tests_name("blocks", tests, NULL, NULL);
 }

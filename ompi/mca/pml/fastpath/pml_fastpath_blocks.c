@@ -15,45 +15,117 @@
 #include "pml_fastpath.h"
 #include "pml_fastpath_blocks.h"
 
+/* Whether a description is one item of data, with loops around it and nothing else: so many loops begin, then
+ * comes the item, then they end. */
+static bool is_nest(const dt_type_desc_t *desc)
+{
+    const uint32_t loops = desc->used / 2;
+
+    if (1 != desc->used % 2 || MCA_PML_FASTPATH_BLOCKS_LOOPS < loops
+        || 0 == (OPAL_DATATYPE_FLAG_DATA & desc->desc[loops].elem.common.flags)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < loops; ++i) {
+        if (OPAL_DATATYPE_LOOP != desc->desc[i].elem.common.type) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Fills in the loops around a row. @return the row, or NULL where there is more than one
+ * @param rows  receives how many an element has */
+static __opal_attribute_noinline__ const ddt_elem_desc_t *
+nest_of(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks, size_t *rows)
+{
+    /* the optimized description has no loops of a few rounds */
+    const dt_type_desc_t *desc = is_nest(&datatype->opt_desc) ? &datatype->opt_desc : &datatype->desc;
+
+    if (!is_nest(desc)) {
+        return NULL;
+    }
+    blocks->loops = desc->used / 2;
+    for (unsigned i = 0; i < blocks->loops; ++i) {
+        const ddt_loop_desc_t *loop = &desc->desc[blocks->loops - 1 - i].loop;
+
+        blocks->loop[i].count = loop->loops;
+        blocks->loop[i].stride = loop->extent;
+        *rows *= loop->loops;
+    }
+    return &desc->desc[blocks->loops].elem;
+}
+
+/* Rows of one block each: the loop around them is the row. */
+static void merge_rows(mca_pml_fastpath_blocks_t *blocks)
+{
+    blocks->blocks = blocks->loop[0].count;
+    blocks->stride = blocks->loop[0].stride;
+    --blocks->loops;
+    for (unsigned i = 0; i < blocks->loops; ++i) {
+        blocks->loop[i] = blocks->loop[i + 1];
+    }
+}
+
 bool mca_pml_fastpath_blocks_of(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
     const ddt_elem_desc_t *elem;
+    size_t rows = 1;
 
-    if (1 != desc->used || 0 == (OPAL_DATATYPE_FLAG_DATA & desc->desc[0].elem.common.flags)
-        || fastpath_have_accelerator()) {
+    blocks->loops = 0;
+    elem = 1 == desc->used ? &desc->desc[0].elem : nest_of(datatype, blocks, &rows);
+    if (NULL == elem || 0 == (OPAL_DATATYPE_FLAG_DATA & elem->common.flags) || fastpath_have_accelerator()) {
         return false;
     }
-    elem = &desc->desc[0].elem;
-    *blocks = (mca_pml_fastpath_blocks_t){.first = elem->disp,
-                                          .stride = elem->extent,
-                                          .blocks = elem->count,
-                                          .extent = datatype->ub - datatype->lb,
-                                          .unit = opal_datatype_basicDatatypes[elem->common.type]->size};
+    blocks->first = elem->disp;
+    blocks->stride = elem->extent;
+    blocks->blocks = elem->count;
+    blocks->extent = datatype->ub - datatype->lb;
+    blocks->unit = opal_datatype_basicDatatypes[elem->common.type]->size;
     blocks->block = elem->blocklen * blocks->unit;
-    /* what the description says of one element has to be all of it */
-    return 0 < datatype->size && blocks->block * blocks->blocks == datatype->size;
+    if (0 == datatype->size || rows * blocks->blocks * blocks->block != datatype->size) {
+        return false; /* what the description says of one element has to be all of it */
+    }
+    if (0 < blocks->loops && 1 == blocks->blocks) {
+        merge_rows(blocks);
+    }
+    return true;
 }
 
-/* Copy whole blocks of one element, from or to contiguous memory; which of both is said by the steps. */
-static inline __opal_attribute_always_inline__ void
-copy_blocks(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, size_t block, size_t blocks)
+static inline __opal_attribute_always_inline__ void copy_block(char *data, char *packed, size_t block,
+                                                               bool pack)
 {
-    for (; 0 < blocks; --blocks, to += to_step, from += from_step) {
-        mca_common_fastpath_copy(to, from, block);
+    mca_common_fastpath_copy(pack ? packed : data, pack ? data : packed, block);
+}
+
+/* Copy whole blocks of one row, several in each round: what a loop of single ones takes depends on where the
+ * compiler puts it. */
+static inline __opal_attribute_always_inline__ void copy_short(char *data, ptrdiff_t stride, char *packed,
+                                                               size_t block, size_t blocks, bool pack)
+{
+    for (; 4 <= blocks; blocks -= 4, data += 4 * stride, packed += 4 * block) {
+        copy_block(data, packed, block, pack);
+        copy_block(data + stride, packed + block, block, pack);
+        copy_block(data + 2 * stride, packed + 2 * block, block, pack);
+        copy_block(data + 3 * stride, packed + 3 * block, block, pack);
+    }
+    for (; 0 < blocks; --blocks, data += stride, packed += block) {
+        copy_block(data, packed, block, pack);
     }
 }
 
-/* The same, so that the compiler knows the most common lengths. */
-static inline void copy(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, size_t block,
-                        size_t blocks)
+/* The same for any length; the compiler knows the most common ones. */
+static inline __opal_attribute_always_inline__ void copy(char *data, ptrdiff_t stride, char *packed,
+                                                         size_t block, size_t blocks, bool pack)
 {
     if (8 == block) {
-        copy_blocks(to, to_step, from, from_step, 8, blocks);
+        copy_short(data, stride, packed, 8, blocks, pack);
     } else if (4 == block) {
-        copy_blocks(to, to_step, from, from_step, 4, blocks);
+        copy_short(data, stride, packed, 4, blocks, pack);
     } else {
-        copy_blocks(to, to_step, from, from_step, block, blocks);
+        for (; 0 < blocks; --blocks, data += stride, packed += block) {
+            copy_block(data, packed, block, pack);
+        }
     }
 }
 
@@ -63,22 +135,51 @@ static inline void copy_part(char *block, char *packed, size_t within, size_t le
     memcpy(pack ? packed : block + within, pack ? block + within : packed, length);
 }
 
+/* A row of blocks: where it is, and the round of each loop around it. */
+typedef struct {
+    char *at;
+    size_t round[MCA_PML_FASTPATH_BLOCKS_LOOPS];
+} row_t;
+
+/* Go to the row of such a number, from the first one of an element on. */
+static inline void seek_row(const mca_pml_fastpath_blocks_t *blocks, char *data, size_t number, row_t *row)
+{
+    row->at = data + blocks->first;
+    for (unsigned i = 0; i < blocks->loops; ++i) {
+        row->round[i] = number % blocks->loop[i].count;
+        row->at += (ptrdiff_t) row->round[i] * blocks->loop[i].stride;
+        number /= blocks->loop[i].count;
+    }
+    row->at += (ptrdiff_t) number * blocks->extent;
+}
+
+/* The row after a row, which may be another element's. */
+static inline void next_row(const mca_pml_fastpath_blocks_t *blocks, row_t *row)
+{
+    for (unsigned i = 0; i < blocks->loops; ++i) {
+        row->at += blocks->loop[i].stride;
+        if (blocks->loop[i].count > ++row->round[i]) {
+            return;
+        }
+        row->at -= (ptrdiff_t) blocks->loop[i].count * blocks->loop[i].stride;
+        row->round[i] = 0;
+    }
+    row->at += blocks->extent;
+}
+
 /* Walk over the data, from an offset on, as far as it goes. */
 static inline __opal_attribute_always_inline__ void walk(const mca_pml_fastpath_blocks_t *blocks, char *data,
                                                          char *packed, size_t offset, size_t length,
                                                          bool pack)
 {
-    const ptrdiff_t step = (ptrdiff_t) blocks->block;
     const size_t skipped = OPAL_UNLIKELY(0 < offset) ? offset / blocks->block : 0;
     size_t within = OPAL_UNLIKELY(0 < offset) ? offset % blocks->block : 0;
     size_t first = OPAL_UNLIKELY(0 < offset) ? skipped % blocks->blocks : 0;
+    row_t row;
 
-    data += blocks->first;
-    if (OPAL_UNLIKELY(0 < offset)) {
-        data += (ptrdiff_t) (skipped / blocks->blocks) * blocks->extent;
-    }
-    for (; 0 < length; data += blocks->extent, first = 0) {
-        char *block = data + (ptrdiff_t) first * blocks->stride;
+    seek_row(blocks, data, OPAL_UNLIKELY(0 < offset) ? skipped / blocks->blocks : 0, &row);
+    for (; 0 < length; next_row(blocks, &row), first = 0) {
+        char *block = row.at + (ptrdiff_t) first * blocks->stride;
         size_t whole = blocks->blocks - first;
 
         if (OPAL_UNLIKELY(0 < within)) { /* it begins within a block */
@@ -97,11 +198,7 @@ static inline __opal_attribute_always_inline__ void walk(const mca_pml_fastpath_
                       length - whole * blocks->block, pack); /* it ends within one */
             length = whole * blocks->block;
         }
-        if (pack) {
-            copy(packed, step, block, blocks->stride, blocks->block, whole);
-        } else {
-            copy(block, blocks->stride, packed, step, blocks->block, whole);
-        }
+        copy(block, blocks->stride, packed, blocks->block, whole, pack);
         packed += whole * blocks->block;
         length -= whole * blocks->block;
     }

@@ -4,9 +4,10 @@
  */
 /**
  * @file
- * Data that is equal blocks at equal distances, as of MPI_Type_vector: packed and unpacked by a loop
- * over them. A convertor can do the same, and any other data, too, but takes 25 instructions for each block
- * and some hundred to be set up.
+ * Data that is equal blocks at equal distances, as of MPI_Type_vector, or several such rows of blocks at
+ * equal distances, and so on, as of MPI_Type_create_subarray: packed and unpacked by a loop over them. A
+ * convertor can do the same, and any other data, too, but takes 25 instructions for each block and some
+ * hundred to be set up.
  */
 #ifndef MCA_PML_FASTPATH_BLOCKS_H
 #define MCA_PML_FASTPATH_BLOCKS_H
@@ -17,14 +18,22 @@
 /** Bytes of data up to which it is made contiguous on the stack, on its way to or from slots. */
 #define MCA_PML_FASTPATH_BLOCKS_SHORT 1024
 
+/** Loops around a row of blocks in one element: those of a subarray of five dimensions. */
+#define MCA_PML_FASTPATH_BLOCKS_LOOPS 3
+
 /** Where the data of one element of a datatype lies. */
 typedef struct {
     ptrdiff_t first;  /**< where the first block begins, bytes from the element's address */
-    ptrdiff_t stride; /**< from one block to the next, bytes; may be negative */
+    ptrdiff_t stride; /**< from one block of a row to the next, bytes; may be negative */
     size_t block;     /**< bytes of a block, not 0 */
-    size_t blocks;    /**< of an element */
+    size_t blocks;    /**< of a row */
     ptrdiff_t extent; /**< from one element to the next, bytes; may be negative */
     size_t unit;      /**< bytes of a predefined element, of which a block has some */
+    unsigned loops;   /**< around a row; 0: an element is one row */
+    struct {
+        size_t count;                      /**< of what it repeats, not 0 */
+        ptrdiff_t stride;                  /**< from one to the next, bytes; may be negative */
+    } loop[MCA_PML_FASTPATH_BLOCKS_LOOPS]; /**< the innermost one first */
 } mca_pml_fastpath_blocks_t;
 
 /**
