@@ -62,6 +62,7 @@ static bool keep_comm(mca_pml_fastpath_send_request_t *req)
         OBJ_RELEASE(comm);
         return false;
     }
+    req->req_send.req_base.req_comm = comm;
     req->req_send.req_base.req_ompi.req_type = OMPI_REQUEST_PML; /* there is a communicator to look into */
     return true;
 }

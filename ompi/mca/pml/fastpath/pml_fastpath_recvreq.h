@@ -240,7 +240,7 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
     base->req_ompi.req_mpi_object.comm = comm;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     base->req_ompi.req_complete = REQUEST_COMPLETED;
-    base->req_comm = comm;
+    base->req_comm = NULL;
     base->req_pml_complete = true;
     base->req_free_called = false;
     base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;

@@ -198,7 +198,8 @@ static inline void mca_pml_fastpath_send_request_status(mca_pml_fastpath_send_re
 /**
  * Fill in what all requests have in common whose message has left already. They are of the type that does
  * nothing, as those of MPI_PROC_NULL: from 5.0 on Open MPI looks into the communicator of each request of
- * type OMPI_REQUEST_PML that a call completes among others, and theirs may be freed by then.
+ * type OMPI_REQUEST_PML that a call completes among others, and theirs may be freed by then. They name no
+ * communicator, so a debugger that lists the requests of one does not come upon them.
  */
 static inline void mca_pml_fastpath_send_request_precompleted(mca_pml_fastpath_send_request_t *req)
 {
@@ -210,6 +211,7 @@ static inline void mca_pml_fastpath_send_request_precompleted(mca_pml_fastpath_s
     base->req_ompi.req_status._cancelled = 0;
     base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
     base->req_addr = NULL;
+    base->req_comm = NULL;
     base->req_pml_complete = true;
     base->req_free_called = false;
     req->req_send.req_addr = NULL; /* not copied */
@@ -244,7 +246,6 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
     base->req_ompi.req_status.MPI_SOURCE = comm->c_my_rank;
     base->req_ompi.req_status.MPI_TAG = tag;
     base->req_ompi.req_status._ucount = size;
-    base->req_comm = comm;
     req->req_send.req_bytes_packed = size;
     memcpy(&req->req_hdr, header, sizeof(req->req_hdr));
     req->req_peer = peer;
