@@ -13,7 +13,8 @@
 #include "opal_config.h"
 
 #include <pthread.h>
-#include <signal.h>
+
+#include "opal/mca/common/fastpath/common_fastpath_thread.h"
 
 #include "btl_fastsm.h"
 #include "btl_fastsm_sleep.h"
@@ -36,13 +37,8 @@ static void *enlist(void *hdr)
 
 void mca_btl_fastsm_sleep_init(void)
 {
-    sigset_t all, old;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the user's threads */
     mca_btl_fastsm_component.enlisting =
-        0 == pthread_create(&enlisting, NULL, enlist, header_of(mca_btl_fastsm_component.base));
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+        mca_common_fastpath_thread_start(&enlisting, enlist, header_of(mca_btl_fastsm_component.base));
 }
 
 void mca_btl_fastsm_sleep_fini(void)

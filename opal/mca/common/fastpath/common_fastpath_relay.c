@@ -10,7 +10,6 @@
  */
 #include "opal_config.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,6 +19,7 @@
 #include "opal/mca/btl/base/base.h"
 
 #include "common_fastpath_relay.h"
+#include "common_fastpath_thread.h"
 
 /* Those that reach processes of the node only: where a sleep is announced, btl/fastsm reaches all of these.
  */
@@ -100,18 +100,6 @@ static void rung(int fd, short flags, void *context)
     (void) context;
 }
 
-static bool start_helper(mca_common_fastpath_relay_t *relay)
-{
-    sigset_t all, old;
-    bool started;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the user's threads */
-    started = 0 == pthread_create(&relay->helper, NULL, help, relay);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return started;
-}
-
 static bool start(mca_common_fastpath_relay_t *relay)
 {
     relay->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -122,7 +110,7 @@ static bool start(mca_common_fastpath_relay_t *relay)
     pthread_cond_init(&relay->changed, NULL);
     opal_event_set(opal_sync_event_base, &relay->event, relay->fd, OPAL_EV_READ | OPAL_EV_PERSIST, rung,
                    relay);
-    if (!start_helper(relay)) {
+    if (!mca_common_fastpath_thread_start(&relay->helper, help, relay)) {
         pthread_cond_destroy(&relay->changed);
         pthread_mutex_destroy(&relay->lock);
         close(relay->fd);

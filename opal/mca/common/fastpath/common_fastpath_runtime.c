@@ -4,14 +4,13 @@
  */
 #include "compat/fastpath_opal_compat.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "opal/runtime/opal_progress.h"
 
 #include "common_fastpath_runtime.h"
+#include "common_fastpath_thread.h"
 
 #ifdef FASTPATH_RUNTIME_TABLE
 
@@ -47,24 +46,11 @@ static void *operation_main(void *argument)
     return NULL;
 }
 
-/* Signals are for the program's own threads. */
-static bool begin(pthread_t *thread, operation_t *operation)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(thread, NULL, operation_main, operation);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return 0 == rc;
-}
-
 static int run(operation_t *operation)
 {
     pthread_t thread;
 
-    if (!begin(&thread, operation)) {
+    if (!mca_common_fastpath_thread_start(&thread, operation_main, operation)) {
         return operation->call(operation);
     }
     /* D2.  Partner: D1. */
