@@ -12,8 +12,8 @@ FASTPATH_CPPFLAGS='-I$(top_srcdir) -I$(top_srcdir)/compat $(OMPI_INCDIRS) -isyst
 FASTPATH_CFLAGS='-std=gnu11 -fvisibility=hidden -Wall -Wextra'
 FASTPATH_OPAL_LIBS="-L$OMPI_LIBDIR -lopen-pal $FASTPATH_EVENT_LIBS $FASTPATH_PMIX_LIBS"
 AS_CASE([$OMPI_SERIES],
-    [4.1|5.0], [FASTPATH_OMPI_LIBS="-L$OMPI_LIBDIR -lmpi -lopen-pal $FASTPATH_EVENT_LIBS $FASTPATH_PMIX_LIBS"],
-    [FASTPATH_OMPI_LIBS="-L$OMPI_LIBDIR -lopen_mpi -lopen-pal $FASTPATH_EVENT_LIBS $FASTPATH_PMIX_LIBS"]) # libmpi has the bindings only
+    [4.1|5.0], [FASTPATH_OMPI_LIBS="-L$OMPI_LIBDIR -lmpi $FASTPATH_OPAL_LIBS"],
+    [FASTPATH_OMPI_LIBS="-L$OMPI_LIBDIR -lopen_mpi $FASTPATH_OPAL_LIBS"]) # libmpi has the bindings only
 
 fastpath_saved_CPPFLAGS=$CPPFLAGS
 fastpath_saved_CFLAGS=$CFLAGS
