@@ -129,11 +129,12 @@ static MPI_Datatype make_subarray(int size)
     return type;
 }
 
-/* One element of a datatype that takes so many bytes of memory for each of data. */
-static void derived(long iterations, int size, MPI_Datatype (*make)(int), size_t spread)
+/* One element of a datatype. */
+static void derived(long iterations, int size, MPI_Datatype (*make)(int))
 {
     static MPI_Datatype type = MPI_DATATYPE_NULL; /* kept, since a batch is called often */
     static MPI_Datatype (*type_of)(int);
+    static MPI_Aint lower, extent;
     static int bytes;
 
     if (MPI_DATATYPE_NULL == type || size != bytes || make != type_of) {
@@ -142,20 +143,21 @@ static void derived(long iterations, int size, MPI_Datatype (*make)(int), size_t
         }
         type = make(size);
         MPI_Type_commit(&type);
+        MPI_Type_get_extent(type, &lower, &extent);
         bytes = size;
         type_of = make;
     }
-    to_and_fro(iterations, spread * (size_t) size, 1, type, 1 - rank);
+    to_and_fro(iterations, (size_t) extent, 1, type, 1 - rank);
 }
 
 static void vector(long iterations, int size)
 {
-    derived(iterations, size, make_vector, 2);
+    derived(iterations, size, make_vector);
 }
 
 static void subarray(long iterations, int size)
 {
-    derived(iterations, size, make_subarray, 4);
+    derived(iterations, size, make_subarray);
 }
 
 static void send_receive(long iterations, int size)
@@ -527,10 +529,13 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
 /* Memory for the longest message. */
 static void make_room(const options_t *options)
 {
-    size_t room = 0;
+    size_t room = 0, spread = 1;
 
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); ++m) {
+        spread = modes[m].spread > spread ? modes[m].spread : spread;
+    }
     for (int i = 0; i < options->count; ++i) {
-        size_t size = 4 * bytes_of(options->sizes[i]); /* a subarray takes four times its bytes */
+        size_t size = spread * bytes_of(options->sizes[i]);
 
         room = size > room ? size : room;
     }
