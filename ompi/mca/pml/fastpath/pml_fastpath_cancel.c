@@ -63,6 +63,7 @@ static bool keep_comm(mca_pml_fastpath_send_request_t *req)
         return false;
     }
     req->req_send.req_base.req_comm = comm;
+    req->req_send.req_base.req_ompi.req_mpi_object.comm = comm;
     req->req_send.req_base.req_ompi.req_type = OMPI_REQUEST_PML; /* there is a communicator to look into */
     return true;
 }

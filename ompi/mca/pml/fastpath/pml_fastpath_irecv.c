@@ -85,7 +85,7 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
         return false;
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    mca_pml_fastpath_recv_request_received(req, comm, target.word1, target.length);
+    mca_pml_fastpath_recv_request_received(req, target.word1, target.length);
     mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target.length,
                                      opal_using_threads());
     return true;

@@ -223,21 +223,20 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
                                    ompi_communicator_t *comm, ompi_status_public_t *status);
 
 /**
- * Make a request of a message that has been received already: complete. The communicator is not retained, so
- * nothing may be read from it later; for its type see mca_pml_fastpath_send_request_precompleted().
+ * Make a request of a message that has been received already: complete. It does not know its communicator;
+ * for its type see mca_pml_fastpath_send_request_precompleted().
  *
  * @param word1   source and tag, as in the header
  * @param length  bytes of the message, all of which are in the user's buffer
  */
 static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_request_t *req,
-                                                          ompi_communicator_t *comm, uint64_t word1,
-                                                          size_t length)
+                                                          uint64_t word1, size_t length)
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
     OMPI_REQUEST_INIT(&base->req_ompi, false);
     base->req_ompi.req_type = OMPI_REQUEST_NOOP;
-    base->req_ompi.req_mpi_object.comm = comm;
+    base->req_ompi.req_mpi_object.comm = NULL;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     base->req_ompi.req_complete = REQUEST_COMPLETED;
     base->req_comm = NULL;

@@ -207,6 +207,7 @@ static inline void mca_pml_fastpath_send_request_precompleted(mca_pml_fastpath_s
 
     OMPI_REQUEST_INIT(&base->req_ompi, false);
     base->req_ompi.req_type = OMPI_REQUEST_NOOP;
+    base->req_ompi.req_mpi_object.comm = NULL;
     base->req_ompi.req_complete = REQUEST_COMPLETED;
     base->req_ompi.req_status._cancelled = 0;
     base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
@@ -223,7 +224,7 @@ static inline void mca_pml_fastpath_send_request_precompleted(mca_pml_fastpath_s
 
 /**
  * Make a request of a message that has left already: complete, and good for a cancel.
- * The communicator is not retained, so nothing may be read from it later; a cancel does so.
+ * It does not know its communicator, which is not retained; a cancel finds and retains it.
  *
  * @param ctx   the communicator's number at the receiver
  * @param size  bytes of the message
@@ -241,7 +242,6 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_SEND_PRECOMPLETED != req->req_state)) {
         mca_pml_fastpath_send_request_precompleted(req);
     }
-    base->req_ompi.req_mpi_object.comm = comm;
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     base->req_ompi.req_status.MPI_SOURCE = comm->c_my_rank;
     base->req_ompi.req_status.MPI_TAG = tag;
