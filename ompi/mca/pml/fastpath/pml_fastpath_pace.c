@@ -50,7 +50,7 @@ static inline __opal_attribute_always_inline__ bool look(void)
     pace->looked = now;
     if (OPAL_UNLIKELY(pace->noted)) {
         pace->noted = false;
-        pace->noticed = last;
+        pace->noticed = last < pace->called ? pace->called : last;
         pace->looks = LOOKS_MAX;
     }
     return OPAL_UNLIKELY(now - pace->noticed >= pace->most || 0 > --pace->looks);

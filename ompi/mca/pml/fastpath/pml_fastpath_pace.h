@@ -37,6 +37,7 @@ typedef struct {
     bool making_up;   /**< it is being called from here */
     uint64_t looked;  /**< ticks: the last look at the clock */
     uint64_t noticed; /**< ticks: a moment since which opal_progress has been called for the last time */
+    uint64_t called;  /**< ticks: when that was, known with one thread only */
     uint64_t most;    /**< ticks that may pass without it */
     uint64_t slow;    /**< ticks from one look to the next that are so many that the next call looks, too */
     mca_common_fastpath_clock_t clock;
@@ -63,9 +64,12 @@ int mca_pml_fastpath_pace_check(void);
  */
 bool mca_pml_fastpath_pace_is_due(void);
 
-/** Somebody has called opal_progress. */
-static inline void mca_pml_fastpath_pace_note(void)
+/** opal_progress has been called. @param threads  there may be several */
+static inline void mca_pml_fastpath_pace_note(bool threads)
 {
+    if (!threads) {
+        mca_pml_fastpath_pace.called = mca_common_fastpath_ticks();
+    }
     if (!mca_pml_fastpath_pace.noted) { /* who waits need not take the line from who does not */
         mca_pml_fastpath_pace.noted = true;
     }

@@ -16,7 +16,7 @@
 
 int mca_pml_fastpath_progress(void)
 {
-    mca_pml_fastpath_pace_note();
+    mca_pml_fastpath_pace_note(opal_using_threads());
     mca_pml_fastpath_pause_note();
     if (OPAL_UNLIKELY(mca_pml_fastpath_at_end())) {
         mca_pml_fastpath_links_end();
