@@ -12,6 +12,7 @@
  */
 #include "ompi_config.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -42,8 +43,9 @@
 /* The same while yields are measured: each may take long. */
 #define LOOK_CALLS_YIELDING 0
 
-/* Time from one look at what the kernel says to the next. */
-#define LOOK_TIME (250 * US)
+/* Time from one look at what the kernel says to the next. Below what makes a yield late (LATE in
+ * pml_fastpath_others.c): short waits for the core add up from one look to the next. */
+#define LOOK_TIME (500 * US)
 
 /* Time from one count of processes and cores to the next: the first, and the longest, per process counted. */
 #define COUNT_TIME_FIRST (2 * MS)
@@ -68,6 +70,8 @@ static struct {
     cpu_set_t own;
 
     mca_pml_fastpath_others_t others; /* who are not counted */
+    int schedstat;                    /* the file of the kernel's for thread `asks`, or -1 */
+    const void *asks;                 /* its thread_, or NULL: no file is open */
 
     bool applied; /* opal_progress_yield_when_idle as we have set it last */
     volatile int busy;
@@ -175,20 +179,53 @@ static void count_now_and_then(uint64_t now)
 
 /* ---- who else wants them ---- */
 
+/* Closes the file that the kernel keeps about a thread. */
+static void close_schedstat(void)
+{
+    if (NULL != pause_.asks) {
+        close(pause_.schedstat);
+        pause_.asks = NULL;
+    }
+}
+
+/* Opens that of this thread, and keeps it open: to open and close it takes six times as long as to read it.
+ */
+static bool open_schedstat(void)
+{
+    close_schedstat();
+    pause_.schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (0 > pause_.schedstat) {
+        return false;
+    }
+    pause_.asks = &thread_;
+    return true;
+}
+
+/* Reads that of this thread.  Of a thread that has ended, whose place this one has, the kernel says nothing.
+ */
+static bool read_schedstat(char *text, size_t size)
+{
+    ssize_t length = -1;
+
+    if (&thread_ == pause_.asks) {
+        length = pread(pause_.schedstat, text, size - 1, 0);
+    }
+    if (0 >= length && open_schedstat()) {
+        length = pread(pause_.schedstat, text, size - 1, 0);
+    }
+    text[0 < length ? length : 0] = '\0';
+    return 0 < length;
+}
+
 /* Time that this thread has waited for a core since it began; 0 where the kernel does not say. */
 static uint64_t waited_for_core(void)
 {
-    FILE *file = fopen("/proc/thread-self/schedstat", "re");
-    uint64_t running, waited = 0;
+    uint64_t running, waited;
+    char text[80];
 
-    if (NULL == file) {
-        return 0;
-    }
-    if (2 != fscanf(file, "%" SCNu64 " %" SCNu64, &running, &waited)) {
-        waited = 0;
-    }
-    fclose(file);
-    return waited;
+    return read_schedstat(text, sizeof(text)) && 2 == sscanf(text, "%" SCNu64 " %" SCNu64, &running, &waited)
+               ? waited
+               : 0;
 }
 
 /* Time that this thread has waited for a core since it asked last. @param asked  when that was */
@@ -211,9 +248,9 @@ static bool has_lost(uint64_t now)
     return 0 == thread_.waited || (LOST_LEAST < waited && (now - asked) / LOST_PART < waited);
 }
 
-/* Whether the core was taken from this thread since its last look; of a yield that has met somebody, the
+/* Whether the core was taken from this thread since it asked last; of a yield that has met somebody, the
  * kernel says the same. */
-static bool was_taken(uint64_t now)
+static bool was_taken(void)
 {
     const long before = thread_.switches;
     struct rusage usage;
@@ -222,19 +259,24 @@ static bool was_taken(uint64_t now)
         return false;
     }
     thread_.switches = usage.ru_nivcsw;
-    return usage.ru_nivcsw > before && (mca_pml_fastpath_others_want(&pause_.others) || has_lost(now));
+    return usage.ru_nivcsw > before;
 }
 
 /* A look at what the kernel has done with our core. While yields are measured each of them may be late. */
 static void observe(uint64_t now)
 {
+    bool taken;
+
     if (mca_pml_fastpath_others_want(&pause_.others)) {
         uint64_t asked;
         const uint64_t waited = waited_since(now, &asked);
 
         mca_pml_fastpath_others_waited(&pause_.others, asked, now, waited);
+        taken = 0 < waited || (0 == thread_.waited && was_taken());
+    } else {
+        taken = was_taken() && has_lost(now);
     }
-    mca_pml_fastpath_others_look(&pause_.others, now, was_taken(now));
+    mca_pml_fastpath_others_look(&pause_.others, now, taken);
 }
 
 /* ---- what follows ---- */
@@ -257,8 +299,20 @@ static bool told(bool *by_user)
     return *value;
 }
 
-/* Whether waits shall yield. */
-static bool shall_yield(void)
+/* Whether processes of ours or others need this core. */
+static bool find_out(uint64_t now)
+{
+    count_now_and_then(now);
+    if (pause_.counted_short) {
+        mca_pml_fastpath_others_forget(&pause_.others, now);
+        return true;
+    }
+    observe(now);
+    return mca_pml_fastpath_others_want(&pause_.others);
+}
+
+/* Whether waits shall yield. Where that is said nothing is found out. */
+static bool shall_yield(uint64_t now)
 {
     bool by_user;
 
@@ -271,27 +325,13 @@ static bool shall_yield(void)
     case MCA_COMMON_FASTPATH_WAIT_YIELD:
         return true;
     default:
-        return !by_user && (pause_.counted_short || mca_pml_fastpath_others_want(&pause_.others));
+        return !by_user && find_out(now);
     }
-}
-
-static bool is_auto(void)
-{
-    return MCA_COMMON_FASTPATH_WAIT_AUTO == mca_pml_fastpath_pause_state.mode
-           || MCA_COMMON_FASTPATH_WAIT_SLEEP == mca_pml_fastpath_pause_state.mode;
 }
 
 static void look(uint64_t now)
 {
-    if (is_auto()) {
-        count_now_and_then(now);
-        if (!pause_.counted_short) {
-            observe(now);
-        } else {
-            mca_pml_fastpath_others_forget(&pause_.others, now);
-        }
-    }
-    if (shall_yield() != opal_progress_yield_when_idle) {
+    if (shall_yield(now) != opal_progress_yield_when_idle) {
         pause_.applied = !opal_progress_yield_when_idle;
         (void) opal_progress_set_yield_when_idle(pause_.applied);
     }
@@ -327,6 +367,7 @@ void mca_pml_fastpath_pause(void)
 
 void mca_pml_fastpath_pause_fini(void)
 {
+    close_schedstat();
     free(pause_.pids);
     pause_.pids = NULL;
     pause_.num_pids = pause_.most_pids = 0;
