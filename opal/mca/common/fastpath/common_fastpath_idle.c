@@ -32,6 +32,13 @@
  * one in such a time for each process of the node: together they cost a core less than a thousandth. */
 #define ANNOUNCE_TIME_EACH (1 * MS)
 
+/* A sleep that brings about what it waits for is one too many: docs/waiting.md, "A core that others need".
+ * Something has come within such a part of the time after which a wait sleeps; then that time is doubled, so
+ * many times at the most, for so long. */
+#define SOON_PART     4
+#define LATER_MOST    3
+#define LATER_EXPIRES (1000 * MS)
+
 /* Whether an announcement may be made now. */
 static bool may_announce(const mca_common_fastpath_idle_t *idle, uint64_t now)
 {
@@ -97,6 +104,31 @@ static bool sleep_until_woken(mca_common_fastpath_idle_t *idle, mca_common_fastp
     return result.woken;
 }
 
+/* How often `after` is doubled now. */
+static unsigned later_now(const mca_common_fastpath_idle_t *idle, uint64_t now)
+{
+    return now < atomic_load_explicit(&idle->later_until, memory_order_relaxed)
+               ? atomic_load_explicit(&idle->later, memory_order_relaxed)
+               : 0;
+}
+
+/* Something has happened, to whichever wait: finds out whether the sleep before it was one too many. */
+static void judge_sleep(mca_common_fastpath_idle_t *idle, uint64_t after, uint64_t now)
+{
+    const uint64_t slept = atomic_exchange_explicit(&idle->slept, 0, memory_order_relaxed);
+    const unsigned later = later_now(idle, now);
+
+    if (0 == slept) {
+        return;
+    }
+    if (slept < (after << later) / SOON_PART) {
+        atomic_store_explicit(&idle->later, LATER_MOST > later ? later + 1 : later, memory_order_relaxed);
+        atomic_store_explicit(&idle->later_until, now + LATER_EXPIRES, memory_order_relaxed);
+    } else {
+        atomic_store_explicit(&idle->later_until, 0, memory_order_relaxed);
+    }
+}
+
 /* A signal ends a sleep early, which does no harm. */
 static mca_common_fastpath_idle_result_t
 sleep_for(mca_common_fastpath_idle_t *idle, mca_common_fastpath_idle_wait_t *wait, uint64_t now, bool relay)
@@ -105,12 +137,14 @@ sleep_for(mca_common_fastpath_idle_t *idle, mca_common_fastpath_idle_wait_t *wai
     const struct timespec slice = {.tv_nsec = (long) time};
     mca_common_fastpath_idle_result_t result = {.look = true};
 
+    wait->slept_since = 0 == wait->slept_since ? now : wait->slept_since;
     if (0 != wait->announced || relay) {
         result.woken = sleep_until_woken(idle, wait, time, relay);
     } else {
         (void) nanosleep(&slice, NULL);
     }
     result.time = mca_common_fastpath_nanoseconds() - now;
+    atomic_store_explicit(&idle->slept, now + result.time - wait->slept_since, memory_order_relaxed);
     return result;
 }
 
@@ -128,9 +162,10 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
     }
     now = mca_common_fastpath_nanoseconds();
     if (0 == wait->since || wait->activity != activity) {
+        judge_sleep(idle, after, now);
         *wait = (mca_common_fastpath_idle_wait_t){.since = now, .activity = activity};
     }
-    if (after > now - wait->since) {
+    if (after << later_now(idle, now) > now - wait->since) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
     relay = !one_node && mca_common_fastpath_relay_usable(&idle->relay, idle->fastsm, idle->ext);

@@ -39,12 +39,17 @@ typedef struct {
     const mca_btl_fastsm_ext_t *ext; /**< its extension */
     _Atomic uint64_t announce_next;  /**< nanoseconds: no announcement before; the functions' own */
     _Atomic bool refused;            /**< the last one was; the functions' own */
+    _Atomic uint64_t slept;          /**< nanoseconds from the begin of a wait's first sleep to the end of its
+                                        last, until that is judged; the functions' own, as the next two */
+    _Atomic unsigned later;          /**< times that `after` is doubled */
+    _Atomic uint64_t later_until;    /**< nanoseconds: until then */
     mca_common_fastpath_relay_t relay; /**< for jobs on several nodes; the functions' own */
 } mca_common_fastpath_idle_t;
 
 /** A wait that may last; all 0 in the beginning. */
 typedef struct {
     uint64_t since;         /**< nanoseconds: nothing has happened since; 0: nobody has looked yet */
+    uint64_t slept_since;   /**< nanoseconds: its first sleep after that; 0: it has not slept */
     unsigned long activity; /**< at that time */
     unsigned long missed;   /**< looks that left something out, at the end of the last call */
     uint32_t announced;     /**< not 0: our peers know that we are going to sleep, of announce_sleep() */
@@ -65,7 +70,8 @@ typedef struct {
  * if it then calls fastsm_wake_if_asleep() with the extension's asleep(NULL).
  *
  * @param activity  grows whenever something moves, for whomever: then the time begins anew
- * @param after     nanoseconds without anything after which it sleeps
+ * @param after     nanoseconds without anything after which it sleeps; later for a while where sleeps have
+ *                  ended too soon (docs/waiting.md, "A core that others need")
  * @param mode      mca_common_fastpath_wait_t
  * @param one_node  all processes of the job are on this node
  */

@@ -1,0 +1,193 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* When waits sleep, by a clock that the tests set. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "opal/mca/common/fastpath/common_fastpath_idle.c"
+
+#define AFTER (5 * MS)
+
+/* ---- what stands in for the clock, btl/fastsm and the relay ---- */
+
+static uint64_t clock_;
+static uint64_t sleep_lasts;
+
+uint64_t mca_common_fastpath_nanoseconds(void)
+{
+    return clock_;
+}
+
+bool mca_common_fastpath_relay_usable(mca_common_fastpath_relay_t *relay, mca_btl_base_module_t *fastsm,
+                                      const mca_btl_fastsm_ext_t *ext)
+{
+    (void) relay;
+    (void) fastsm;
+    (void) ext;
+    return false;
+}
+
+mca_common_fastpath_relay_result_t mca_common_fastpath_relay_sleep(mca_common_fastpath_relay_t *relay,
+                                                                   uint32_t word, uint64_t time)
+{
+    (void) relay;
+    (void) word;
+    (void) time;
+    fail_msg("nobody uses the relay here");
+    return (mca_common_fastpath_relay_result_t){.woken = false};
+}
+
+static uint32_t announce_sleep(mca_btl_base_module_t *btl)
+{
+    (void) btl;
+    return 1;
+}
+
+static bool sleep_now(mca_btl_base_module_t *btl, uint32_t word, uint64_t time)
+{
+    (void) btl;
+    (void) time;
+    assert_int_equal(word, 1);
+    clock_ += sleep_lasts;
+    return false;
+}
+
+static _Atomic unsigned long missed;
+static const mca_btl_fastsm_ext_t ext = {
+    .announce_sleep = announce_sleep, .sleep = sleep_now, .missed = &missed};
+
+/* ---- the tests ---- */
+
+/* One wait in which nothing happens until it has slept once. @return how long it has waited before that */
+static uint64_t waits_before_sleep(mca_common_fastpath_idle_t *idle, uint64_t lasts)
+{
+    mca_common_fastpath_idle_wait_t wait = {.since = 0};
+    const uint64_t begun = clock_;
+
+    sleep_lasts = lasts;
+    while (clock_ - begun < 1000 * MS) {
+        const uint64_t now = clock_;
+
+        if (0 < mca_common_fastpath_idle(idle, &wait, 0, AFTER, MCA_COMMON_FASTPATH_WAIT_AUTO, true).time) {
+            return now - begun;
+        }
+        clock_ += 10 * US;
+    }
+    return UINT64_MAX;
+}
+
+/* The clock is asked every 10 us, and an announcement takes one call more. */
+static void assert_sleeps_after(mca_common_fastpath_idle_t *idle, uint64_t after, uint64_t lasts)
+{
+    const uint64_t time = waits_before_sleep(idle, lasts);
+
+    assert_in_range(time, after, after + 50 * US);
+}
+
+static void test_sleeps_after(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+
+    (void) state;
+    clock_ = 7000 * MS;
+    for (int i = 0; i < 10; ++i) {
+        assert_sleeps_after(&idle, AFTER, 20 * MS);
+    }
+}
+
+/* Each sleep is over at once: waits sleep later and later, and as before when a sleep has lasted. */
+static void test_sleeps_later(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+
+    (void) state;
+    clock_ = 7000 * MS;
+    assert_sleeps_after(&idle, AFTER, 20 * US);
+    assert_sleeps_after(&idle, 2 * AFTER, 20 * US);
+    assert_sleeps_after(&idle, 4 * AFTER, 20 * US);
+    assert_sleeps_after(&idle, 8 * AFTER, 20 * US);
+    assert_sleeps_after(&idle, 8 * AFTER, 20 * MS);
+    assert_sleeps_after(&idle, AFTER, 20 * MS);
+}
+
+static void test_later_expires(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+
+    (void) state;
+    clock_ = 7000 * MS;
+    assert_sleeps_after(&idle, AFTER, 20 * US);
+    assert_sleeps_after(&idle, 2 * AFTER, 20 * US);
+    clock_ += 1000 * MS;
+    assert_sleeps_after(&idle, 2 * AFTER, 20 * US); /* and not 4: it begins anew */
+}
+
+/* What counts is the whole time asleep: many short sleeps of one wait are a long one. */
+static void test_several_sleeps_are_one(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+    mca_common_fastpath_idle_wait_t wait = {.since = 0};
+
+    (void) state;
+    clock_ = 7000 * MS;
+    sleep_lasts = 50 * US;
+    for (uint64_t end = clock_ + 3 * AFTER; clock_ < end; clock_ += 10 * US) {
+        (void) mca_common_fastpath_idle(&idle, &wait, 0, AFTER, MCA_COMMON_FASTPATH_WAIT_AUTO, true);
+    }
+    assert_sleeps_after(&idle, AFTER, 20 * MS);
+}
+
+/* A message that is for somebody else begins the time anew, too. */
+static void test_activity_ends_a_sleep(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+    mca_common_fastpath_idle_wait_t wait = {.since = 0};
+    uint64_t begun, slept = 0;
+
+    (void) state;
+    clock_ = 7000 * MS;
+    sleep_lasts = 20 * US;
+    for (unsigned long activity = 0; activity < 2; ++activity) {
+        begun = clock_;
+        do {
+            clock_ += 10 * US;
+            slept =
+                mca_common_fastpath_idle(&idle, &wait, activity, AFTER, MCA_COMMON_FASTPATH_WAIT_AUTO, true)
+                    .time;
+        } while (0 == slept);
+        assert_in_range(clock_ - begun, AFTER << activity, (AFTER << activity) + 100 * US);
+    }
+}
+
+static void test_modes(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+    mca_common_fastpath_idle_wait_t wait = {.since = 0};
+
+    (void) state;
+    clock_ = 7000 * MS;
+    for (int mode = MCA_COMMON_FASTPATH_WAIT_SPIN; mode <= MCA_COMMON_FASTPATH_WAIT_YIELD; ++mode) {
+        for (int i = 0; i < 100; ++i, clock_ += MS) {
+            assert_int_equal(0, mca_common_fastpath_idle(&idle, &wait, 0, AFTER, mode, true).time);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sleeps_after),          cmocka_unit_test(test_sleeps_later),
+        cmocka_unit_test(test_later_expires),         cmocka_unit_test(test_several_sleeps_are_one),
+        cmocka_unit_test(test_activity_ends_a_sleep), cmocka_unit_test(test_modes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
