@@ -359,6 +359,28 @@ static void turns(int index)
     }
 }
 
+/* Both send to each other and work on what they get: no side copies for the other one. */
+static void reduction(int count)
+{
+    double *mine = malloc((size_t) count * sizeof(*mine)), *all = malloc((size_t) count * sizeof(*all));
+    const unsigned long before = helped();
+    int wrong = 0;
+
+    fp_case("a reduction of %d numbers", count);
+    CHECK(NULL != mine && NULL != all);
+    for (int i = 0; i < count; i++) {
+        mine[i] = (1 + fp_rank) * (double) i;
+    }
+    FP(MPI_Allreduce(mine, all, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    for (int i = 0; i < count; i++) {
+        wrong += 3 * (double) i != all[i];
+    }
+    CHECK_INT(wrong, 0);
+    check_helped(before, 0, 0);
+    free(all);
+    free(mine);
+}
+
 /* Behind those that are away, which count on room for a message that answers. */
 static void nonblocking(bool threads, int sequence)
 {
@@ -392,6 +414,7 @@ static void run(bool threads)
         }
     }
     nonblocking(threads, sequence);
+    reduction(150000);
     before = helped();
     if (threads) {
         fp_run_threads(THREADS, turns);
