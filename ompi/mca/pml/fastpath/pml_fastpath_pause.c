@@ -70,7 +70,7 @@ static struct {
     cpu_set_t own;
 
     mca_pml_fastpath_others_t others; /* who are not counted */
-    int schedstat;                    /* the file of the kernel's for thread `asks`, or -1 */
+    int schedstat;                    /* what the kernel says of the thread `asks`; -1: nothing */
     const void *asks;                 /* its thread_, or NULL: no file is open */
 
     bool applied; /* opal_progress_yield_when_idle as we have set it last */
@@ -188,8 +188,7 @@ static void close_schedstat(void)
     }
 }
 
-/* Opens that of this thread, and keeps it open: to open and close it takes six times as long as to read it.
- */
+/* Opens that of this thread, and keeps it open: opening and closing take five times what reading does. */
 static bool open_schedstat(void)
 {
     close_schedstat();
@@ -201,8 +200,7 @@ static bool open_schedstat(void)
     return true;
 }
 
-/* Reads that of this thread.  Of a thread that has ended, whose place this one has, the kernel says nothing.
- */
+/* Reads that of this thread. Where one has ended in whose place this one is, it has to be opened anew. */
 static bool read_schedstat(char *text, size_t size)
 {
     ssize_t length = -1;
