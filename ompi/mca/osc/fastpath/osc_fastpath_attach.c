@@ -18,7 +18,7 @@
 #include "osc_fastpath_wait.h"
 
 /* The place in the order of addresses of a region that begins at `begin`. */
-static size_t place_of(const mca_osc_fastpath_module_t *module, uintptr_t begin)
+static size_t region_place(const mca_osc_fastpath_module_t *module, uintptr_t begin)
 {
     size_t low = 0, high = module->num_regions;
 
@@ -155,9 +155,9 @@ int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t beg
     return rc;
 }
 
-static int insert(mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
+static int insert_region(mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
 {
-    const size_t place = place_of(module, begin);
+    const size_t place = region_place(module, begin);
     mca_osc_fastpath_region_t *regions = module->regions;
 
     if ((place < module->num_regions && regions[place].begin < end)
@@ -199,7 +199,7 @@ int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size)
     }
     mca_osc_fastpath_enter(module);
     change_begin(module);
-    rc = insert(module, (uintptr_t) base, (uintptr_t) base + size);
+    rc = insert_region(module, (uintptr_t) base, (uintptr_t) base + size);
     change_end(module);
     mca_osc_fastpath_leave(module);
     return rc;
@@ -215,7 +215,7 @@ int ompi_osc_fastpath_detach(ompi_win_t *win, const void *base)
         return OMPI_ERR_RMA_FLAVOR;
     }
     mca_osc_fastpath_enter(module);
-    place = place_of(module, (uintptr_t) base);
+    place = region_place(module, (uintptr_t) base);
     if (place < module->num_regions && (uintptr_t) base == module->regions[place].begin) {
         change_begin(module);
         --module->num_regions;

@@ -20,11 +20,11 @@
 /** Priority with osc_fastpath_default: above that of all stock components */
 #define PRIORITY_BY_DEFAULT 110
 
-static int component_register(void);
-static int component_init(bool progress_threads, bool mpi_threads);
+static int osc_component_register(void);
+static int osc_component_init(bool progress_threads, bool mpi_threads);
 static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
                            ompi_communicator_t *comm, opal_info_t *info, int flavor);
-static int component_finalize(void);
+static int osc_component_finalize(void);
 
 mca_osc_fastpath_component_t mca_osc_fastpath_component = {
     .super =
@@ -35,13 +35,13 @@ mca_osc_fastpath_component_t mca_osc_fastpath_component = {
                     .mca_component_name = "fastpath",
                     MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
                                           OMPI_RELEASE_VERSION),
-                    .mca_register_component_params = component_register,
+                    .mca_register_component_params = osc_component_register,
                 },
             .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
-            .osc_init = component_init,
+            .osc_init = osc_component_init,
             .osc_query = component_query,
             .osc_select = ompi_osc_fastpath_select,
-            .osc_finalize = component_finalize,
+            .osc_finalize = osc_component_finalize,
         },
 };
 
@@ -97,7 +97,7 @@ static const mca_common_fastpath_param_t params[] = {
              "is; for tests"},
 };
 
-static int component_register(void)
+static int osc_component_register(void)
 {
     const mca_base_component_t *component = &mca_osc_fastpath_component.super.osc_version;
 
@@ -124,7 +124,7 @@ static bool pml_is_ours(void)
 }
 
 /* Installed but not asked for, we change nothing. */
-static int component_init(bool progress_threads, bool mpi_threads)
+static int osc_component_init(bool progress_threads, bool mpi_threads)
 {
     (void) progress_threads;
     (void) mpi_threads;
@@ -165,7 +165,7 @@ static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_o
     return mca_osc_fastpath_component.priority;
 }
 
-static int component_finalize(void)
+static int osc_component_finalize(void)
 {
     ompi_osc_fastpath_windows_fini();
     mca_common_fastpath_idle_fini(&mca_osc_fastpath_component.idle);

@@ -19,8 +19,8 @@
 #define PIECE 8192
 
 /* Copy from one buffer to another of the same packed size. */
-static int copy(const void *from, size_t from_count, ompi_datatype_t *from_type, void *to, size_t to_count,
-                ompi_datatype_t *to_type)
+static int copy_directly(const void *from, size_t from_count, ompi_datatype_t *from_type, void *to,
+                         size_t to_count, ompi_datatype_t *to_type)
 {
     mca_osc_fastpath_cursor_t source, sink;
     char piece[PIECE];
@@ -75,8 +75,8 @@ static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_up
 }
 
 /* Piece by piece: origin data packed, update, result unpacked; without a copy where it is one piece. */
-static int do_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                     const mca_osc_fastpath_memory_t *memory)
+static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                           const mca_osc_fastpath_memory_t *memory)
 {
     const bool sends = &ompi_mpi_op_no_op.op != operation->op;
     const bool returns = mca_osc_fastpath_returns_data(operation->kind);
@@ -137,17 +137,17 @@ int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_ope
         if (MCA_OSC_FASTPATH_COPY == peer->access) {
             return ompi_osc_fastpath_copy_put(peer, operation, &memory);
         }
-        return copy(operation->origin, operation->origin_count, operation->origin_type, memory.address,
-                    memory.count, memory.type);
+        return copy_directly(operation->origin, operation->origin_count, operation->origin_type,
+                             memory.address, memory.count, memory.type);
     case MCA_OSC_FASTPATH_GET:
         if (MCA_OSC_FASTPATH_COPY == peer->access) {
             return ompi_osc_fastpath_copy_get(peer, operation, &memory);
         }
-        return copy(memory.address, memory.count, memory.type, operation->result, operation->result_count,
-                    operation->result_type);
+        return copy_directly(memory.address, memory.count, memory.type, operation->result,
+                             operation->result_count, operation->result_type);
     default:
         /* before the accumulate lock is taken, which a put may want for itself */
         rc = mca_osc_fastpath_make_puts(peer->module);
-        return OMPI_SUCCESS == rc ? do_update(peer, operation, &memory) : rc;
+        return OMPI_SUCCESS == rc ? update_directly(peer, operation, &memory) : rc;
     }
 }

@@ -99,7 +99,7 @@ static void send_all(mca_osc_fastpath_module_t *module)
     mca_osc_fastpath_leave(module);
 }
 
-static bool all_here(mca_osc_fastpath_module_t *module, void *context)
+static bool fence_all_here(mca_osc_fastpath_module_t *module, void *context)
 {
     (void) context;
     return module->fence_done == module->fence_expected && 0 == module->tickets->used;
@@ -118,7 +118,7 @@ static int end_epoch(mca_osc_fastpath_module_t *module)
     }
     mca_osc_fastpath_enter(module);
     module->fence_expected += expected;
-    rc = ompi_osc_fastpath_wait_until(module, all_here, NULL);
+    rc = ompi_osc_fastpath_wait_until(module, fence_all_here, NULL);
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_end_active(module);
     }

@@ -189,7 +189,7 @@ static mca_osc_fastpath_peer_t *peer_to_flush(mca_osc_fastpath_module_t *module,
 }
 
 /* Flush one peer and wait for it. */
-static int flush(mca_osc_fastpath_peer_t *peer)
+static int flush_peer(mca_osc_fastpath_peer_t *peer)
 {
     int rc;
 
@@ -215,7 +215,7 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
         return OMPI_SUCCESS == rc ? mca_osc_fastpath_make_puts(module) : rc;
     }
     mca_osc_fastpath_enter(module);
-    rc = flush(peer);
+    rc = flush_peer(peer);
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_take_error(peer);
     }

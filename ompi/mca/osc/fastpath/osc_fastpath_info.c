@@ -36,7 +36,7 @@ static mca_osc_fastpath_module_t *module_of(opal_infosubscriber_t *subscriber)
 }
 
 /* Take a boolean value over, if it is one. */
-static void take_over(bool *is, fastpath_info_text_t given)
+static void take_over_boolean(bool *is, fastpath_info_text_t given)
 {
     if (NULL != given && (is_true(given) || is_false(given))) {
         *is = is_true(given);
@@ -50,7 +50,7 @@ static fastpath_info_text_t no_locks(opal_infosubscriber_t *subscriber, fastpath
     mca_osc_fastpath_module_t *module = module_of(subscriber);
 
     (void) key;
-    take_over(&module->no_locks, value);
+    take_over_boolean(&module->no_locks, value);
     if (module->no_locks) {
         module->win->w_flags |= OMPI_WIN_NO_LOCKS;
     } else {
@@ -73,7 +73,7 @@ static fastpath_info_text_t boolean(opal_infosubscriber_t *subscriber, fastpath_
 {
     bool *is = kept_in(module_of(subscriber), key);
 
-    take_over(is, value);
+    take_over_boolean(is, value);
     return in_force(*is, value);
 }
 

@@ -140,7 +140,7 @@ static inline mca_osc_fastpath_peer_t **last_locked(mca_osc_fastpath_module_t *m
 }
 
 /* Ask for a lock and wait for it, inside the module.lock of its window. */
-static int take_lock(mca_osc_fastpath_peer_t *peer)
+static int wait_for_lock(mca_osc_fastpath_peer_t *peer)
 {
     int rc;
 
@@ -164,11 +164,11 @@ static int take_last_lock(mca_osc_fastpath_module_t *module)
         return OMPI_SUCCESS;
     }
     if (last->module == module) {
-        return take_lock(last);
+        return wait_for_lock(last);
     }
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_enter(last->module);
-    rc = take_lock(last);
+    rc = wait_for_lock(last);
     mca_osc_fastpath_leave(last->module);
     mca_osc_fastpath_enter(module);
     return rc;

@@ -47,7 +47,7 @@ static bool copy_here(const copy_t *copy, size_t at, size_t length)
 }
 
 /* Ask for a piece at the end. */
-static void ask(copy_t *copy)
+static void ask_for_piece(copy_t *copy)
 {
     mca_osc_fastpath_mailbox_t *mailbox = &copy->peer->member->help;
     const size_t half = (copy->end - copy->front) / 2;
@@ -111,7 +111,7 @@ bool ompi_osc_fastpath_copy_long(mca_osc_fastpath_peer_t *peer, bool put, void *
         size_t own;
 
         if (0 == copy.helped && copy.willing) {
-            ask(&copy);
+            ask_for_piece(&copy);
         }
         own = copy.end - copy.front < OWN_PIECE ? copy.end - copy.front : OWN_PIECE;
         good = copy_here(&copy, copy.front, own);

@@ -35,8 +35,8 @@
 /* ------------------------------------------------------------------------------------------------ origin */
 
 /* Fill in what is to be updated. @return whether it fits into a mailbox */
-static bool describe(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update,
-                     mca_osc_fastpath_posted_t *posted)
+static bool describe_update(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update,
+                            mca_osc_fastpath_posted_t *posted)
 {
     const mca_osc_fastpath_memory_t *memory = &update->memory;
     const ompi_datatype_t *element = update->element;
@@ -96,7 +96,7 @@ static uint32_t look_for_answer(mca_osc_fastpath_mailbox_t *mailbox, const mca_o
 }
 
 /* Hand over what is in the mailbox. @return the answer; TAKEN: the target has died; another: taken back */
-static uint32_t deliver(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_module_t *inside)
+static uint32_t deliver_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_module_t *inside)
 {
     mca_osc_fastpath_mailbox_t *mailbox = &peer->member->mailbox;
     uint32_t answer;
@@ -129,10 +129,10 @@ bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpat
     mca_osc_fastpath_posted_t *posted = &peer->member->mailbox.posted;
     uint32_t answer;
 
-    if (!mca_osc_fastpath_is_tried(&peer->mail) || !describe(peer, update, posted)) {
+    if (!mca_osc_fastpath_is_tried(&peer->mail) || !describe_update(peer, update, posted)) {
         return false;
     }
-    answer = deliver(peer, NULL);
+    answer = deliver_mail(peer, NULL);
     if (MCA_OSC_FASTPATH_MAILBOX_DONE == answer && NULL != update->result) {
         memcpy(update->result, posted->data, update->length);
     }
@@ -155,7 +155,7 @@ bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void 
     if (put) {
         mca_common_fastpath_copy_small(posted->data, here, length);
     }
-    answer = deliver(peer, inside);
+    answer = deliver_mail(peer, inside);
     if (MCA_OSC_FASTPATH_MAILBOX_DONE == answer && !put) {
         mca_common_fastpath_copy_small(here, posted->data, length);
     }
@@ -166,8 +166,8 @@ bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void 
 /* ------------------------------------------------------------------------------------------------ target */
 
 /* Where the element is, in this process. Another process has written this. @return NULL: not in the window */
-static void *find(const mca_osc_fastpath_module_t *module, const mca_osc_fastpath_posted_t *posted,
-                  uint32_t length)
+static void *find_element(const mca_osc_fastpath_module_t *module, const mca_osc_fastpath_posted_t *posted,
+                          uint32_t length)
 {
     uint64_t end;
 
@@ -197,7 +197,7 @@ static bool copy_bytes(const mca_osc_fastpath_posted_t *posted, void *at, mca_os
 }
 
 /* @return whether it is an update that there is */
-static bool parse(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpath_update_t *update)
+static bool parse_posted(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpath_update_t *update)
 {
     ompi_datatype_t *element = ompi_osc_fastpath_predefined(posted->element);
 
@@ -216,12 +216,12 @@ static bool parse(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpath_upda
 
 /* The accumulate lock is the origin's, who waits. @return whether that has been made which is posted; if not,
  * nothing has been touched */
-static bool make(const mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailbox_t *mailbox)
+static bool make_posted(const mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailbox_t *mailbox)
 {
     const mca_osc_fastpath_posted_t posted = mailbox->posted; /* what is checked is what is used */
     _Alignas(16) unsigned char old[MCA_OSC_FASTPATH_MAILBOX_BYTES];
     mca_osc_fastpath_update_t update = {.origin = posted.data, .compare = posted.compare, .result = old};
-    void *at = find(module, &posted, posted.length);
+    void *at = find_element(module, &posted, posted.length);
 
     if (NULL == at) {
         return false;
@@ -229,7 +229,7 @@ static bool make(const mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailb
     if (MCA_OSC_FASTPATH_MAILBOX_PUT == posted.op || MCA_OSC_FASTPATH_MAILBOX_GET == posted.op) {
         return copy_bytes(&posted, at, mailbox);
     }
-    if (!parse(&posted, &update)) {
+    if (!parse_posted(&posted, &update)) {
         return false;
     }
     update.memory = (mca_osc_fastpath_memory_t){
@@ -251,7 +251,7 @@ static bool give_help(mca_osc_fastpath_module_t *module, mca_osc_fastpath_mailbo
     void *at;
 
     memcpy(&help, posted.data, sizeof(help));
-    at = find(module, &posted, help.length);
+    at = find_element(module, &posted, help.length);
     if (NULL == at || (!put && MCA_OSC_FASTPATH_MAILBOX_HELP_GET != posted.op)
         || help.rank >= (uint32_t) module->size) {
         return false;
@@ -272,7 +272,7 @@ static int serve(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_modul
         return 0;
     }
     if (mca_osc_fastpath_mailbox_take(mailbox)) {
-        mca_osc_fastpath_mailbox_reply(mailbox, make(module, mailbox));
+        mca_osc_fastpath_mailbox_reply(mailbox, make_posted(module, mailbox));
         made = 1;
     }
     if (mca_osc_fastpath_mailbox_take(&module->member->help)) {
@@ -290,7 +290,7 @@ static int serve(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_modul
 }
 
 /* The next windows of the ring. Where there are threads, in component.lock. */
-static int look(mca_osc_fastpath_component_t *component, const mca_osc_fastpath_module_t *inside)
+static int look_at_mailboxes(mca_osc_fastpath_component_t *component, const mca_osc_fastpath_module_t *inside)
 {
     mca_osc_fastpath_module_t *const first = atomic_load_explicit(&component->listener, memory_order_relaxed);
     mca_osc_fastpath_module_t *module = first;
@@ -316,13 +316,13 @@ int ompi_osc_fastpath_look(const mca_osc_fastpath_module_t *inside)
     int made;
 
     if (OPAL_LIKELY(!opal_using_threads())) {
-        return look(component, inside);
+        return look_at_mailboxes(component, inside);
     }
     if (!mca_common_fastpath_trylock(&component->lock)) {
         mca_osc_fastpath_missed();
         return 0; /* another thread looks, or does something else */
     }
-    made = look(component, inside);
+    made = look_at_mailboxes(component, inside);
     mca_common_fastpath_unlock(&component->lock);
     if (0 < made) {
         mca_osc_fastpath_wake_threads();

@@ -102,7 +102,7 @@ static bool lay_out(making_t *making)
 }
 
 /* The first member makes the file; the demand travels in hints. */
-static void make_file(making_t *making)
+static void make_window_file(making_t *making)
 {
     mca_mpool_base_module_t *pool;
     char hints[128];
@@ -257,7 +257,7 @@ static bool share(making_t *making)
     int32_t bad[2]; /* file, single copy */
 
     if (0 == making->rank) {
-        make_file(making);
+        make_window_file(making);
     }
     if (OMPI_SUCCESS
         != comm->c_coll->coll_bcast(&making->announced, FASTPATH_COLL_COUNT(sizeof(making->announced)),
@@ -275,7 +275,7 @@ static bool share(making_t *making)
     return 0 == bad[0];
 }
 
-static void take_over(const making_t *making)
+static void take_over_memory(const making_t *making)
 {
     mca_osc_fastpath_module_t *module = making->module;
     mca_osc_fastpath_node_t *node = &module->node;
@@ -297,7 +297,7 @@ static void take_over(const making_t *making)
 }
 
 /* Everything between a communicator of the node and its memory. @return OMPI_SUCCESS or an error */
-static int make(making_t *making, bool failed, opal_info_t *info)
+static int build_memory(making_t *making, bool failed, opal_info_t *info)
 {
     bool good;
 
@@ -315,7 +315,7 @@ static int make(making_t *making, bool failed, opal_info_t *info)
         making->segment->super.mpool_finalize(&making->segment->super);
     }
     if (good) {
-        take_over(making);
+        take_over_memory(making);
     } else if (NULL != making->base) {
         (void) munmap(making->base, (size_t) making->announced.length);
     }
@@ -348,7 +348,7 @@ static int node_comm(making_t *making)
 }
 
 /* One text for the node. */
-static void complain(const making_t *making)
+static void complain_of_memory(const making_t *making)
 {
     if (0 == making->rank) {
         mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "no shared memory",
@@ -375,12 +375,12 @@ int ompi_osc_fastpath_node_make(mca_osc_fastpath_module_t *module, bool failed, 
     if (needed && ompi_comm_size(making.comm) < module->size) {
         rc = OMPI_ERR_RMA_SHARED;
     } else {
-        rc = make(&making, failed, info);
+        rc = build_memory(&making, failed, info);
     }
     module->node.everybody =
         mca_osc_fastpath_node_reaches(&module->node) && module->size == module->node.count;
     if (OMPI_SUCCESS == rc && needed && !module->node.direct) {
-        complain(&making);
+        complain_of_memory(&making);
         rc = OMPI_ERR_RMA_SHARED;
     }
     free(making.places);

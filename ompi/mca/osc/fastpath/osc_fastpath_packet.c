@@ -77,7 +77,7 @@ static size_t packet_size(const mca_btl_base_module_t *btl, size_t expected)
 }
 
 /* The link for the next packet, or NULL. */
-static mca_bml_base_btl_t *next_link(const mca_osc_fastpath_peer_t *peer)
+static mca_bml_base_btl_t *next_packet_link(const mca_osc_fastpath_peer_t *peer)
 {
     mca_bml_base_endpoint_t *endpoint =
         mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
@@ -90,7 +90,7 @@ static mca_bml_base_btl_t *next_link(const mca_osc_fastpath_peer_t *peer)
 mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
                                                          size_t expected, mca_bml_base_btl_t *by)
 {
-    mca_bml_base_btl_t *bml_btl = NULL == by ? next_link(peer) : by;
+    mca_bml_base_btl_t *bml_btl = NULL == by ? next_packet_link(peer) : by;
     mca_osc_fastpath_packet_t *packet = NULL;
     size_t size;
 

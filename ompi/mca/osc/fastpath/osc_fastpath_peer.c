@@ -10,7 +10,7 @@
 #include "osc_fastpath_place.h"
 #include "osc_fastpath_types.h"
 
-static void peer_construct(mca_osc_fastpath_peer_t *peer)
+static void osc_peer_construct(mca_osc_fastpath_peer_t *peer)
 {
     memset((char *) peer + sizeof(peer->super), 0, sizeof(*peer) - sizeof(peer->super));
     OBJ_CONSTRUCT(&peer->target.parked, opal_list_t);
@@ -18,7 +18,7 @@ static void peer_construct(mca_osc_fastpath_peer_t *peer)
     OBJ_CONSTRUCT(&peer->target.blocked_item, opal_list_item_t);
 }
 
-static void peer_destruct(mca_osc_fastpath_peer_t *peer)
+static void osc_peer_destruct(mca_osc_fastpath_peer_t *peer)
 {
     mca_osc_fastpath_placing_t *placing;
     opal_list_item_t *item;
@@ -80,7 +80,7 @@ static void choose_access(mca_osc_fastpath_peer_t *peer)
     }
 }
 
-OBJ_CLASS_INSTANCE(mca_osc_fastpath_peer_t, opal_list_item_t, peer_construct, peer_destruct);
+OBJ_CLASS_INSTANCE(mca_osc_fastpath_peer_t, opal_list_item_t, osc_peer_construct, osc_peer_destruct);
 
 void ompi_osc_fastpath_peer_describe(mca_osc_fastpath_peer_t *peer)
 {

@@ -22,12 +22,12 @@
 /** A link is given so many bytes at least when several share a piece. */
 #define LEAST_SHARE ((size_t) 64 << 10)
 
-static void construct(mca_osc_fastpath_placing_t *placing)
+static void construct_placing(mca_osc_fastpath_placing_t *placing)
 {
     placing->next = NULL;
 }
 
-OBJ_CLASS_INSTANCE(mca_osc_fastpath_placing_t, opal_object_t, construct, NULL);
+OBJ_CLASS_INSTANCE(mca_osc_fastpath_placing_t, opal_object_t, construct_placing, NULL);
 
 static mca_bml_base_endpoint_t *endpoint_of(const mca_osc_fastpath_peer_t *peer)
 {
@@ -36,7 +36,7 @@ static mca_bml_base_endpoint_t *endpoint_of(const mca_osc_fastpath_peer_t *peer)
 
 /* The next of the links that packets take which writes memory of the peer without more ado, or NULL. Where
  * failures of processes are survived there is none: a call may return while a target goes on writing. */
-static mca_bml_base_btl_t *next_link(mca_bml_base_endpoint_t *endpoint)
+static mca_bml_base_btl_t *next_placing_link(mca_bml_base_endpoint_t *endpoint)
 {
     const size_t links =
         NULL == endpoint || fastpath_ft() ? 0 : mca_bml_base_btl_array_get_size(&endpoint->btl_eager);
@@ -61,7 +61,7 @@ bool ompi_osc_fastpath_may_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fa
     return OPAL_UNLIKELY(0 != limit && limit <= total) && MCA_OSC_FASTPATH_GET == operation->kind
            && fastpath_is_contiguous(operation->type, operation->count)
            && fastpath_is_contiguous(operation->result_type, operation->result_count)
-           && NULL != next_link(endpoint_of(peer));
+           && NULL != next_placing_link(endpoint_of(peer));
 }
 
 uint64_t ompi_osc_fastpath_place_address(const mca_osc_fastpath_operation_t *operation, size_t offset)
@@ -120,7 +120,7 @@ size_t ompi_osc_fastpath_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fast
 {
     mca_bml_base_endpoint_t *endpoint = endpoint_of(peer);
     mca_osc_fastpath_op_hdr_t some = *hdr;
-    mca_bml_base_btl_t *bml_btl = next_link(endpoint);
+    mca_bml_base_btl_t *bml_btl = next_placing_link(endpoint);
     size_t done = 0, share;
 
     if (NULL == bml_btl) {
@@ -128,7 +128,7 @@ size_t ompi_osc_fastpath_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fast
     }
     share = (hdr->length - 1) / mca_bml_base_btl_array_get_size(&endpoint->btl_eager) + 1;
     share = share < LEAST_SHARE ? LEAST_SHARE : share;
-    for (; done < hdr->length; bml_btl = next_link(endpoint)) {
+    for (; done < hdr->length; bml_btl = next_placing_link(endpoint)) {
         size_t length = hdr->length - done < share ? hdr->length - done : share;
 
         length = length < bml_btl->btl->btl_put_limit ? length : bml_btl->btl->btl_put_limit;

@@ -21,14 +21,14 @@
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_parked_t, opal_list_item_t, NULL, NULL);
 
-static void complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason)
+static void complain_of_message(const mca_osc_fastpath_hdr_t *hdr, const char *reason)
 {
     mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "corrupt message", opal_process_info.nodename,
                                   hdr->window, hdr->rank, reason);
 }
 
 /* Keep a message. Nobody could do without it, hence the end of the job where there is no memory. */
-static mca_osc_fastpath_parked_t *keep(const void *data, size_t length)
+static mca_osc_fastpath_parked_t *keep_arrived(const void *data, size_t length)
 {
     mca_osc_fastpath_parked_t *parked = malloc(sizeof(*parked) + length);
 
@@ -59,7 +59,7 @@ static uint32_t sequence_of(const mca_osc_fastpath_parked_t *parked)
 /* Keep a packet until its turn comes. */
 static mca_osc_fastpath_parked_t *park(mca_osc_fastpath_peer_t *peer, const void *data, size_t length)
 {
-    mca_osc_fastpath_parked_t *parked = keep(data, length);
+    mca_osc_fastpath_parked_t *parked = keep_arrived(data, length);
     opal_list_item_t *item = opal_list_get_last(&peer->target.parked);
 
     mca_osc_fastpath_count(MCA_OSC_FASTPATH_PACKETS_PARKED);
@@ -111,7 +111,7 @@ static bool run_parked(mca_osc_fastpath_peer_t *peer)
             (mca_osc_fastpath_parked_t *) opal_list_get_first(&peer->target.parked);
 
         if (0 >= (int32_t) (sequence_of(parked) - peer->target.done)) { /* not behind it for ever */
-            complain((const mca_osc_fastpath_hdr_t *) parked->data, "a packet has come twice");
+            complain_of_message((const mca_osc_fastpath_hdr_t *) parked->data, "a packet has come twice");
             opal_list_remove_item(&peer->target.parked, &parked->super);
             unkeep(parked);
             continue;
@@ -194,7 +194,7 @@ static void packet_arrived(mca_osc_fastpath_peer_t *peer, const void *data, size
     bool locked = false;
 
     if (OPAL_UNLIKELY(0 >= (int32_t) (sequence - peer->target.done))) {
-        complain(data, "a packet has come twice");
+        complain_of_message(data, "a packet has come twice");
         return;
     }
     if (sequence != peer->target.done + 1 || peer->target.blocked) {
@@ -235,7 +235,7 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         size_t length;
 
         if (sizeof(entry) > end - position) {
-            complain(hdr, "a reply is cut off");
+            complain_of_message(hdr, "a reply is cut off");
             return;
         }
         memcpy(&entry, data + position, sizeof(entry));
@@ -243,7 +243,7 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         length = MCA_OSC_FASTPATH_ENTRY_DATA == entry.what ? entry.length : 0;
         if (length > end - position
             || OMPI_SUCCESS != ompi_osc_fastpath_ticket_data(peer, &entry, data + position, &request)) {
-            complain(hdr, "a reply that nobody waits for");
+            complain_of_message(hdr, "a reply that nobody waits for");
             return;
         }
         position += MCA_OSC_FASTPATH_PAD(length);
@@ -266,7 +266,7 @@ static void work(mca_osc_fastpath_module_t *module, const void *data, size_t len
     memcpy(&hdr, data, sizeof(hdr));
     peer = mca_osc_fastpath_peer(module, (int) hdr.rank);
     if (NULL == peer) {
-        complain(&hdr, "no memory");
+        complain_of_message(&hdr, "no memory");
         return;
     }
     acknowledged(peer, hdr.acked);
@@ -292,7 +292,7 @@ static void complete_all(opal_list_t *ended)
 /* What cannot be worked on now, because a thread is inside, waits for progress. */
 static void to_inbox(mca_osc_fastpath_module_t *module, const void *data, size_t length)
 {
-    mca_osc_fastpath_parked_t *parked = keep(data, length);
+    mca_osc_fastpath_parked_t *parked = keep_arrived(data, length);
 
     mca_common_fastpath_lock(&module->inbox_lock);
     opal_list_append(&module->inbox, &parked->super);
@@ -320,7 +320,7 @@ static mca_osc_fastpath_module_t *find_window(const mca_osc_fastpath_hdr_t *hdr)
     if (OPAL_SUCCESS == opal_hash_table_get_value_uint32(&component->windows, hdr->window, &module)) {
         ++((mca_osc_fastpath_module_t *) module)->users;
     } else if (hdr->window >= component->next_id) {
-        complain(hdr, "no such window");
+        complain_of_message(hdr, "no such window");
     }
     mca_common_fastpath_unlock(&component->lock);
     return module;
@@ -333,7 +333,7 @@ static void release_window(mca_osc_fastpath_module_t *module)
     mca_common_fastpath_unlock(&mca_osc_fastpath_component.lock);
 }
 
-static void deliver(const void *data, size_t length)
+static void deliver_to_window(const void *data, size_t length)
 {
     mca_osc_fastpath_module_t *module;
     mca_osc_fastpath_hdr_t hdr;
@@ -350,7 +350,7 @@ static void deliver(const void *data, size_t length)
     if (hdr.length > length - sizeof(hdr) || hdr.rank >= (uint32_t) module->size
         || hdr.rank == (uint32_t) module->rank
         || (MCA_OSC_FASTPATH_PACKET != hdr.type && MCA_OSC_FASTPATH_REPLY != hdr.type)) {
-        complain(&hdr, "a header that makes no sense");
+        complain_of_message(&hdr, "a header that makes no sense");
     } else if (OPAL_LIKELY(mca_osc_fastpath_try_enter(module))) {
         OBJ_CONSTRUCT(&ended, opal_list_t);
         work(module, data, sizeof(hdr) + hdr.length, &ended);
@@ -370,7 +370,7 @@ static void arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *se
 
     (void) btl;
     if (OPAL_LIKELY(1 == num_segments)) {
-        deliver(segments->seg_addr.pval, segments->seg_len);
+        deliver_to_window(segments->seg_addr.pval, segments->seg_len);
         return;
     }
     for (size_t i = 0; i < num_segments; ++i) {
@@ -384,7 +384,7 @@ static void arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *se
         memcpy(all + position, segments[i].seg_addr.pval, segments[i].seg_len);
         position += segments[i].seg_len;
     }
-    deliver(all, length);
+    deliver_to_window(all, length);
     free(all);
 }
 FASTPATH_BTL_RECV_CALLBACK(arrived_callback, arrived)

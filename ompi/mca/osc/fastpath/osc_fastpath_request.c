@@ -34,7 +34,7 @@ static int request_cancel(ompi_request_t *request, int complete)
     return MPI_ERR_REQUEST; /* MPI 3.1, 11.3.5: such requests cannot be cancelled */
 }
 
-static void construct(mca_osc_fastpath_request_t *request)
+static void construct_request(mca_osc_fastpath_request_t *request)
 {
     request->super.req_type = OMPI_REQUEST_WIN;
     request->super.req_free = request_free;
@@ -42,7 +42,7 @@ static void construct(mca_osc_fastpath_request_t *request)
     OBJ_CONSTRUCT(&request->ended, opal_list_item_t);
 }
 
-OBJ_CLASS_INSTANCE(mca_osc_fastpath_request_t, ompi_request_t, construct, NULL);
+OBJ_CLASS_INSTANCE(mca_osc_fastpath_request_t, ompi_request_t, construct_request, NULL);
 
 mca_osc_fastpath_request_t *ompi_osc_fastpath_request_make(ompi_win_t *win)
 {

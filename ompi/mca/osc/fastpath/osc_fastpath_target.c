@@ -29,7 +29,7 @@ typedef struct {
 } arrived_t;
 
 /* Nothing but a packet that nobody has sent leads here. */
-static void complain(const mca_osc_fastpath_peer_t *peer, const char *reason)
+static void complain_of_packet(const mca_osc_fastpath_peer_t *peer, const char *reason)
 {
     mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "corrupt message", opal_process_info.nodename,
                                   peer->module->id, (unsigned) peer->rank, reason);
@@ -250,8 +250,8 @@ static int do_put_whole(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
 
 /* In the accumulate lock, if that is needed. What was there before goes straight into a reply that has room
  * for it. */
-static int do_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived,
-                     mca_osc_fastpath_update_t *update)
+static int update_of_packet(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived,
+                            mca_osc_fastpath_update_t *update)
 {
     const size_t length = update->length;
     const size_t room = sizeof(mca_osc_fastpath_entry_t) + MCA_OSC_FASTPATH_PAD(length);
@@ -300,12 +300,12 @@ static int try_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
     int rc;
 
     if (!ompi_osc_fastpath_needs_lock(&update)) {
-        return do_update(peer, arrived, &update);
+        return update_of_packet(peer, arrived, &update);
     }
     if (!mca_osc_fastpath_accumulate_trylock(module->member, module->rank)) {
         return OMPI_ERR_WOULD_BLOCK;
     }
-    rc = do_update(peer, arrived, &update);
+    rc = update_of_packet(peer, arrived, &update);
     mca_osc_fastpath_accumulate_unlock(module->member);
     return rc;
 }
@@ -353,13 +353,13 @@ static bool parse_update(arrived_t *arrived)
 }
 
 /* Read an operation and check it. @return its length with data and padding, or 0 when it makes no sense */
-static size_t parse(mca_osc_fastpath_peer_t *peer, const unsigned char *from, size_t length,
-                    arrived_t *arrived)
+static size_t parse_operation(mca_osc_fastpath_peer_t *peer, const unsigned char *from, size_t length,
+                              arrived_t *arrived)
 {
     size_t data;
 
     if (sizeof(arrived->hdr) > length) {
-        complain(peer, "cut off");
+        complain_of_packet(peer, "cut off");
         return 0;
     }
     memcpy(&arrived->hdr, from, sizeof(arrived->hdr));
@@ -367,12 +367,12 @@ static size_t parse(mca_osc_fastpath_peer_t *peer, const unsigned char *from, si
     arrived->op = NULL;
     arrived->length = arrived->hdr.length;
     if (is_update(arrived->hdr.kind) && !parse_update(arrived)) {
-        complain(peer, "an operation that does not exist");
+        complain_of_packet(peer, "an operation that does not exist");
         return 0;
     }
     data = data_length(arrived);
     if (SIZE_MAX == data || data > length - sizeof(arrived->hdr)) {
-        complain(peer, "an operation that does not exist, or is cut off");
+        complain_of_packet(peer, "an operation that does not exist, or is cut off");
         return 0;
     }
     return sizeof(arrived->hdr) + MCA_OSC_FASTPATH_PAD(data);
@@ -452,7 +452,7 @@ bool ompi_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass)
 }
 
 /* Take the lock a packet asks for. @return whether the packet has it */
-static bool take_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr, bool *locked)
+static bool take_packet_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr, bool *locked)
 {
     mca_osc_fastpath_module_t *module = peer->module;
 
@@ -471,7 +471,7 @@ static bool take_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_
 }
 
 /* What a packet asks for after its operations. */
-static void finish(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr)
+static void finish_packet(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr)
 {
     mca_osc_fastpath_module_t *module = peer->module;
 
@@ -521,12 +521,12 @@ int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *pack
 
     memcpy(&hdr, packet, sizeof(hdr));
     end = sizeof(hdr) + hdr.length;
-    if (!epoch_open(peer, &hdr) || !take_lock(peer, &hdr, locked)) {
+    if (!epoch_open(peer, &hdr) || !take_packet_lock(peer, &hdr, locked)) {
         return OMPI_ERR_WOULD_BLOCK;
     }
     while (*position < end) {
         arrived_t arrived;
-        size_t length = parse(peer, bytes + *position, end - *position, &arrived);
+        size_t length = parse_operation(peer, bytes + *position, end - *position, &arrived);
         int rc;
 
         if (0 == length) {
@@ -546,7 +546,7 @@ int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *pack
     if (OPAL_UNLIKELY(NULL != peer->target.placing) && !end_placing(peer)) {
         return OMPI_ERR_WOULD_BLOCK;
     }
-    finish(peer, &hdr);
+    finish_packet(peer, &hdr);
     reply(peer, &hdr, peer->target.error);
     peer->target.error = OMPI_SUCCESS;
     return OMPI_SUCCESS;

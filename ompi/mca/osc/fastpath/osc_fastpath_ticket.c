@@ -40,7 +40,7 @@ void ompi_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets)
     free(tickets);
 }
 
-static bool grow(mca_osc_fastpath_tickets_t *tickets)
+static bool grow_tickets(mca_osc_fastpath_tickets_t *tickets)
 {
     mca_osc_fastpath_ticket_t **all =
         realloc(tickets->all, (tickets->size + MCA_OSC_FASTPATH_TICKETS_CHUNK) * sizeof(*all));
@@ -71,7 +71,7 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
     mca_osc_fastpath_ticket_t *ticket;
     void *staged = NULL;
 
-    if (NONE == tickets->free && !grow(tickets)) {
+    if (NONE == tickets->free && !grow_tickets(tickets)) {
         return NULL;
     }
     /* replies may end within elements of a type that has different ones, which convertors cannot take */

@@ -131,7 +131,7 @@ static int agree(ompi_communicator_t *comm, int64_t *facts, int count)
                                         &ompi_mpi_op_max.op, comm, comm->c_coll->coll_allreduce_module);
 }
 
-static uint32_t next_id(void)
+static uint32_t next_window_id(void)
 {
     uint32_t id;
 
@@ -142,7 +142,7 @@ static uint32_t next_id(void)
 }
 
 /* Make the window known under an id, unless another thread was faster. @return whether it is */
-static bool announce(mca_osc_fastpath_module_t *module, uint32_t id)
+static bool announce_window(mca_osc_fastpath_module_t *module, uint32_t id)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     bool good = false;
@@ -186,7 +186,7 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
     int rc;
 
     do {
-        facts[NEXT_ID] = next_id();
+        facts[NEXT_ID] = next_window_id();
         facts[FAILED] = failed;
         facts[BYTES_MOST] = (int64_t) module->bytes;
         facts[BYTES_LEAST] = -(int64_t) module->bytes;
@@ -198,7 +198,7 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
         if (OMPI_SUCCESS != rc || 0 != facts[FAILED] || UINT32_MAX <= facts[NEXT_ID]) {
             return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
         }
-        refused = announce(module, (uint32_t) facts[NEXT_ID]) ? 0 : 1;
+        refused = announce_window(module, (uint32_t) facts[NEXT_ID]) ? 0 : 1;
         module->announced = 0 == refused;
         rc = agree(module->comm, &refused, 1);
         if (OMPI_SUCCESS != rc) {
@@ -467,7 +467,7 @@ static bool nothing_out(mca_osc_fastpath_module_t *module, void *context)
     return opal_list_is_empty(&module->refused);
 }
 
-static bool all_here(mca_osc_fastpath_module_t *module, void *context)
+static bool window_all_here(mca_osc_fastpath_module_t *module, void *context)
 {
     return *(const uint32_t *) context == module->packets_done;
 }
@@ -493,14 +493,14 @@ static int drain(mca_osc_fastpath_module_t *module)
     }
     if (OMPI_SUCCESS == rc) {
         mca_osc_fastpath_enter(module);
-        rc = ompi_osc_fastpath_wait_until(module, all_here, &expected);
+        rc = ompi_osc_fastpath_wait_until(module, window_all_here, &expected);
         mca_osc_fastpath_leave(module);
     }
     return rc;
 }
 
 /* What nobody waits for any more: things that progress would have looked after. */
-static void forget(mca_osc_fastpath_module_t *module)
+static void forget_window(mca_osc_fastpath_module_t *module)
 {
     opal_list_item_t *item;
 
@@ -532,7 +532,7 @@ int ompi_osc_fastpath_free(ompi_win_t *win)
     }
     rc = drain(module);
     retract(module);
-    forget(module);
+    forget_window(module);
     module_free(module);
     win->w_osc_module = NULL;
     return rc;

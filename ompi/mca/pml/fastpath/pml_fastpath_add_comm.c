@@ -64,8 +64,8 @@ static void comm_empty(mca_pml_fastpath_comm_t *pml_comm)
 }
 
 /* What a message cost. When the job is ending nobody waits for that. */
-static void give_back(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm, int rank, uint8_t type,
-                      size_t payload)
+static void give_back_cost(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm, int rank,
+                           uint8_t type, size_t payload)
 {
     if (!mca_pml_fastpath_at_end()) {
         mca_pml_fastpath_consumed(pml_comm->members[rank], comm, rank, type, payload);
@@ -79,7 +79,7 @@ static void give_back_list(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_
         mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(link, MCA_PML_FASTPATH_MATCH_ALL);
         const mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_of(msg);
 
-        give_back(pml_comm, comm, msg->src, message->type, mca_pml_fastpath_message_unasked(message));
+        give_back_cost(pml_comm, comm, msg->src, message->type, mca_pml_fastpath_message_unasked(message));
     }
 }
 
@@ -99,7 +99,8 @@ static void comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t 
         }
         OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t)
         {
-            give_back(pml_comm, comm, rank, parked->hdr->hdr_type, mca_pml_fastpath_parked_unasked(parked));
+            give_back_cost(pml_comm, comm, rank, parked->hdr->hdr_type,
+                           mca_pml_fastpath_parked_unasked(parked));
             if (MCA_PML_FASTPATH_HDR_MULTI == parked->hdr->hdr_type) {
                 mca_pml_fastpath_multi_lost(parked);
             }

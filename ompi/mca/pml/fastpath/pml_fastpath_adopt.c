@@ -84,8 +84,8 @@ static void tell(ompi_communicator_t *comm, mca_pml_fastpath_member_t *member, i
 }
 
 /* A message as if it had come with our number; if comm is NULL it has been freed. */
-static void deliver(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastpath_extcid_hdr_t *hdr,
-                    mca_pml_fastpath_parked_t *parked)
+static void deliver_adopted(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastpath_extcid_hdr_t *hdr,
+                            mca_pml_fastpath_parked_t *parked)
 {
     int src = parked->hdr->hdr_match.hdr_src;
 
@@ -133,7 +133,7 @@ static bool find_or_wait(const mca_pml_fastpath_extcid_hdr_t *hdr, mca_pml_fastp
 }
 
 /* What follows the name has to be a message that goes by it. It is not read yet. */
-static void check(const mca_pml_fastpath_parked_t *parked)
+static void check_adopted(const mca_pml_fastpath_parked_t *parked)
 {
     const mca_btl_base_segment_t segment = {.seg_addr.pval = (void *) (uintptr_t) parked->hdr,
                                             .seg_len = parked->size};
@@ -165,9 +165,9 @@ void mca_pml_fastpath_extcid_arrived(mca_btl_base_module_t *btl, const mca_btl_b
         mca_pml_fastpath_corrupt(btl, NULL, hdr.hdr_type, "the sender's number of the communicator");
     }
     parked = mca_pml_fastpath_park(btl, NULL, segments, num_segments, sizeof(hdr));
-    check(parked);
+    check_adopted(parked);
     if (find_or_wait(&hdr, parked, &ctx, &comm)) {
-        deliver(comm, ctx, &hdr, parked);
+        deliver_adopted(comm, ctx, &hdr, parked);
         if (NULL != comm) {
             OBJ_RELEASE(comm);
         }
@@ -193,7 +193,7 @@ void mca_pml_fastpath_extcid_adopt(ompi_communicator_t *comm)
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     while (NULL != (waiting = (waiting_t *) opal_list_remove_first(&adopted))) {
-        deliver(comm, ctx, &waiting->hdr, waiting->parked);
+        deliver_adopted(comm, ctx, &waiting->hdr, waiting->parked);
         OBJ_RELEASE(waiting);
     }
     OBJ_DESTRUCT(&adopted);

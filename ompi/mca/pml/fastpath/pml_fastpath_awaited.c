@@ -28,7 +28,7 @@ static bool may_be_helped(const ompi_request_t *request)
 }
 
 /* Says which those are. Before a name is seen its request counts as waited for. */
-static void say(void)
+static void say_awaited(void)
 {
     const uint32_t most =
         MOST < mca_pml_fastpath.fastsm_ext->await_max ? MOST : mca_pml_fastpath.fastsm_ext->await_max;
@@ -57,7 +57,7 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_req
     const mca_pml_fastpath_awaited_t other = awaited;
 
     awaited = (mca_pml_fastpath_awaited_t){.requests = requests, .count = count};
-    say();
+    say_awaited();
     awaited.sends = 0 < said;
     mca_pml_fastpath.offered = mca_pml_fastpath.offered && 0 == said; /* others are seldom left */
     return other;
@@ -66,7 +66,7 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_req
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
 {
     awaited = other;
-    say();
+    say_awaited();
 }
 
 bool mca_pml_fastpath_awaited_sends(void)
@@ -77,6 +77,6 @@ bool mca_pml_fastpath_awaited_sends(void)
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req)
 {
     if (0 < awaited.count && req->req_waits) {
-        say();
+        say_awaited();
     }
 }

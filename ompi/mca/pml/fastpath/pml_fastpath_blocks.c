@@ -115,8 +115,8 @@ static inline __opal_attribute_always_inline__ void copy_short(char *data, ptrdi
 }
 
 /* The same for any length; the compiler knows the most common ones. */
-static inline __opal_attribute_always_inline__ void copy(char *data, ptrdiff_t stride, char *packed,
-                                                         size_t block, size_t blocks, bool pack)
+static inline __opal_attribute_always_inline__ void copy_blocks(char *data, ptrdiff_t stride, char *packed,
+                                                                size_t block, size_t blocks, bool pack)
 {
     if (8 == block) {
         copy_short(data, stride, packed, 8, blocks, pack);
@@ -198,7 +198,7 @@ static inline __opal_attribute_always_inline__ void walk(const mca_pml_fastpath_
                       length - whole * blocks->block, pack); /* it ends within one */
             length = whole * blocks->block;
         }
-        copy(block, blocks->stride, packed, blocks->block, whole, pack);
+        copy_blocks(block, blocks->stride, packed, blocks->block, whole, pack);
         packed += whole * blocks->block;
         length -= whole * blocks->block;
     }

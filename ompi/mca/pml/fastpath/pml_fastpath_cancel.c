@@ -267,7 +267,8 @@ void mca_pml_fastpath_cancel_withdrawn_done(mca_pml_fastpath_withdrawn_t *withdr
 }
 
 /* The unexpected message of that number, or NULL. Looks at all of them: cancelling is rare. */
-static mca_pml_fastpath_message_t *find(mca_pml_fastpath_match_link_t *list, int32_t src, uint32_t sequence)
+static mca_pml_fastpath_message_t *find_unexpected(mca_pml_fastpath_match_link_t *list, int32_t src,
+                                                   uint32_t sequence)
 {
     for (mca_pml_fastpath_match_link_t *link = list->next; link != list; link = link->next) {
         mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(link, MCA_PML_FASTPATH_MATCH_ALL);
@@ -279,12 +280,13 @@ static mca_pml_fastpath_message_t *find(mca_pml_fastpath_match_link_t *list, int
     return NULL;
 }
 
-static mca_pml_fastpath_message_t *take(mca_pml_fastpath_matcher_t *matcher, int32_t src, uint32_t sequence)
+static mca_pml_fastpath_message_t *take_unexpected(mca_pml_fastpath_matcher_t *matcher, int32_t src,
+                                                   uint32_t sequence)
 {
-    mca_pml_fastpath_message_t *message = find(&matcher->all.unexpected, src, sequence);
+    mca_pml_fastpath_message_t *message = find_unexpected(&matcher->all.unexpected, src, sequence);
 
     if (NULL == message) {
-        message = find(&matcher->internal, src, sequence);
+        message = find_unexpected(&matcher->internal, src, sequence);
     }
     if (NULL != message) {
         mca_pml_fastpath_match_take(matcher, &message->msg);
@@ -315,7 +317,7 @@ static bool drop(const mca_btl_base_module_t *btl, ompi_communicator_t *comm,
     if (0 <= ahead) {
         withdraw(member, hdr);
     } else {
-        message = take(&pml_comm->matcher, hdr->hdr_match.hdr_src, hdr->hdr_sequence);
+        message = take_unexpected(&pml_comm->matcher, hdr->hdr_match.hdr_src, hdr->hdr_sequence);
     }
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     if (NULL != message) {
@@ -338,7 +340,7 @@ static bool freed_dropped(const mca_pml_fastpath_cancel_hdr_t *hdr)
 }
 
 /* A CANCEL that contradicts itself, or is about a message that cannot be. */
-static void check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
+static void check_cancel(const mca_btl_base_module_t *btl, const mca_pml_fastpath_cancel_hdr_t *hdr)
 {
     mca_pml_fastpath_name_check(btl, hdr->hdr_match.hdr_type, hdr->hdr_name);
     if (OPAL_UNLIKELY((uint16_t) hdr->hdr_sequence != hdr->hdr_match.hdr_seq)) {
@@ -352,7 +354,7 @@ void mca_pml_fastpath_cancel_requested(mca_btl_base_module_t *btl, const mca_pml
     bool known = true;
     bool dropped;
 
-    check(btl, hdr);
+    check_cancel(btl, hdr);
     if (OPAL_UNLIKELY(NULL == comm)) {
         comm = mca_pml_fastpath_pending(btl, (const mca_pml_fastpath_hdr_t *) hdr, NULL, 0, 0);
         if (NULL == comm) {

@@ -209,8 +209,8 @@ bool mca_pml_fastpath_member_connect(mca_pml_fastpath_member_t *member, ompi_com
 }
 
 /* With pml_fastpath_debug_fault_percent: as if the FIFO were full. */
-static int refuse_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
-                        const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
+static int member_refuse_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
+                               const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
     if (mca_pml_fastpath_fault()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -218,9 +218,9 @@ static int refuse_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0
     return mca_pml_fastpath.fastsm_ext->sendi(endpoint, word0, word1, payload, payload_size, tag);
 }
 
-static int refuse_sendi_numbered(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
-                                 const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
-                                 mca_btl_fastsm_stamp_t *stamp)
+static int member_refuse_sendi_numbered(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0,
+                                        uint64_t word1, const void *payload, size_t payload_size,
+                                        mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
 {
     if (mca_pml_fastpath_fault()) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -239,8 +239,8 @@ void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member)
     }
     opal_atomic_wmb(); /* whoever sees sendi sees the communicator's number */
     if (0 != mca_pml_fastpath.fault_percent) {
-        member->sendi_numbered = refuse_sendi_numbered;
-        member->sendi = refuse_sendi;
+        member->sendi_numbered = member_refuse_sendi_numbered;
+        member->sendi = member_refuse_sendi;
         return;
     }
     member->sendi_numbered = peer->ext->sendi_numbered;

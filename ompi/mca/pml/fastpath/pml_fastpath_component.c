@@ -24,9 +24,9 @@
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
 
-static int component_register(void);
-static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads);
-static int component_finalize(void);
+static int pml_component_register(void);
+static mca_pml_base_module_t *pml_component_init(int *priority, bool progress_threads, bool mpi_threads);
+static int pml_component_finalize(void);
 
 mca_pml_base_component_t mca_pml_fastpath_component = {
     .pmlm_version =
@@ -34,11 +34,11 @@ mca_pml_base_component_t mca_pml_fastpath_component = {
             MCA_PML_BASE_VERSION_2_1_0,
             .mca_component_name = "fastpath",
             MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
-            .mca_register_component_params = component_register,
+            .mca_register_component_params = pml_component_register,
         },
     .pmlm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
-    .pmlm_init = component_init,
-    .pmlm_finalize = component_finalize,
+    .pmlm_init = pml_component_init,
+    .pmlm_finalize = pml_component_finalize,
 };
 
 static const mca_common_fastpath_param_t params[] = {
@@ -121,7 +121,7 @@ static const mca_common_fastpath_layout_t layouts[] = {
     MCA_COMMON_FASTPATH_LAYOUT(ompi_request_t),
 };
 
-static int component_register(void)
+static int pml_component_register(void)
 {
     const mca_base_component_t *component = &mca_pml_fastpath_component.pmlm_version;
 
@@ -171,7 +171,7 @@ static void multi_limits(void)
     check_names(limits, mca_pml_fastpath.num_multi_limits);
 }
 
-static mca_pml_base_module_t *component_init(int *priority, bool progress_threads, bool mpi_threads)
+static mca_pml_base_module_t *pml_component_init(int *priority, bool progress_threads, bool mpi_threads)
 {
     const mca_pml_fastpath_end_t *ends;
     size_t num_ends;
@@ -195,7 +195,7 @@ static mca_pml_base_module_t *component_init(int *priority, bool progress_thread
 }
 
 /* The BML unregisters the BTLs' progress functions, which has to happen before the BTLs are unloaded. */
-static int component_finalize(void)
+static int pml_component_finalize(void)
 {
     int rc = NULL == mca_bml.bml_finalize ? OMPI_SUCCESS : mca_bml.bml_finalize();
 

@@ -55,7 +55,7 @@ static void fail_peer(mca_pml_fastpath_peer_t *peer)
     tell_btls(peer);
 }
 
-static void look_at_all(void)
+static void look_at_failures(void)
 {
     mca_pml_fastpath_peer_t **peers;
     size_t count = mca_pml_fastpath_peers_get(&peers);
@@ -85,7 +85,7 @@ void mca_pml_fastpath_failures_look(void)
     /* one thread, and not from within itself */
     if (1 == OPAL_THREAD_ADD_FETCH32(&busy, 1)) {
         known = count;
-        look_at_all();
+        look_at_failures();
     }
     (void) OPAL_THREAD_ADD_FETCH32(&busy, -1);
 }

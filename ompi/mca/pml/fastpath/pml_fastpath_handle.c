@@ -81,7 +81,7 @@ uint64_t mca_pml_fastpath_handle_new(mca_pml_fastpath_handle_kind_t kind, void *
 }
 
 /* The table is locked. */
-static entry_t *find(mca_pml_fastpath_handle_kind_t kind, uint64_t handle)
+static entry_t *find_entry(mca_pml_fastpath_handle_kind_t kind, uint64_t handle)
 {
     const uint32_t index = (uint32_t) handle;
     entry_t *entry =
@@ -114,7 +114,7 @@ void *mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, uint64_t
     const entry_t *entry;
 
     OPAL_THREAD_LOCK(&handles.lock);
-    entry = find(kind, handle);
+    entry = find_entry(kind, handle);
     if (OPAL_LIKELY(NULL != entry && hold(entry->todo))) {
         object = entry->object;
     }
@@ -128,7 +128,7 @@ void *mca_pml_fastpath_handle_take(mca_pml_fastpath_handle_kind_t kind, uint64_t
     entry_t *entry;
 
     OPAL_THREAD_LOCK(&handles.lock);
-    entry = find(kind, handle);
+    entry = find_entry(kind, handle);
     if (OPAL_LIKELY(NULL != entry)) {
         object = entry->object;
         end(entry);

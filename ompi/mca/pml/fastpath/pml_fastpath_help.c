@@ -35,7 +35,7 @@ static bool is_awaited(const mca_pml_fastpath_recv_request_t *req)
 }
 
 /* Behind our part. */
-static void ask(mca_pml_fastpath_recv_request_t *req)
+static void ask_for_help(mca_pml_fastpath_recv_request_t *req)
 {
     const size_t offset = req->req_own;
     const mca_pml_fastpath_help_hdr_t help = {.hdr_type = MCA_PML_FASTPATH_HDR_HELP,
@@ -69,7 +69,7 @@ static void ask_from(mca_pml_fastpath_recv_request_t *req, size_t own)
     req->req_own = own;
     req->req_helping = true;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    ask(req); /* from here on HELPED may come, by another thread */
+    ask_for_help(req); /* from here on HELPED may come, by another thread */
 }
 
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,

@@ -11,8 +11,8 @@
 
 /* Look for a message that nobody has received. With take it is the caller's; its status is read under
  * the lock in any case, because otherwise another thread may receive it meanwhile. */
-static mca_pml_fastpath_message_t *look(int src, int tag, ompi_communicator_t *comm, bool take,
-                                        ompi_status_public_t *status)
+static mca_pml_fastpath_message_t *look_for_message(int src, int tag, ompi_communicator_t *comm, bool take,
+                                                    ompi_status_public_t *status)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_message_t *message = NULL;
@@ -41,14 +41,14 @@ static mca_pml_fastpath_message_t *look_progress(int src, int tag, ompi_communic
     mca_pml_fastpath_message_t *message;
 
     mca_pml_fastpath_pace_wait();
-    message = look(src, tag, comm, take, status);
+    message = look_for_message(src, tag, comm, take, status);
     if (NULL == message) {
         if (NULL == idle) {
             mca_pml_fastpath_pause();
         } else {
             mca_pml_fastpath_pause_idle(idle);
         }
-        message = look(src, tag, comm, take, status);
+        message = look_for_message(src, tag, comm, take, status);
     }
     return message;
 }

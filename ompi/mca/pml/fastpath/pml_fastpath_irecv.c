@@ -50,7 +50,7 @@ static inline mca_pml_fastpath_counter_t outcome(int rc)
 
 /* The sender whose FIFO shows whether the message of this receive is there. From whomever: the one whose
  * message has come; then src becomes its rank. Else what keeps the receive from it. */
-static inline mca_pml_fastpath_counter_t find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src,
+static inline mca_pml_fastpath_counter_t find_sender(const mca_pml_fastpath_comm_t *pml_comm, int *src,
                                                      mca_pml_fastpath_member_t **member)
 {
     if (OPAL_UNLIKELY(!mca_pml_fastpath.use_immediate_recv || !mca_pml_fastpath.use_immediate
@@ -69,13 +69,13 @@ static inline mca_pml_fastpath_counter_t find_member(const mca_pml_fastpath_comm
 /* Take the message of a receive from where it arrives, if it is there, and count what has become of it.
  * Nothing is posted for its sender, and no message waits for it. The communicator is locked, and unlocked on
  * success. */
-static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *req, void *buffer, size_t room,
-                                             int src, int tag, ompi_communicator_t *comm)
+static __opal_attribute_noinline__ bool take_arrived(mca_pml_fastpath_recv_request_t *req, void *buffer,
+                                                     size_t room, int src, int tag, ompi_communicator_t *comm)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_target_t target = {.undecided = true, .tag = tag, .buffer = buffer, .room = room};
     mca_pml_fastpath_member_t *member = NULL;
-    mca_pml_fastpath_counter_t counter = find_member(pml_comm, &src, &member);
+    mca_pml_fastpath_counter_t counter = find_sender(pml_comm, &src, &member);
 
     if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == counter)) {
         counter = outcome(mca_pml_fastpath_take(pml_comm, member, src, 1, &target));
@@ -91,9 +91,9 @@ static __opal_attribute_noinline__ bool take(mca_pml_fastpath_recv_request_t *re
     return true;
 }
 
-/* Whether take() may look and can find anything. Only a look at the slot, where that is possible. If not,
- * that is counted. Where Open MPI's own functions wait for requests, they do not call opal_progress for one
- * that is complete. So from time to time a receive is posted there though its message may be here. */
+/* Whether take_arrived() may look and can find anything. Only a look at the slot, where that is possible. If
+ * not, that is counted. Where Open MPI's own functions wait for requests, they do not call opal_progress for
+ * one that is complete. So from time to time a receive is posted there though its message may be here. */
 static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src, bool threads)
 {
     mca_pml_fastpath_member_t *member;
@@ -158,7 +158,8 @@ irecv_contiguous(mca_pml_fastpath_recv_request_t *req, void *buf, size_t count, 
     }
     msg = mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
     if (may_look && OPAL_LIKELY(NULL == msg) && worth_taking(pml_comm, src, threads)
-        && take(req, (char *) buf + datatype->super.true_lb, datatype->super.size * count, src, tag, comm)) {
+        && take_arrived(req, (char *) buf + datatype->super.true_lb, datatype->super.size * count, src, tag,
+                        comm)) {
         return OMPI_SUCCESS;
     }
     mca_pml_fastpath_recv_request_init_contiguous(req, buf, count, datatype, src, tag, comm, threads);
@@ -225,7 +226,7 @@ static inline bool is_early(const mca_pml_fastpath_comm_t *pml_comm, int src)
 }
 
 /* A receive with a wildcard tag has to be posted. */
-static __opal_attribute_noinline__ int post(mca_pml_fastpath_recv_request_t *req)
+static __opal_attribute_noinline__ int post_receive(mca_pml_fastpath_recv_request_t *req)
 {
     const mca_pml_base_request_t *base = &req->req_recv.req_base;
     mca_pml_fastpath_matcher_t *matcher = &mca_pml_fastpath_comm(base->req_comm)->matcher;
@@ -263,8 +264,9 @@ int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, i
         return OMPI_SUCCESS;
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_POSTED);
-    return OPAL_LIKELY(mca_pml_fastpath_match_post_lone(matcher, &req->req_post, src, tag)) ? OMPI_SUCCESS
-                                                                                            : post(req);
+    return OPAL_LIKELY(mca_pml_fastpath_match_post_lone(matcher, &req->req_post, src, tag))
+               ? OMPI_SUCCESS
+               : post_receive(req);
 }
 
 /* The wait for a receive from whomever has ended without it, because somebody has failed: take it back, or

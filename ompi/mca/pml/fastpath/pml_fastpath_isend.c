@@ -202,9 +202,9 @@ static int sendi_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpat
 }
 
 /* Hand a message that has its number to the BTL, whole, in a job without threads. */
-static int sendi_any(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
-                     size_t count, ompi_datatype_t *datatype, size_t size, int tag, uint32_t sequence,
-                     ompi_communicator_t *comm)
+static int hand_to_btl(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
+                       size_t count, ompi_datatype_t *datatype, size_t size, int tag, uint32_t sequence,
+                       ompi_communicator_t *comm)
 {
     mca_pml_fastpath_match_hdr_t hdr;
     mca_pml_fastpath_blocks_t blocks;
@@ -232,7 +232,7 @@ static int send_whole(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
 
     if (OPAL_LIKELY(mca_pml_fastpath_number_take(member, sequence))) {
-        rc = sendi_any(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm);
+        rc = hand_to_btl(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm);
         if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
             mca_pml_fastpath_number_untake(member, *sequence);
         }

@@ -124,7 +124,7 @@ static void pml_name(const opal_process_name_t *name, char *text, size_t room)
 
 /* In MPI_Init all processes of a job have the same to say. Later only some of them may be concerned, perhaps
  * without the one that speaks; mpirun makes one text of theirs, but sometimes loses it. */
-static void say(const char *topic, const char *ours, const char *theirs)
+static void say_mismatch(const char *topic, const char *ours, const char *theirs)
 {
     if (mca_common_fastpath_reporting_rank()) {
         mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, ours,
@@ -145,11 +145,11 @@ static int check_job(const opal_process_name_t *name)
     }
     if (0 == version) {
         pml_name(name, theirs, sizeof(theirs));
-        say("other pml", "fastpath", theirs);
+        say_mismatch("other pml", "fastpath", theirs);
     } else {
         snprintf(ours, sizeof(ours), "%u", MCA_PML_FASTPATH_WIRE_VERSION);
         snprintf(theirs, sizeof(theirs), "%u", version);
-        say("other version", ours, theirs);
+        say_mismatch("other version", ours, theirs);
     }
     return OMPI_ERR_NOT_SUPPORTED;
 }

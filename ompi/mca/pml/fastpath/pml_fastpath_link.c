@@ -256,8 +256,8 @@ static void probe_completion(mca_btl_base_module_t *btl, struct mca_btl_base_end
 /* After a failed attempt to connect, btl/tcp of Open MPI 4.1 keeps what waits for the connection, and tries
  * again when there is something else to be sent: a HELLO of no connection. When that has left, all before it
  * has. */
-static void probe(mca_pml_fastpath_link_t *link, const mca_pml_fastpath_peer_t *peer,
-                  mca_bml_base_btl_t *bml_btl)
+static void probe_link(mca_pml_fastpath_link_t *link, const mca_pml_fastpath_peer_t *peer,
+                       mca_bml_base_btl_t *bml_btl)
 {
     const mca_pml_fastpath_hello_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_HELLO,
                                               .hdr_name = opal_proc_local_get()->proc_name};
@@ -293,7 +293,7 @@ static void look_at_missing(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *b
     }
     trouble_set(link, link->proved ? MCA_PML_FASTPATH_LINK_SOUND : MCA_PML_FASTPATH_LINK_REFUSED, now);
     if (!link->proved && link->since < now && !mca_pml_fastpath_at_end()) {
-        probe(link, peer, bml_btl);
+        probe_link(link, peer, bml_btl);
     }
 }
 
@@ -422,7 +422,7 @@ static const char *describe_suspects(const mca_pml_fastpath_link_t *link, mca_pm
     return text;
 }
 
-static void say(const mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *peer)
+static void say_trouble(const mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *peer)
 {
     char cause[256];
 
@@ -442,7 +442,7 @@ static void say(const mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *pe
 }
 
 /* End the job if a link's trouble has lasted long enough. */
-static void judge(const mca_pml_fastpath_link_t *link, int64_t now, bool after_you)
+static void judge_link(const mca_pml_fastpath_link_t *link, int64_t now, bool after_you)
 {
     bool lost = MCA_PML_FASTPATH_LINK_LOST == link->trouble;
     int64_t patience = !lost || timeout_ms() < MCA_PML_FASTPATH_GRACE ? timeout_ms() : MCA_PML_FASTPATH_GRACE;
@@ -463,7 +463,7 @@ static void judge(const mca_pml_fastpath_link_t *link, int64_t now, bool after_y
         return; /* nobody can say which one has failed */
     }
     if (!mca_pml_fastpath_failure_report(peer->proc)) {
-        say(link, peer);
+        say_trouble(link, peer);
     }
 }
 
@@ -488,7 +488,7 @@ static void judge_all(int64_t now)
     OPAL_LIST_FOREACH_SAFE(link, next, &mca_pml_fastpath_links, mca_pml_fastpath_link_t)
     {
         if (MCA_PML_FASTPATH_LINK_SOUND != link->trouble) {
-            judge(link, now, after_you);
+            judge_link(link, now, after_you);
         }
     }
 }
@@ -529,7 +529,7 @@ static bool may_have_connections(void)
     return false;
 }
 
-static void look_at_all(int64_t now)
+static void look_at_links(int64_t now)
 {
     peers_take();
     for (size_t i = 0; i < all.count; ++i) {
@@ -567,7 +567,7 @@ void mca_pml_fastpath_links_look(void)
     /* one thread, and not from within itself: reaching a peer may come to progress */
     if (1 == OPAL_THREAD_ADD_FETCH32(&busy, 1)) {
         next_look = now + LOOK_INTERVAL;
-        look_at_all(now);
+        look_at_links(now);
     }
     (void) OPAL_THREAD_ADD_FETCH32(&busy, -1);
 }
@@ -600,7 +600,7 @@ static bool is_reached(mca_pml_fastpath_peer_t *peer)
 
 /* Never make a connection for this: the peer may have gone already. Where there is one, the peer is there,
  * and only its BTLs know which of them it belongs to. */
-static void leave(mca_pml_fastpath_peer_t *peer)
+static void leave_peer(mca_pml_fastpath_peer_t *peer)
 {
     const mca_pml_fastpath_leave_hdr_t hdr = {.hdr_type = MCA_PML_FASTPATH_HDR_LEAVE,
                                               .hdr_name = opal_proc_local_get()->proc_name};
@@ -634,7 +634,7 @@ void mca_pml_fastpath_links_leave(void)
         mca_pml_fastpath_links_find(all.peers, all.count);
         introduce_all(goes_on);
         for (size_t i = 0; i < all.count; ++i) {
-            leave(all.peers[i]);
+            leave_peer(all.peers[i]);
         }
     }
     peers_release();

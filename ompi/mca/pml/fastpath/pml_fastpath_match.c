@@ -32,7 +32,7 @@ enum {
 #define MATCH_BUCKETS(shift) ((size_t) 1 << (64 - (shift)))
 #define MATCH_LIMIT(shift)   (MATCH_BUCKETS(shift) / 2)
 
-static void list_init(link_t *list)
+static void queue_list_init(link_t *list)
 {
     list->next = list;
     list->prev = list;
@@ -42,8 +42,8 @@ static void queue_init(queue_t *queue, uint64_t key)
 {
     queue->key = key;
     queue->next = NULL;
-    list_init(&queue->posted);
-    list_init(&queue->unexpected);
+    queue_list_init(&queue->posted);
+    queue_list_init(&queue->unexpected);
 }
 
 int mca_pml_fastpath_matcher_init(matcher_t *m)
@@ -52,7 +52,7 @@ int mca_pml_fastpath_matcher_init(matcher_t *m)
                      .shift = FIRST_SHIFT,
                      .limit = MATCH_LIMIT(FIRST_SHIFT)};
     queue_init(&m->all, mca_pml_fastpath_match_key(MCA_PML_FASTPATH_ANY_SOURCE, MCA_PML_FASTPATH_ANY_TAG));
-    list_init(&m->internal);
+    queue_list_init(&m->internal);
     m->last = &m->all;
     m->bucket = calloc(MATCH_BUCKETS(m->shift), sizeof(*m->bucket));
     return NULL != m->bucket ? 0 : -1;
@@ -80,7 +80,7 @@ void mca_pml_fastpath_matcher_fini(matcher_t *m)
 }
 
 /* Takes every empty queue out of the table.  Costs a walk over it, and makes room for as many new keys. */
-static void sweep(matcher_t *m)
+static void sweep_table(matcher_t *m)
 {
     for (size_t i = 0; i < MATCH_BUCKETS(m->shift); ++i) {
         queue_t **where = &m->bucket[i];
@@ -102,7 +102,7 @@ static void sweep(matcher_t *m)
     m->last = &m->all; /* the last one found may be gone */
 }
 
-static void insert(matcher_t *m, queue_t *queue)
+static void insert_queue(matcher_t *m, queue_t *queue)
 {
     size_t at = mca_pml_fastpath_match_hash(m, queue->key);
 
@@ -111,7 +111,7 @@ static void insert(matcher_t *m, queue_t *queue)
 }
 
 /* Doubles the table.  Without memory for it the chains get longer instead: slower, not wrong. */
-static void grow(matcher_t *m)
+static void grow_table(matcher_t *m)
 {
     size_t buckets = MATCH_BUCKETS(m->shift);
     queue_t **old = m->bucket;
@@ -128,7 +128,7 @@ static void grow(matcher_t *m)
             queue_t *queue = old[i];
 
             old[i] = queue->next;
-            insert(m, queue);
+            insert_queue(m, queue);
         }
     }
     free(old);
@@ -156,7 +156,7 @@ static void rehash(matcher_t *m)
         queue_t *queue = all;
 
         all = queue->next;
-        insert(m, queue);
+        insert_queue(m, queue);
     }
     m->rehash_after = m->queues;
 }
@@ -177,9 +177,9 @@ queue_t *mca_pml_fastpath_match_queue_new(matcher_t *m, uint64_t key)
     queue_t *queue;
 
     if (m->queues >= m->limit) {
-        sweep(m);
+        sweep_table(m);
         if (m->queues > m->limit / 2) {
-            grow(m);
+            grow_table(m);
         }
     }
     if (m->rehash_after > 0) {
@@ -197,14 +197,14 @@ queue_t *mca_pml_fastpath_match_queue_new(matcher_t *m, uint64_t key)
         }
     }
     queue_init(queue, key);
-    insert(m, queue);
+    insert_queue(m, queue);
     ++m->queues;
     m->last = queue;
     return queue;
 }
 
 /* A receive takes its place in its queue. */
-static int enter(matcher_t *m, post_t *post)
+static int enter_queue(matcher_t *m, post_t *post)
 {
     const unsigned int kind = mca_pml_fastpath_match_kind(post->src, post->tag);
     queue_t *queue = &m->all;
@@ -226,14 +226,14 @@ static int enter(matcher_t *m, post_t *post)
 int mca_pml_fastpath_match_post_slow(matcher_t *m, post_t *post, int32_t src, int32_t tag)
 {
     if (NULL != m->lone) {
-        if (0 != enter(m, m->lone)) {
+        if (0 != enter_queue(m, m->lone)) {
             return -1;
         }
         m->lone = NULL;
     }
     post->src = src;
     post->tag = tag;
-    if (0 != enter(m, post)) {
+    if (0 != enter_queue(m, post)) {
         return -1;
     }
     post->queued = true;

@@ -131,7 +131,7 @@ static pair_t *pair_of(opal_process_name_t name)
 
 /* ---- sender ---- */
 
-static size_t limit_of(const mca_bml_base_btl_t *bml_btl)
+static size_t multi_limit_of(const mca_bml_base_btl_t *bml_btl)
 {
     const char *name = bml_btl->btl->btl_component->btl_version.mca_component_name;
 
@@ -152,7 +152,7 @@ bool mca_pml_fastpath_multi_begin(mca_pml_fastpath_send_request_t *req, const mc
         return true;
     }
     if (MCA_PML_BASE_SEND_SYNCHRONOUS == req->req_send.req_send_mode
-        || size <= mca_pml_fastpath_eager_limit(bml_btl) || size > limit_of(bml_btl)
+        || size <= mca_pml_fastpath_eager_limit(bml_btl) || size > multi_limit_of(bml_btl)
         || 0 != mca_pml_fastpath_extcid_size(&req->req_hdr)
         || !mca_pml_fastpath_credit_take(req->req_peer,
                                          mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MULTI, size))) {

@@ -33,7 +33,7 @@ static bool is_counted(const mca_pml_fastpath_peer_t *peer)
 }
 
 /* Whether that is on this machine, as far as the kernel says which one it is. */
-static bool is_here(const mca_pml_fastpath_place_t *place)
+static bool place_is_here(const mca_pml_fastpath_place_t *place)
 {
     static const uint8_t unknown[MCA_COMMON_FASTPATH_BOOT_ID_SIZE];
 
@@ -42,7 +42,7 @@ static bool is_here(const mca_pml_fastpath_place_t *place)
 }
 
 /* @return where it is, or how many there are */
-static size_t find(const mca_pml_fastpath_peer_t *peer)
+static size_t find_neighbor(const mca_pml_fastpath_peer_t *peer)
 {
     size_t i = 0;
 
@@ -55,7 +55,7 @@ static size_t find(const mca_pml_fastpath_peer_t *peer)
 /* Two threads may have connected it. One for whom there is no memory is not counted. */
 static void append(const mca_pml_fastpath_peer_t *peer, const cpu_set_t *cores)
 {
-    if (find(peer) < neighbors.count) {
+    if (find_neighbor(peer) < neighbors.count) {
         return;
     }
     if (neighbors.count == neighbors.room) {
@@ -76,7 +76,7 @@ void mca_pml_fastpath_neighbor_add(const mca_pml_fastpath_peer_t *peer)
     mca_pml_fastpath_place_t place;
 
     if (!is_counted(peer) && mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place)
-        && is_here(&place)) {
+        && place_is_here(&place)) {
         OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
         append(peer, &place.cores);
         OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
@@ -88,7 +88,7 @@ void mca_pml_fastpath_neighbor_remove(const mca_pml_fastpath_peer_t *peer)
     size_t at;
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    at = find(peer);
+    at = find_neighbor(peer);
     if (at < neighbors.count) {
         neighbors.all[at] = neighbors.all[--neighbors.count];
     }

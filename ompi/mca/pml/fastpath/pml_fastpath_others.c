@@ -61,7 +61,7 @@ static uint64_t next_multiple(uint64_t now, uint64_t of)
 }
 
 /* Yields are over that took so much of the time that was measured. */
-static void judge(mca_pml_fastpath_others_t *others, uint64_t now, uint64_t measured)
+static void judge_yields(mca_pml_fastpath_others_t *others, uint64_t now, uint64_t measured)
 {
     if (others->late_time > measured / 2) {
         others->trial_next = next_multiple(now, others->backoff);
@@ -102,7 +102,7 @@ void mca_pml_fastpath_others_look(mca_pml_fastpath_others_t *others, uint64_t no
         break;
     case MCA_PML_FASTPATH_OTHERS_TRIAL:
         if (now - others->begun > TRIAL_TIME) {
-            judge(others, now, now - others->begun - TRIAL_HALF);
+            judge_yields(others, now, now - others->begun - TRIAL_HALF);
         }
         break;
     case MCA_PML_FASTPATH_OTHERS_SHARED:
@@ -124,6 +124,6 @@ void mca_pml_fastpath_others_waited(mca_pml_fastpath_others_t *others, uint64_t 
     }
     others->late_time += waited; /* of longer times nobody knows in how many parts */
     if (LATE_MOST == ++others->late && !trial) {
-        judge(others, to, to - others->begun);
+        judge_yields(others, to, to - others->begun);
     }
 }

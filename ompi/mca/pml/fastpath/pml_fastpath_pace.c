@@ -35,7 +35,7 @@ void mca_pml_fastpath_pace_start(void)
 
 /* Read the clock, and find out when to read it next. Returns whether opal_progress has not been called for
  * too long. */
-static inline __opal_attribute_always_inline__ bool look(void)
+static inline __opal_attribute_always_inline__ bool look_at_clock(void)
 {
     mca_pml_fastpath_pace_t *pace = &mca_pml_fastpath_pace;
     const uint64_t now = mca_common_fastpath_ticks();
@@ -100,12 +100,12 @@ static __opal_attribute_noinline__ int let_progress(void)
 
 int mca_pml_fastpath_pace_check(void)
 {
-    return OPAL_LIKELY(!look()) ? OMPI_SUCCESS : let_progress();
+    return OPAL_LIKELY(!look_at_clock()) ? OMPI_SUCCESS : let_progress();
 }
 
 bool mca_pml_fastpath_pace_begin(void)
 {
-    return look();
+    return look_at_clock();
 }
 
 void mca_pml_fastpath_pace_end(bool due)
@@ -119,7 +119,7 @@ bool mca_pml_fastpath_pace_is_due(void)
 {
     mca_pml_fastpath_pace_t *pace = &mca_pml_fastpath_pace;
 
-    if (!mca_pml_fastpath_pace_count() || !look()) {
+    if (!mca_pml_fastpath_pace_count() || !look_at_clock()) {
         return false;
     }
     if (0 == pace->most) {

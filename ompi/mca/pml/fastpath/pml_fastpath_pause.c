@@ -327,7 +327,7 @@ static bool shall_yield(uint64_t now)
     }
 }
 
-static void look(uint64_t now)
+static void look_at_cores(uint64_t now)
 {
     if (shall_yield(now) != opal_progress_yield_when_idle) {
         pause_.applied = !opal_progress_yield_when_idle;
@@ -348,7 +348,7 @@ void mca_pml_fastpath_pause_look(void)
     }
     if (!opal_using_threads() || 0 == __atomic_exchange_n(&pause_.busy, 1, __ATOMIC_ACQUIRE)) {
         pause_.looked = now;
-        look(now);
+        look_at_cores(now);
         __atomic_store_n(&pause_.busy, 0, __ATOMIC_RELEASE);
     }
 }

@@ -11,7 +11,7 @@
 #include "pml_fastpath_neighbor.h"
 #include "pml_fastpath_peer.h"
 
-static void peer_construct(mca_pml_fastpath_peer_t *peer)
+static void pml_peer_construct(mca_pml_fastpath_peer_t *peer)
 {
     peer->proc = NULL;
     peer->endpoint = NULL;
@@ -33,13 +33,13 @@ static void peer_construct(mca_pml_fastpath_peer_t *peer)
     OBJ_CONSTRUCT(&peer->watched, opal_list_t);
 }
 
-static void peer_destruct(mca_pml_fastpath_peer_t *peer)
+static void pml_peer_destruct(mca_pml_fastpath_peer_t *peer)
 {
     OBJ_DESTRUCT(&peer->watched);
     free(peer->ends);
 }
 
-OBJ_CLASS_INSTANCE(mca_pml_fastpath_peer_t, opal_object_t, peer_construct, peer_destruct);
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_peer_t, opal_object_t, pml_peer_construct, pml_peer_destruct);
 
 /* Who sends looks at queued first, and so comes to know. */
 void mca_pml_fastpath_peer_mark_failed(mca_pml_fastpath_peer_t *peer)

@@ -19,7 +19,7 @@ static inline bool is_cancel(const mca_pml_fastpath_parked_t *parked)
 
 /* Whether the message that a CANCEL names waits here. Messages carry the lower half of their number; the
  * first one of a sender has number 1, and none is 32768 places from where it belongs. */
-static bool is_here(const mca_pml_fastpath_cancel_hdr_t *cancel)
+static bool cancel_is_here(const mca_pml_fastpath_cancel_hdr_t *cancel)
 {
     mca_pml_fastpath_parked_t *parked;
     uint32_t sequence = 0;
@@ -50,7 +50,7 @@ static bool settle(mca_pml_fastpath_cancel_hdr_t *settled)
         mca_pml_fastpath_cancel_hdr_t *cancel = &parked->hdr->hdr_cancel;
 
         if (is_cancel(parked) && 0 == (MCA_PML_FASTPATH_HDR_FLAG_DONE & cancel->hdr_match.hdr_flags)
-            && is_here(cancel)) {
+            && cancel_is_here(cancel)) {
             *settled = *cancel;
             cancel->hdr_match.hdr_flags |= MCA_PML_FASTPATH_HDR_FLAG_DONE;
             --mca_pml_fastpath.pending_unanswered;
@@ -88,7 +88,7 @@ typedef struct {
 
 /* The communicator that a CANCEL means is gone; its message may have been kept for the next one. @return
  * that, taken off the list, or NULL */
-static mca_pml_fastpath_parked_t *forget(const mca_pml_fastpath_cancel_hdr_t *cancel)
+static mca_pml_fastpath_parked_t *forget_parked(const mca_pml_fastpath_cancel_hdr_t *cancel)
 {
     mca_pml_fastpath_parked_t *parked;
 
@@ -117,7 +117,7 @@ static void see_late(mca_pml_fastpath_parked_t *parked, todo_t *todo)
         todo->settled = parked->hdr->hdr_cancel;
         todo->dropped = mca_pml_fastpath_freed_dropped(&todo->settled);
         if (todo->dropped) {
-            todo->lost = forget(&todo->settled);
+            todo->lost = forget_parked(&todo->settled);
             todo->sender = todo->settled.hdr_name;
         }
         return;
@@ -132,7 +132,7 @@ static void see_late(mca_pml_fastpath_parked_t *parked, todo_t *todo)
 }
 
 /* Keep it, or say that it is too late. The PML is locked. */
-static void keep(mca_pml_fastpath_parked_t *parked, todo_t *todo)
+static void keep_parked(mca_pml_fastpath_parked_t *parked, todo_t *todo)
 {
     todo->late = is_late(parked);
     if (todo->late) {
@@ -184,7 +184,7 @@ ompi_communicator_t *mca_pml_fastpath_pending(mca_btl_base_module_t *btl, const 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     comm = mca_pml_fastpath_comm_hold_locked(parked->hdr->hdr_match.hdr_ctx);
     if (OPAL_LIKELY(NULL == comm)) {
-        keep(parked, &todo);
+        keep_parked(parked, &todo);
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     mca_pml_fastpath_pending_drop(todo.lost, todo.sender);

@@ -36,8 +36,8 @@
 
 /* Take the next message of a member's if it is for a receive that named any. OMPI_ERR_NOT_FOUND when nothing
  * has come, OMPI_ERR_RESOURCE_BUSY when matching has to decide. */
-static inline int take(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
-                       unsigned spins, mca_pml_fastpath_target_t *target)
+static inline int take_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                            unsigned spins, mca_pml_fastpath_target_t *target)
 {
     int rc = OMPI_ERR_RESOURCE_BUSY;
 
@@ -56,7 +56,7 @@ static inline bool queued_for_any(mca_pml_fastpath_comm_t *pml_comm, int tag)
            || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag);
 }
 
-/* take() from whomever. */
+/* take_next() from whomever. */
 static inline int take_any(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t **member,
                            unsigned spins, mca_pml_fastpath_target_t *target)
 {
@@ -70,11 +70,11 @@ static inline int take_any(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
         return OMPI_ERR_RESOURCE_BUSY;
     }
     rc = mca_pml_fastpath_find_sender(pml_comm, spins, member, &src);
-    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? take(pml_comm, *member, src, 1, target) : rc;
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? take_next(pml_comm, *member, src, 1, target) : rc;
 }
 
 /* The member that a receive names, if its messages come through btl/fastsm; else NULL. */
-static inline mca_pml_fastpath_member_t *find_member(ompi_communicator_t *comm, int src)
+static inline mca_pml_fastpath_member_t *find_named(ompi_communicator_t *comm, int src)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[src];
 
@@ -113,7 +113,7 @@ static inline int wait_for(ompi_communicator_t *comm, mca_pml_fastpath_member_t 
 
         for (unsigned spun = 0; OMPI_ERR_NOT_FOUND == rc && spun < spins; spun += at_a_time) {
             rc = MCA_PML_FASTPATH_ANY_SOURCE == src ? take_any(pml_comm, member, at_a_time, target)
-                                                    : take(pml_comm, *member, src, at_a_time, target);
+                                                    : take_next(pml_comm, *member, src, at_a_time, target);
         }
         if (OMPI_ERR_NOT_FOUND != rc) {
             return rc;
@@ -128,8 +128,8 @@ static inline int wait_for(ompi_communicator_t *comm, mca_pml_fastpath_member_t 
 }
 
 /* A message of a member's has been received, without a request. */
-static inline void finish(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_target_t *target,
-                          ompi_status_public_t *status, bool threads)
+static inline void finish_message(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_target_t *target,
+                                  ompi_status_public_t *status, bool threads)
 {
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_IMMEDIATE);
     mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length, threads);
@@ -148,14 +148,14 @@ static int recv_immediate(ompi_communicator_t *comm, int src, mca_pml_fastpath_t
 
     target->undecided = opal_using_threads();
     if (MCA_PML_FASTPATH_ANY_SOURCE != src) {
-        member = find_member(comm, src);
+        member = find_named(comm, src);
         if (OPAL_UNLIKELY(NULL == member)) {
             return OMPI_ERR_UNREACH;
         }
     }
     rc = wait_for(comm, &member, src, target);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        finish(member, target, status, opal_using_threads());
+        finish_message(member, target, status, opal_using_threads());
     }
     return rc;
 }
@@ -243,7 +243,7 @@ static __opal_attribute_noinline__ int recv_view(mca_pml_fastpath_comm_t *pml_co
     if (OMPI_SUCCESS != mca_pml_fastpath_take_view(pml_comm, member, src, 1, &target)) {
         return target.begun ? OMPI_ERR_NOT_AVAILABLE : OMPI_ERR_NOT_FOUND;
     }
-    finish(member, &target, status, false);
+    finish_message(member, &target, status, false);
     return OMPI_SUCCESS;
 }
 
@@ -269,7 +269,7 @@ static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_co
         return FASTSM_SOMETHING_ELSE == rc ? recv_view(pml_comm, member, src, buffer, room, tag, status)
                                            : OMPI_ERR_NOT_FOUND;
     }
-    finish(member, &target, status, false);
+    finish_message(member, &target, status, false);
     return OMPI_SUCCESS;
 }
 

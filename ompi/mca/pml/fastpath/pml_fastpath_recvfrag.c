@@ -61,7 +61,7 @@ static mca_pml_fastpath_parked_t *early_take(mca_pml_fastpath_comm_t *pml_comm,
 }
 
 /* Keep a message that no receive waits for. The communicator is locked. */
-static void keep(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arrival_t *arrival)
+static void keep_unexpected(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_arrival_t *arrival)
 {
     mca_pml_fastpath_multi_t *multi = OPAL_UNLIKELY(MCA_PML_FASTPATH_HDR_MULTI == arrival->type)
                                           ? mca_pml_fastpath_multi_first(arrival)
@@ -102,7 +102,7 @@ static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath
         *req = mca_pml_fastpath_recv_request_of(post);
         return MATCHED;
     }
-    keep(pml_comm, arrival);
+    keep_unexpected(pml_comm, arrival);
     return KEPT;
 }
 
@@ -207,8 +207,8 @@ static void lose(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
 }
 
 /* A message, perhaps of a communicator that does not exist here yet. */
-static void deliver(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
-                    const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip)
+static void deliver_message(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
+                            const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip)
 {
     ompi_communicator_t *comm =
         mca_pml_fastpath_comm_hold(hdr->hdr_match.hdr_ctx); /* a receive may be all that keeps it */
@@ -259,7 +259,7 @@ static __opal_attribute_noinline__ void recv_message(uint8_t type, mca_btl_base_
     if (MCA_PML_FASTPATH_HDR_MATCH != type) {
         mca_pml_fastpath_rndv_check(btl, &hdr, behind);
     }
-    deliver(&hdr, btl, segments, num_segments, mca_pml_fastpath_rule(type).size);
+    deliver_message(&hdr, btl, segments, num_segments, mca_pml_fastpath_rule(type).size);
 }
 
 /* A MATCH of one piece, of whose header all that counts has been read: source and tag. */
@@ -282,7 +282,7 @@ static __opal_attribute_noinline__ void keep_match(mca_pml_fastpath_comm_t *pml_
 
     arrival_init_match(&arrival, word1, btl, segment);
     arrival.sequence = sequence;
-    keep(pml_comm, &arrival);
+    keep_unexpected(pml_comm, &arrival);
 }
 
 static __opal_attribute_noinline__ void matched_match(mca_pml_fastpath_recv_request_t *req, uint64_t word1,
@@ -381,7 +381,7 @@ void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked)
 {
     mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
 
-    deliver(parked->hdr, parked->btl, &segment, 1, mca_pml_fastpath_rule(parked->hdr->hdr_type).size);
+    deliver_message(parked->hdr, parked->btl, &segment, 1, mca_pml_fastpath_rule(parked->hdr->hdr_type).size);
 }
 
 static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,

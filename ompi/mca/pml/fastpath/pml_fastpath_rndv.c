@@ -237,7 +237,7 @@ static int frag_send_described(mca_pml_fastpath_send_request_t *req, mca_bml_bas
 }
 
 /* Send one piece, at most size bytes from offset on. size says how many it became. */
-static int frag_send(mca_pml_fastpath_send_request_t *req, size_t offset, size_t *size)
+static int send_piece(mca_pml_fastpath_send_request_t *req, size_t offset, size_t *size)
 {
     mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&req->req_peer->endpoint->btl_send);
     const size_t limit = bml_btl->btl->btl_max_send_size - frag_hdr_size(req);
@@ -274,7 +274,7 @@ static int stream(mca_pml_fastpath_send_request_t *req)
         size = range->end - range->next;
         ++req->req_frags;
         OPAL_THREAD_UNLOCK(&req->req_lock);
-        rc = frag_send(req, range->next, &size);
+        rc = send_piece(req, range->next, &size);
         OPAL_THREAD_LOCK(&req->req_lock);
         if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
             --req->req_frags;

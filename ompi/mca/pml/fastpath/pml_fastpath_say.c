@@ -41,7 +41,7 @@ static void say_copies(char *text, size_t size, const mca_pml_fastpath_peer_t *p
     }
 }
 
-static void describe(char text[TEXT_MAX], ompi_proc_t *proc)
+static void describe_process(char text[TEXT_MAX], ompi_proc_t *proc)
 {
     mca_pml_fastpath_peer_t *peer = mca_pml_fastpath_peer_get(proc);
     size_t length = 0;
@@ -93,7 +93,7 @@ void mca_pml_fastpath_say(ompi_proc_t **procs, size_t nprocs)
         char text[TEXT_MAX];
 
         if (ompi_proc_local() != procs[i]) {
-            describe(text, procs[i]);
+            describe_process(text, procs[i]);
             num = count(classes, num, text);
         }
     }

@@ -11,7 +11,7 @@
 
 /* A buffered send may be complete for its user while the copy is still under way: the next round needs
  * a request of its own, and the old one goes when the copy has left. */
-static int replace(mca_pml_fastpath_send_request_t *old, ompi_request_t **request)
+static int replace_request(mca_pml_fastpath_send_request_t *old, ompi_request_t **request)
 {
     mca_pml_base_request_t *base = &old->req_send.req_base;
     ompi_request_t *renewed;
@@ -49,7 +49,7 @@ static int start_send(ompi_request_t **request)
     int rc = OMPI_SUCCESS;
 
     if (!req->req_send.req_base.req_pml_complete) {
-        rc = replace(req, request);
+        rc = replace_request(req, request);
         req = (mca_pml_fastpath_send_request_t *) *request;
     } else {
         bsend_reset(req);

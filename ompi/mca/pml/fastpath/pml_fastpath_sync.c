@@ -19,7 +19,8 @@ static struct {
 } table = {.lock = OPAL_MUTEX_STATIC_INIT};
 
 /* Take a request out of the table. @return it, or NULL when it is not there */
-static mca_pml_fastpath_send_request_t *take(const mca_pml_fastpath_member_t *member, uint32_t number)
+static mca_pml_fastpath_send_request_t *take_awaiting(const mca_pml_fastpath_member_t *member,
+                                                      uint32_t number)
 {
     mca_pml_fastpath_send_request_t **link = &table.first[number % LISTS];
     mca_pml_fastpath_send_request_t *req;
@@ -50,7 +51,7 @@ void mca_pml_fastpath_sync_begin(mca_pml_fastpath_send_request_t *req)
 
 void mca_pml_fastpath_sync_end(mca_pml_fastpath_send_request_t *req)
 {
-    (void) take(req->req_member, req->req_sequence);
+    (void) take_awaiting(req->req_member, req->req_sequence);
 }
 
 void mca_pml_fastpath_sync_refused(mca_pml_fastpath_send_request_t *req)
@@ -73,7 +74,8 @@ void mca_pml_fastpath_sync_matched(const mca_btl_base_module_t *btl, const mca_p
     ompi_communicator_t *comm = mca_pml_fastpath_comm_hold(hdr->hdr_ctx);
     mca_pml_fastpath_member_t *member =
         NULL == comm ? NULL : member_of(mca_pml_fastpath_comm(comm), hdr->hdr_src);
-    mca_pml_fastpath_send_request_t *req = NULL == member ? NULL : take(member, (uint32_t) hdr->hdr_tag);
+    mca_pml_fastpath_send_request_t *req =
+        NULL == member ? NULL : take_awaiting(member, (uint32_t) hdr->hdr_tag);
 
     if (OPAL_UNLIKELY(NULL == req)) {
         mca_pml_fastpath_stray(btl, hdr->hdr_type, "message that it names");

@@ -92,7 +92,7 @@ static bool has_turn(const waiter_t *waiter)
 }
 
 /* Who comes while nobody has the turn, or who has it sleeps, takes it. */
-static void enter(waiter_t *waiter)
+static void enter_turn(waiter_t *waiter)
 {
     waiter_t *turn;
 
@@ -119,7 +119,7 @@ static void call(waiter_t *next)
 }
 
 /* The turn goes to who has come last: the others have waited, and slept, for longer. */
-static void leave(waiter_t *waiter)
+static void leave_turn(waiter_t *waiter)
 {
     waiter_t *next = NULL;
 
@@ -206,7 +206,7 @@ bool mca_pml_fastpath_threads_await(size_t count, ompi_request_t **requests, boo
     waiter->idle.wait = (mca_common_fastpath_idle_wait_t){0};
     waiter->idle.rounds = 0;
     install(waiter, count, requests, all);
-    enter(waiter);
+    enter_turn(waiter);
     while (!is_done(waiter)) {
         if (OPAL_LIKELY(has_turn(waiter))) {
             mca_pml_fastpath_pause_idle(&waiter->idle);
@@ -215,6 +215,6 @@ bool mca_pml_fastpath_threads_await(size_t count, ompi_request_t **requests, boo
         }
     }
     remove_from(waiter, count, requests);
-    leave(waiter);
+    leave_turn(waiter);
     return true;
 }

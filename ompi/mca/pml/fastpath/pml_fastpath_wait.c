@@ -75,7 +75,7 @@ static inline bool release_st(ompi_request_t *request)
 }
 
 /* Give a simple request back. */
-static inline int give_back(ompi_request_t **request, bool alone)
+static inline int give_back_request(ompi_request_t **request, bool alone)
 {
     if (OPAL_LIKELY(alone && release_st(*request))) {
         *request = MPI_REQUEST_NULL;
@@ -85,13 +85,13 @@ static inline int give_back(ompi_request_t **request, bool alone)
 }
 
 /* The end of a simple request. MPI_ERROR of a single status stays as it is. */
-static inline __opal_attribute_always_inline__ int finish(ompi_request_t **request,
-                                                          ompi_status_public_t *status)
+static inline __opal_attribute_always_inline__ int finish_request(ompi_request_t **request,
+                                                                  ompi_status_public_t *status)
 {
     if (MPI_STATUS_IGNORE != status) {
         OMPI_COPY_STATUS(status, (*request)->req_status, false);
     }
-    return give_back(request, !opal_using_threads());
+    return give_back_request(request, !opal_using_threads());
 }
 
 /* The same for one of several statuses. */
@@ -102,7 +102,7 @@ static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *
         OMPI_COPY_STATUS(&statuses[at], (*request)->req_status, false);
         statuses[at].MPI_ERROR = MPI_SUCCESS;
     }
-    return give_back(request, alone);
+    return give_back_request(request, alone);
 }
 
 /* Where to poll for what a pending request waits for. */
@@ -167,8 +167,8 @@ static inline unsigned rounds(void)
 }
 
 /* A message has been taken for a posted receive, and what it took is free. */
-static inline __opal_attribute_always_inline__ void delivered(mca_pml_fastpath_member_t *member,
-                                                              const mca_pml_fastpath_target_t *target)
+static inline __opal_attribute_always_inline__ void
+delivered_to_posted(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_target_t *target)
 {
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IMMEDIATE);
     mca_pml_fastpath_recv_request_status(target->req, target->word1, target->length, target->accepted);
@@ -176,7 +176,7 @@ static inline __opal_attribute_always_inline__ void delivered(mca_pml_fastpath_m
     mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length, false);
 }
 
-/* deliver() for a message that is not in one slot: in several, or in buffers of its sender's. */
+/* deliver_awaited() for a message that is not in one slot: in several, or in buffers of its sender's. */
 static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml_comm,
                                                     mca_pml_fastpath_member_t *member, int src)
 {
@@ -185,7 +185,7 @@ static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml
     if (OMPI_SUCCESS != mca_pml_fastpath_take_view(pml_comm, member, src, 1, &target)) {
         return FASTSM_SOMETHING_ELSE; /* its receive stays posted */
     }
-    delivered(member, &target);
+    delivered_to_posted(member, &target);
     return 0;
 }
 
@@ -196,9 +196,9 @@ static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml
  *
  * Returns 0, FASTSM_NOTHING, or FASTSM_SOMETHING_ELSE: it is left as it was.
  */
-static inline __opal_attribute_always_inline__ int deliver(mca_pml_fastpath_comm_t *pml_comm,
-                                                           mca_pml_fastpath_member_t *member, int src,
-                                                           const mca_btl_fastsm_slot_t *slot)
+static inline __opal_attribute_always_inline__ int deliver_awaited(mca_pml_fastpath_comm_t *pml_comm,
+                                                                   mca_pml_fastpath_member_t *member, int src,
+                                                                   const mca_btl_fastsm_slot_t *slot)
 {
     mca_pml_fastpath_target_t target = {.posted = true};
     const int rc = mca_pml_fastpath_take_slot(pml_comm, member, src, slot, &target);
@@ -206,7 +206,7 @@ static inline __opal_attribute_always_inline__ int deliver(mca_pml_fastpath_comm
     if (OPAL_UNLIKELY(0 != rc)) {
         return FASTSM_NOTHING == rc ? rc : deliver_long(pml_comm, member, src);
     }
-    delivered(member, &target);
+    delivered_to_posted(member, &target);
     return 0;
 }
 
@@ -215,7 +215,7 @@ static __opal_attribute_noinline__ void deliver_more(mca_pml_fastpath_comm_t *pm
                                                      mca_pml_fastpath_member_t *member, int src)
 {
     for (int count = 0; MOST_AT_A_TIME > count; ++count) {
-        if (0 != deliver(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
+        if (0 != deliver_awaited(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
             break;
         }
     }
@@ -223,8 +223,8 @@ static __opal_attribute_noinline__ void deliver_more(mca_pml_fastpath_comm_t *pm
 
 /* Nothing of what a request waits for is in a slot, or something that matching has to see to: everything gets
  * its turn. @return whether the request is complete */
-static __opal_attribute_noinline__ bool let_progress(const ompi_request_t *request,
-                                                     const mca_pml_fastpath_member_t *member, int found)
+static __opal_attribute_noinline__ bool let_progress_for(const ompi_request_t *request,
+                                                         const mca_pml_fastpath_member_t *member, int found)
 {
     if (FASTSM_NOTHING == found) {
         mca_pml_fastpath_spin_expired();
@@ -251,7 +251,7 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
     unsigned round = 0;
 
     for (;;) {
-        const int found = deliver(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &left));
+        const int found = deliver_awaited(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &left));
 
         if (OPAL_LIKELY(0 == found)) {
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
@@ -266,7 +266,7 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
                 mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPIN_EXPIRED);
                 return false;
             }
-            if (let_progress(request, member, found)) {
+            if (let_progress_for(request, member, found)) {
                 return true;
             }
         }
@@ -482,7 +482,7 @@ static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
     if (OPAL_UNLIKELY(SIMPLE != kind_of(*request))) {
         return original.req_wait(request, status);
     }
-    return finish(request, status);
+    return finish_request(request, status);
 }
 
 /* Whether all of them have come to an end that can be handed out here. Waits if it may. */
@@ -573,7 +573,7 @@ static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_st
         return original.req_wait_any(count, requests, index, status);
     }
     *index = (int) at;
-    return finish(&requests[at], status);
+    return finish_request(&requests[at], status);
 }
 
 /* Hand out all that are complete, if they are simple. @return false when nothing has been done */
@@ -628,7 +628,7 @@ static int test_one(ompi_request_t **request, int *completed, ompi_status_public
         return original.req_test(request, completed, status);
     }
     *completed = true;
-    return finish(request, status);
+    return finish_request(request, status);
 }
 
 static int test_all(size_t count, ompi_request_t **requests, int *completed, ompi_status_public_t *statuses)
@@ -655,7 +655,7 @@ static int test_any(size_t count, ompi_request_t **requests, int *index, int *co
     }
     *index = (int) at;
     *completed = true;
-    return finish(&requests[at], status);
+    return finish_request(&requests[at], status);
 }
 
 static int test_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,

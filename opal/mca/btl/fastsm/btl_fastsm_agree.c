@@ -48,7 +48,7 @@ static bool is_open(const mca_btl_fastsm_endpoint_t *endpoint)
     return NULL != endpoint && MCA_BTL_FASTSM_PAIR_OFFERED == endpoint->pair_state;
 }
 
-static void look(mca_btl_fastsm_endpoint_t *endpoint, bool give_up)
+static void look_at_pair(mca_btl_fastsm_endpoint_t *endpoint, bool give_up)
 {
     if (NULL != endpoint->dynamic) {
         mca_btl_fastsm_dynamic_look(endpoint, give_up);
@@ -61,13 +61,13 @@ static void look(mca_btl_fastsm_endpoint_t *endpoint, bool give_up)
 }
 
 /* Asks where each pair stands that has not come to a conclusion.  Returns how many still have not. */
-static size_t look_at_all(mca_btl_base_endpoint_t **endpoints, size_t count)
+static size_t look_at_pairs(mca_btl_base_endpoint_t **endpoints, size_t count)
 {
     size_t open = 0;
 
     for (size_t i = 0; i < count; ++i) {
         if (is_open(endpoints[i])) {
-            look(endpoints[i], false);
+            look_at_pair(endpoints[i], false);
             open += is_open(endpoints[i]);
         }
     }
@@ -78,7 +78,7 @@ static void give_up_dead(mca_btl_base_endpoint_t **endpoints, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
         if (is_open(endpoints[i]) && !mca_btl_fastsm_segment_alive(endpoints[i])) {
-            look(endpoints[i], true);
+            look_at_pair(endpoints[i], true);
         }
     }
 }
@@ -91,7 +91,7 @@ static void give_up_all(mca_btl_base_endpoint_t **endpoints, size_t count)
 
     for (size_t i = 0; i < count; ++i) {
         if (is_open(endpoints[i])) {
-            look(endpoints[i], true);
+            look_at_pair(endpoints[i], true);
             if (MCA_BTL_FASTSM_PAIR_REFUSED == endpoints[i]->pair_state && 0 == refused++) {
                 first = (int) endpoints[i]->pid;
             }
@@ -130,7 +130,7 @@ void mca_btl_fastsm_agree(mca_btl_base_endpoint_t **endpoints, size_t count)
     for (size_t i = 0; i < count; ++i) {
         dynamic = dynamic || (NULL != endpoints[i] && NULL != endpoints[i]->dynamic);
     }
-    while (0 != look_at_all(endpoints, count)) {
+    while (0 != look_at_pairs(endpoints, count)) {
         if (!wait_more(&patience)) {
             give_up_all(endpoints, count);
             return;

@@ -254,7 +254,7 @@ static int fastsm_close(void)
 }
 
 /* Everything that may fail, in order; what was done is undone by btl_finalize. */
-static int start(void)
+static int start_btl(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     int rc = mca_btl_fastsm_modex_prepare(&component->me);
@@ -311,7 +311,7 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
         return NULL;
     }
 
-    rc = start();
+    rc = start_btl();
     component->me.usable = (OPAL_SUCCESS == rc);
     if (OPAL_SUCCESS
             != fastpath_modex_send(&component->super.btl_version, &component->me, sizeof(component->me))

@@ -53,7 +53,7 @@ void mca_btl_fastsm_deep_fini(void)
     mca_btl_fastsm_component.deep = NULL;
 }
 
-static mca_btl_fastsm_deep_t *place_of(uint32_t number)
+static mca_btl_fastsm_deep_t *deep_place(uint32_t number)
 {
     return &mca_btl_fastsm_component.deep[number - mca_btl_fastsm_component.n_local];
 }
@@ -61,11 +61,11 @@ static mca_btl_fastsm_deep_t *place_of(uint32_t number)
 /* T1.  Partner: T2.  All of the writer's record is there before another thread looks for it. */
 static void store_writer(uint32_t number, mca_btl_fastsm_endpoint_t *endpoint)
 {
-    atomic_store_explicit(&place_of(number)->writer, endpoint, memory_order_release);
+    atomic_store_explicit(&deep_place(number)->writer, endpoint, memory_order_release);
 }
 
 /* Pages of a FIFO and of its read position, before anybody looks at them. */
-static bool reserve(uint32_t number)
+static bool reserve_deep(uint32_t number)
 {
     const mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const mca_btl_fastsm_layout_t *layout = &component->layout;
@@ -87,11 +87,11 @@ static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
 
     OPAL_THREAD_LOCK(&component->lock);
     while (number < count
-           && (place_of(number)->retired
-               || NULL != atomic_load_explicit(&place_of(number)->writer, memory_order_relaxed))) {
+           && (deep_place(number)->retired
+               || NULL != atomic_load_explicit(&deep_place(number)->writer, memory_order_relaxed))) {
         ++number;
     }
-    if (number == count || !reserve(number)) {
+    if (number == count || !reserve_deep(number)) {
         number = 0;
     } else {
         endpoint->assigned = number;
@@ -105,7 +105,7 @@ static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
 }
 
 /* Whether the FIFO that it was assigned is the one that we read. */
-static bool has_moved(const mca_btl_fastsm_endpoint_t *endpoint)
+static bool endpoint_has_moved(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     return endpoint->in_number == endpoint->assigned;
 }
@@ -129,14 +129,14 @@ void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const uint32_t number = endpoint->assigned;
-    const bool moved = has_moved(endpoint);
+    const bool moved = endpoint_has_moved(endpoint);
     mca_btl_fastsm_deep_t *place;
     char *base = component->base;
 
     if (0 == number) {
         return;
     }
-    place = place_of(number);
+    place = deep_place(number);
     if (moved && NULL != endpoint->dynamic) {
         mca_btl_fastsm_unlist_peer(endpoint);
     }
@@ -208,7 +208,7 @@ bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data
         }
     } else {
         /* whoever asks again may not have heard the answer to another question of its */
-        number = has_moved(endpoint) ? 0 : endpoint->assigned;
+        number = endpoint_has_moved(endpoint) ? 0 : endpoint->assigned;
     }
     fastsm_store_assignment(question_of(endpoint),
                             want.serial << 16
@@ -219,7 +219,7 @@ bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data
 
 bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint)
 {
-    if (0 == endpoint->assigned || has_moved(endpoint)) {
+    if (0 == endpoint->assigned || endpoint_has_moved(endpoint)) {
         return false;
     }
     mca_btl_fastsm_move_say(endpoint, endpoint->assigned, "it has left for it");
@@ -241,13 +241,13 @@ void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint)
 
     OPAL_THREAD_LOCK(&component->lock);
     for (number = component->n_local; number < count; ++number) {
-        if (place_of(number)->retired
-            && 0 == memcmp(place_of(number)->nonce, endpoint->nonce, sizeof(endpoint->nonce))) {
+        if (deep_place(number)->retired
+            && 0 == memcmp(deep_place(number)->nonce, endpoint->nonce, sizeof(endpoint->nonce))) {
             break;
         }
     }
     if (number < count) {
-        place_of(number)->retired = false;
+        deep_place(number)->retired = false;
         endpoint->assigned = number;
         store_writer(number, endpoint);
     }

@@ -107,7 +107,7 @@ static void count_dynamic(int32_t by)
 }
 
 /* Who looks for the peer's nonce finds its entry from now on. */
-static void announce(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
+static void announce_entry(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
 {
     mca_btl_fastsm_ring_ctl_t *ctl = our_ctl();
 
@@ -117,7 +117,7 @@ static void announce(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
     fastsm_admission_admit(our_admission(index), dynamic->endpoint.nonce, dynamic->admission);
 }
 
-static void next_id(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
+static void next_dynamic_id(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
 {
     mca_btl_fastsm_admitted_t *entry = &mca_btl_fastsm_component.admitted[index];
 
@@ -127,10 +127,10 @@ static void next_id(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
 
 static void admit(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
 {
-    next_id(dynamic, index);
+    next_dynamic_id(dynamic, index);
     store_peer(index, dynamic);
     count_dynamic(1);
-    announce(dynamic, index);
+    announce_entry(dynamic, index);
 }
 
 /* The peer finds our refusal where it looks for its admission. */
@@ -138,8 +138,8 @@ static void turn_away(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
 {
     dynamic->refused = dynamic->parted = true;
     mca_btl_fastsm_component.admitted[index].refused = dynamic;
-    next_id(dynamic, index);
-    announce(dynamic, index);
+    next_dynamic_id(dynamic, index);
+    announce_entry(dynamic, index);
 }
 
 /* ---- the end of a dynamic peer ---- */
@@ -286,7 +286,7 @@ static void end_refusal(mca_btl_fastsm_dynamic_t *dynamic)
 
 /* Its last messages may refer to its segment, which therefore stays until our ring has been read
  * beyond them, and the FIFO that it was assigned, too. */
-static void sweep(void)
+static void sweep_dynamic(void)
 {
     const uint32_t read_pos = fastsm_load_read_pos(&our_ctl()->read_pos);
     mca_btl_fastsm_dynamic_t *dynamic, *next;
@@ -319,7 +319,7 @@ void mca_btl_fastsm_dynamic_sweep(void)
     if (0 == component->n_dynamic || 0 != OPAL_THREAD_TRYLOCK(&component->dynamic_lock)) {
         return;
     }
-    sweep();
+    sweep_dynamic();
     OPAL_THREAD_UNLOCK(&component->dynamic_lock);
 }
 
@@ -342,7 +342,7 @@ static void discard(void)
 
 /* Messages that MPI considers sent may still wait for room in the peer's ring.  It takes them
  * when its process calls MPI next, so we stay as long as that. */
-static void flush(mca_btl_fastsm_dynamic_t *dynamic)
+static void flush_dynamic(mca_btl_fastsm_dynamic_t *dynamic)
 {
     const struct timespec pause = {.tv_nsec = 50000};
     mca_btl_fastsm_endpoint_t *endpoint = &dynamic->endpoint;
@@ -396,7 +396,7 @@ void mca_btl_fastsm_dynamic_fini(void)
     OPAL_LIST_FOREACH(dynamic, &component->dynamic_list, mca_btl_fastsm_dynamic_t)
     {
         if (!dynamic->parted) {
-            flush(dynamic);
+            flush_dynamic(dynamic);
         }
     }
     fastsm_store_owner(&our_ctl()->owner, MCA_BTL_FASTSM_OWNER_LEFT);
@@ -439,7 +439,8 @@ static void end_job(opal_proc_t *proc)
     }
 }
 
-static mca_btl_fastsm_dynamic_t *make(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, uint32_t index)
+static mca_btl_fastsm_dynamic_t *make_dynamic(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex,
+                                              uint32_t index)
 {
     mca_btl_fastsm_dynamic_t *dynamic = OBJ_NEW(mca_btl_fastsm_dynamic_t);
     mca_btl_fastsm_endpoint_t *endpoint;
@@ -504,7 +505,7 @@ static int meet_new(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, mca_
 {
     uint32_t index;
 
-    sweep();
+    sweep_dynamic();
     index = free_index();
     if (index == mca_btl_fastsm_component.dynamic_peers) {
         return no_place(modex, NULL);
@@ -513,7 +514,7 @@ static int meet_new(opal_proc_t *proc, const mca_btl_fastsm_modex_t *modex, mca_
         == mca_common_fastpath_reserve(our_admission(index), sizeof(mca_btl_fastsm_admission_t))) {
         return no_place(modex, "no shared memory for its admission");
     }
-    *result = make(proc, modex, index);
+    *result = make_dynamic(proc, modex, index);
     if (NULL == *result) {
         return no_place(modex, "out of memory");
     }

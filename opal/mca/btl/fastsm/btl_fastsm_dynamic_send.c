@@ -45,7 +45,7 @@ bool mca_btl_fastsm_dynamic_known(mca_btl_fastsm_dynamic_t *dynamic, uint32_t ad
 
 /* Whether it has a FIFO, or is on its way there.  Nothing goes to the ring then: it would come out of turn.
  */
-static bool has_moved(const mca_btl_fastsm_dynamic_t *dynamic)
+static bool dynamic_has_moved(const mca_btl_fastsm_dynamic_t *dynamic)
 {
     return MCA_BTL_FASTSM_MOVE_MOVING <= dynamic->endpoint.move.state;
 }
@@ -56,7 +56,7 @@ bool mca_btl_fastsm_dynamic_room(mca_btl_fastsm_endpoint_t *endpoint)
     uint32_t pos;
 
     return dynamic->parted
-           || (!has_moved(dynamic) && admitted(dynamic) && fastsm_ring_room(&dynamic->ring, &pos))
+           || (!dynamic_has_moved(dynamic) && admitted(dynamic) && fastsm_ring_room(&dynamic->ring, &pos))
            || mca_btl_fastsm_dynamic_left(dynamic);
 }
 
@@ -68,8 +68,8 @@ bool mca_btl_fastsm_dynamic_was_read(mca_btl_fastsm_dynamic_t *dynamic, uint32_t
            || mca_btl_fastsm_dynamic_left(dynamic);
 }
 
-static bool post(mca_btl_fastsm_dynamic_t *dynamic, const void *data, size_t length, mca_btl_base_tag_t tag,
-                 uint8_t flags, uint32_t *pos)
+static bool post_dynamic(mca_btl_fastsm_dynamic_t *dynamic, const void *data, size_t length,
+                         mca_btl_base_tag_t tag, uint8_t flags, uint32_t *pos)
 {
     mca_btl_fastsm_slot_t *slot = fastsm_ring_reserve(&dynamic->ring, pos);
 
@@ -96,16 +96,17 @@ bool mca_btl_fastsm_dynamic_post_own(mca_btl_fastsm_dynamic_t *dynamic, const vo
             && 0 != ((const mca_btl_fastsm_frag_t *) opal_list_get_first(pending))->sent)) {
         return false;
     }
-    return post(dynamic, data, length, 0, flags, position);
+    return post_dynamic(dynamic, data, length, 0, flags, position);
 }
 
-static bool post_reference(mca_btl_fastsm_dynamic_t *dynamic, mca_btl_fastsm_frag_t *frag,
-                           mca_btl_base_tag_t tag)
+static bool post_dynamic_reference(mca_btl_fastsm_dynamic_t *dynamic, mca_btl_fastsm_frag_t *frag,
+                                   mca_btl_base_tag_t tag)
 {
     mca_btl_fastsm_pool_ref_t reference;
 
     mca_btl_fastsm_refer(frag, &reference);
-    if (!post(dynamic, &reference, sizeof(reference), tag, MCA_BTL_FASTSM_SLOT_POOL, &frag->position)) {
+    if (!post_dynamic(dynamic, &reference, sizeof(reference), tag, MCA_BTL_FASTSM_SLOT_POOL,
+                      &frag->position)) {
         return false;
     }
     mca_btl_fastsm_keep(&dynamic->endpoint, frag);
@@ -132,7 +133,8 @@ static bool post_pieces(mca_btl_fastsm_dynamic_t *dynamic, mca_btl_fastsm_frag_t
         const size_t piece = rest < MCA_BTL_FASTSM_RING_DATA ? rest : MCA_BTL_FASTSM_RING_DATA;
 
         more = piece < rest;
-        if (!post(dynamic, data + frag->sent, piece, tag, more ? MCA_BTL_FASTSM_SLOT_MORE : 0, &pos)) {
+        if (!post_dynamic(dynamic, data + frag->sent, piece, tag, more ? MCA_BTL_FASTSM_SLOT_MORE : 0,
+                          &pos)) {
             return false;
         }
         frag->sent += (uint32_t) piece;
@@ -147,7 +149,7 @@ bool mca_btl_fastsm_dynamic_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fa
     mca_btl_fastsm_dynamic_t *dynamic = endpoint->dynamic;
 
     *in_flight = false;
-    if (dynamic->parted || has_moved(dynamic) || !admitted(dynamic)) {
+    if (dynamic->parted || dynamic_has_moved(dynamic) || !admitted(dynamic)) {
         frag->sent = 0;
         return mca_btl_fastsm_dynamic_left(dynamic);
     }
@@ -155,5 +157,5 @@ bool mca_btl_fastsm_dynamic_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fa
         return post_pieces(dynamic, frag, tag);
     }
     *in_flight = true;
-    return post_reference(dynamic, frag, tag);
+    return post_dynamic_reference(dynamic, frag, tag);
 }

@@ -25,8 +25,8 @@
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
-static void list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class, size_t size,
-                      uint32_t count)
+static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class,
+                           size_t size, uint32_t count)
 {
     OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
     list->free = NULL;
@@ -49,11 +49,12 @@ int mca_btl_fastsm_frags_init(void)
 
     component->inline_bytes = mca_btl_fastsm_inline_bytes(MCA_BTL_FASTSM_DEPTH_MAX);
 
-    list_init(&lists[MCA_BTL_FASTSM_FRAG_SMALL], MCA_BTL_FASTSM_FRAG_SMALL, component->inline_bytes,
-              UINT32_MAX);
-    list_init(&lists[MCA_BTL_FASTSM_FRAG_EAGER], MCA_BTL_FASTSM_FRAG_EAGER,
-              mca_btl_fastsm_layout_eager_limit(params), params->eager_count);
-    list_init(&lists[MCA_BTL_FASTSM_FRAG_MAX], MCA_BTL_FASTSM_FRAG_MAX, params->max_size, params->max_count);
+    frag_list_init(&lists[MCA_BTL_FASTSM_FRAG_SMALL], MCA_BTL_FASTSM_FRAG_SMALL, component->inline_bytes,
+                   UINT32_MAX);
+    frag_list_init(&lists[MCA_BTL_FASTSM_FRAG_EAGER], MCA_BTL_FASTSM_FRAG_EAGER,
+                   mca_btl_fastsm_layout_eager_limit(params), params->eager_count);
+    frag_list_init(&lists[MCA_BTL_FASTSM_FRAG_MAX], MCA_BTL_FASTSM_FRAG_MAX, params->max_size,
+                   params->max_count);
     return OPAL_SUCCESS;
 }
 

@@ -67,7 +67,7 @@ void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl)
     }
 }
 
-static void say(const mca_btl_fastsm_endpoint_t *endpoint, const char *how)
+static void say_how_copied(const mca_btl_fastsm_endpoint_t *endpoint, const char *how)
 {
     opal_output_verbose(10, opal_btl_base_framework.framework_output,
                         "btl:fastsm: memory of local process %u is read %s", endpoint->index, how);
@@ -88,7 +88,7 @@ static bool probe_smsc(mca_btl_fastsm_endpoint_t *endpoint)
         return false; /* the endpoint stays until the peer goes: another thread may be using it */
     }
     endpoint->get_state = MCA_BTL_FASTSM_GET_SMSC;
-    say(endpoint, "by the module of smsc");
+    say_how_copied(endpoint, "by the module of smsc");
     return true;
 }
 
@@ -113,7 +113,7 @@ static bool probe_own(mca_btl_fastsm_endpoint_t *endpoint)
 {
     if (is_peer(endpoint)) {
         endpoint->get_state = MCA_BTL_FASTSM_GET_WORKS;
-        say(endpoint, "directly");
+        say_how_copied(endpoint, "directly");
         return true;
     }
     endpoint->get_error = errno;
@@ -126,7 +126,7 @@ static bool probe_own(mca_btl_fastsm_endpoint_t *endpoint)
 }
 
 /* Finds out how, once. */
-static bool probe(mca_btl_fastsm_endpoint_t *endpoint)
+static bool probe_copies(mca_btl_fastsm_endpoint_t *endpoint)
 {
     bool found = true;
 
@@ -176,7 +176,7 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
     (void) flags;
     (void) order;
 
-    if (OPAL_UNLIKELY(MCA_BTL_FASTSM_GET_UNKNOWN == endpoint->get_state) && !probe(endpoint)) {
+    if (OPAL_UNLIKELY(MCA_BTL_FASTSM_GET_UNKNOWN == endpoint->get_state) && !probe_copies(endpoint)) {
         return OPAL_ERROR;
     }
     if (MCA_BTL_FASTSM_GET_REFUSED == endpoint->get_state) {
@@ -215,7 +215,7 @@ void mca_btl_fastsm_get_begin(mca_btl_fastsm_endpoint_t *endpoint)
     if (!component->single_copy) {
         endpoint->get_state = endpoint->write_state = MCA_BTL_FASTSM_GET_REFUSED;
     } else if (MCA_BTL_FASTSM_GET_UNKNOWN == endpoint->get_state) {
-        mca_btl_fastsm_count(probe(endpoint) ? &component->peers_read : &component->peers_not_read);
+        mca_btl_fastsm_count(probe_copies(endpoint) ? &component->peers_read : &component->peers_not_read);
         probe_write(endpoint);
         mca_btl_fastsm_count(MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state
                                  ? &component->peers_written

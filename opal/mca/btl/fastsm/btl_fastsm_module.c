@@ -100,7 +100,7 @@ static uint32_t fastsm_refused(mca_btl_base_module_t *btl)
 }
 
 /* Whether it is another process of our job on this node. */
-static bool is_local(const opal_proc_t *proc)
+static bool proc_is_local(const opal_proc_t *proc)
 {
     const opal_proc_t *me = opal_proc_local_get();
 
@@ -115,7 +115,7 @@ static size_t fetch_local(opal_proc_t **procs, size_t nprocs, mca_btl_fastsm_ann
     size_t count = 0;
 
     for (size_t i = 0; i < nprocs && count < mca_btl_fastsm_component.n_local; ++i) {
-        if (is_local(procs[i])) {
+        if (proc_is_local(procs[i])) {
             if (OPAL_SUCCESS != mca_btl_fastsm_modex_fetch(procs[i], &all[count].modex)) {
                 all[count].modex.usable = 0;
             }
@@ -163,7 +163,7 @@ static int meet_all(opal_proc_t **procs, size_t nprocs, mca_btl_base_endpoint_t 
     count = fetch_local(procs, nprocs, all);
     mca_btl_fastsm_name_decide(all, count);
     for (size_t i = 0; i < nprocs; ++i) {
-        const bool one_of_them = local < count && is_local(procs[i]);
+        const bool one_of_them = local < count && proc_is_local(procs[i]);
         const int one = meet(procs[i], one_of_them ? &all[local++] : NULL, &endpoints[i]);
 
         rc = OPAL_SUCCESS == rc ? one : rc;

@@ -73,7 +73,7 @@ static bool post_own(mca_btl_fastsm_endpoint_t *endpoint, const void *data, size
     return true;
 }
 
-static bool ask(mca_btl_fastsm_endpoint_t *endpoint)
+static bool ask_to_move(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_move_t *move = &endpoint->move;
     const mca_btl_fastsm_want_t want = {.serial = 65535 == move->serial ? 1 : move->serial + 1};
@@ -134,7 +134,7 @@ static void stop(mca_btl_fastsm_endpoint_t *endpoint)
     }
 }
 
-static bool leave(mca_btl_fastsm_endpoint_t *endpoint)
+static bool leave_fifo(mca_btl_fastsm_endpoint_t *endpoint)
 {
     static const mca_btl_fastsm_want_t nothing;
 
@@ -201,13 +201,13 @@ bool mca_btl_fastsm_move(mca_btl_fastsm_endpoint_t *endpoint)
         stay(endpoint); /* whoever forgets us takes back what it has assigned */
         return true;
     }
-    if (MCA_BTL_FASTSM_MOVE_WANT == move->state && !ask(endpoint)) {
+    if (MCA_BTL_FASTSM_MOVE_WANT == move->state && !ask_to_move(endpoint)) {
         return true;
     }
     if (MCA_BTL_FASTSM_MOVE_ASKED == move->state && !hear(endpoint)) {
         return 0 == move->nonsense;
     }
-    if (MCA_BTL_FASTSM_MOVE_LEAVE == move->state && !leave(endpoint)) {
+    if (MCA_BTL_FASTSM_MOVE_LEAVE == move->state && !leave_fifo(endpoint)) {
         return true;
     }
     if (MCA_BTL_FASTSM_MOVE_MOVING == move->state) {

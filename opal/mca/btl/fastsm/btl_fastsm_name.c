@@ -89,7 +89,7 @@ static bool needs_name(const mca_btl_fastsm_modex_t *one, const mca_btl_fastsm_a
     return false;
 }
 
-static void give_name(void)
+static void give_segment_name(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_mpool_fastsm_module_t *segment = component->segment;
@@ -129,7 +129,7 @@ void mca_btl_fastsm_name_decide(mca_btl_fastsm_announced_t *all, size_t count)
     }
     if (named && !component->has_name) {
         component->n_by_name = by_name;
-        give_name();
+        give_segment_name();
     }
 }
 

@@ -49,8 +49,8 @@ skip_pad(mca_btl_base_endpoint_t *endpoint, const mca_btl_fastsm_slot_t *pad, ui
 }
 
 /* What has come from this peer; as mca_btl_fastsm_peek(). */
-static inline __opal_attribute_always_inline__ int find(mca_btl_base_endpoint_t *endpoint,
-                                                        mca_btl_fastsm_view_t *view)
+static inline __opal_attribute_always_inline__ int find_arrived(mca_btl_base_endpoint_t *endpoint,
+                                                                mca_btl_fastsm_view_t *view)
 {
     const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&endpoint->in);
     fastsm_head_t head;
@@ -99,7 +99,7 @@ static __opal_attribute_noinline__ int peek_again(mca_btl_base_endpoint_t *endpo
     while (OPAL_ERR_NOT_FOUND == rc && 0 < --spins) {
         idle(endpoint);
         mca_common_fastpath_relax();
-        rc = find(endpoint, view);
+        rc = find_arrived(endpoint, view);
     }
     if (OPAL_SUCCESS != rc) {
         mca_btl_fastsm_end_consuming(&endpoint->in);
@@ -114,7 +114,7 @@ int mca_btl_fastsm_peek(mca_btl_base_endpoint_t *endpoint, unsigned spins, mca_b
     if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    rc = find(endpoint, view);
+    rc = find_arrived(endpoint, view);
     return OPAL_LIKELY(OPAL_SUCCESS == rc) ? OPAL_SUCCESS : peek_again(endpoint, rc, spins, view);
 }
 

@@ -404,7 +404,7 @@ static inline __opal_attribute_always_inline__ int progress(bool threads)
 }
 
 /* What has been delivered, with several threads, may be what another one sleeps for. */
-static int delivered(int count)
+static int wake_if_delivered(int count)
 {
     if (0 < count) {
         fastsm_wake_if_asleep(mca_btl_fastsm_asleep(NULL));
@@ -414,7 +414,7 @@ static int delivered(int count)
 
 static __opal_attribute_noinline__ int progress_mt(void)
 {
-    return delivered(progress(true));
+    return wake_if_delivered(progress(true));
 }
 
 /**
@@ -446,7 +446,7 @@ static inline __opal_attribute_always_inline__ int poll_one(mca_btl_base_endpoin
 
 static __opal_attribute_noinline__ int poll_one_mt(mca_btl_base_endpoint_t *endpoint, unsigned spins)
 {
-    return delivered(poll_one(endpoint, spins, true));
+    return wake_if_delivered(poll_one(endpoint, spins, true));
 }
 
 int mca_btl_fastsm_poll(mca_btl_base_endpoint_t *endpoint, unsigned spins)

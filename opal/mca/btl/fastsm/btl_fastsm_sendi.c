@@ -108,10 +108,10 @@ static bool frag_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t
 
 /* Without threads room is made sure of before anything is packed, and with them the convertor is put back: so
  * a refusal leaves it as it was. */
-static bool frag_send(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
-                      opal_convertor_t *convertor, const void *payload, const void *header,
-                      size_t header_size, size_t payload_size, mca_btl_base_tag_t tag,
-                      mca_btl_fastsm_stamp_t *stamp, bool *in_flight)
+static bool send_frag_now(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
+                          opal_convertor_t *convertor, const void *payload, const void *header,
+                          size_t header_size, size_t payload_size, mca_btl_base_tag_t tag,
+                          mca_btl_fastsm_stamp_t *stamp, bool *in_flight)
 {
     size_t position = NULL == convertor ? 0 : convertor->bConverted;
     bool sent;
@@ -150,8 +150,8 @@ static __opal_attribute_noinline__ int sendi_other(mca_btl_fastsm_endpoint_t *en
     if (OPAL_UNLIKELY(NULL == des)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    sent = frag_send(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, payload, header, header_size,
-                     payload_size, tag, stamp, &in_flight);
+    sent = send_frag_now(endpoint, (mca_btl_fastsm_frag_t *) des, convertor, payload, header, header_size,
+                         payload_size, tag, stamp, &in_flight);
     if (!sent || !in_flight) {
         mca_btl_fastsm_free(btl, des);
     }

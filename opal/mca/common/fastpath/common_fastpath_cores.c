@@ -133,7 +133,7 @@ static int read_words(control_groups_t *groups, const char *path, char words[2][
 }
 
 /* The limit of the directory's group in cores; 0: none. */
-static double limit_of(control_groups_t *groups, int version)
+static double group_limit_of(control_groups_t *groups, int version)
 {
     char quota[2][32], period[2][32];
     double time, of;
@@ -183,7 +183,7 @@ static double least_limit(control_groups_t *groups, int version, double least)
     }
     snprintf(groups->directory, sizeof(groups->directory), "%s%s", hierarchy->mount, below_mount(hierarchy));
     for (;;) {
-        const double limit = limit_of(groups, version);
+        const double limit = group_limit_of(groups, version);
 
         if (0 < limit && (0 == least || limit < least)) {
             least = limit;

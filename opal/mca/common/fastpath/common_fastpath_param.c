@@ -146,7 +146,7 @@ static int64_t next_power_of_two(int64_t value)
 }
 
 /* The nearest value that can be used; `max` is a power of two where one is asked for. */
-static int64_t usable(const mca_common_fastpath_param_t *param, int64_t value)
+static int64_t usable_value(const mca_common_fastpath_param_t *param, int64_t value)
 {
     int64_t min, max;
 
@@ -164,7 +164,8 @@ static int64_t usable(const mca_common_fastpath_param_t *param, int64_t value)
 }
 
 /* The processes of a node have the same parameters, as a rule, so one of them speaks. */
-static void announce(const mca_base_var_t *var, const char *given, const char *allowed, const char *used)
+static void announce_correction(const mca_base_var_t *var, const char *given, const char *allowed,
+                                const char *used)
 {
     if (mca_common_fastpath_reporting_rank()) {
         mca_common_fastpath_show_help("help-fastpath.txt", "parameter clamped", var->mbv_full_name, given,
@@ -182,7 +183,7 @@ static void announce_number(const mca_common_fastpath_param_t *param, const mca_
     snprintf(allowed, sizeof(allowed), "%s%s%" PRId64 " to %" PRId64, param->or_zero ? "0 or " : "",
              param->power_of_two ? "a power of two from " : "a whole number from ", min, max);
     snprintf(now, sizeof(now), "%" PRId64, used);
-    announce(var, given, allowed, now);
+    announce_correction(var, given, allowed, now);
 }
 
 static void check_number(const mca_common_fastpath_param_t *param, const mca_base_var_t *var)
@@ -191,7 +192,7 @@ static void check_number(const mca_common_fastpath_param_t *param, const mca_bas
     int64_t value = param->value, used;
     bool is_number = NULL == given || mca_common_fastpath_param_parse(given, &value);
 
-    used = usable(param, value);
+    used = usable_value(param, value);
     store(param, used);
     if (NULL != given && (!is_number || used != value)) {
         announce_number(param, var, given, used);
@@ -203,7 +204,8 @@ static void announce_bool(const mca_common_fastpath_param_t *param, const mca_ba
 {
     const char *given = given_text(var);
 
-    announce(var, NULL != given ? given : "", "true or false", 0 != param->value ? "true" : "false");
+    announce_correction(var, NULL != given ? given : "", "true or false",
+                        0 != param->value ? "true" : "false");
 }
 
 void mca_common_fastpath_param_refuse(const mca_base_component_t *component, const char *name,
@@ -216,7 +218,7 @@ void mca_common_fastpath_param_refuse(const mca_base_component_t *component, con
     if (0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var)) {
         const char *given = given_text(var);
 
-        announce(var, NULL != given ? given : "", allowed, used);
+        announce_correction(var, NULL != given ? given : "", allowed, used);
     }
 }
 

@@ -23,7 +23,7 @@
 
 /* Those that reach processes of the node only: where a sleep is announced, btl/fastsm reaches all of these.
  */
-static bool is_local(const char *name)
+static bool btl_is_local(const char *name)
 {
     static const char *const local[] = {"fastsm", "self", "sm", "vader"};
 
@@ -45,7 +45,7 @@ static bool all_by_events(bool fastsm)
         const mca_btl_base_component_t *component = selected->btl_component;
 
         if (NULL != component->btl_progress
-            && !(fastsm && is_local(component->btl_version.mca_component_name))) {
+            && !(fastsm && btl_is_local(component->btl_version.mca_component_name))) {
             return false;
         }
     }
@@ -65,7 +65,7 @@ static void helper_sleep(const mca_common_fastpath_relay_t *relay, uint32_t word
 
 /* The helper.  It may come back from a sleep that nobody waits for any more, or not for that one: then
  * another one has been asked for, or there is nothing to do. */
-static void *help(void *context)
+static void *help_sleep(void *context)
 {
     mca_common_fastpath_relay_t *relay = context;
     unsigned long served = 0;
@@ -100,7 +100,7 @@ static void rung(int fd, short flags, void *context)
     (void) context;
 }
 
-static bool start(mca_common_fastpath_relay_t *relay)
+static bool begin_relay(mca_common_fastpath_relay_t *relay)
 {
     relay->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (0 > relay->fd) {
@@ -110,7 +110,7 @@ static bool start(mca_common_fastpath_relay_t *relay)
     pthread_cond_init(&relay->changed, NULL);
     opal_event_set(opal_sync_event_base, &relay->event, relay->fd, OPAL_EV_READ | OPAL_EV_PERSIST, rung,
                    relay);
-    if (!mca_common_fastpath_thread_start(&relay->helper, help, relay)) {
+    if (!mca_common_fastpath_thread_start(&relay->helper, help_sleep, relay)) {
         pthread_cond_destroy(&relay->changed);
         pthread_mutex_destroy(&relay->lock);
         close(relay->fd);
@@ -128,8 +128,8 @@ bool mca_common_fastpath_relay_usable(mca_common_fastpath_relay_t *relay, mca_bt
     if (MCA_COMMON_FASTPATH_RELAY_UNKNOWN == relay->state) {
         relay->fastsm = fastsm;
         relay->ext = ext;
-        relay->state = all_by_events(NULL != ext) && start(relay) ? MCA_COMMON_FASTPATH_RELAY_STARTED
-                                                                  : MCA_COMMON_FASTPATH_RELAY_REFUSED;
+        relay->state = all_by_events(NULL != ext) && begin_relay(relay) ? MCA_COMMON_FASTPATH_RELAY_STARTED
+                                                                        : MCA_COMMON_FASTPATH_RELAY_REFUSED;
     }
     return MCA_COMMON_FASTPATH_RELAY_STARTED == relay->state;
 }

@@ -100,7 +100,7 @@ static int map(mca_mpool_fastsm_file_t *file)
 }
 
 /* Where the kernel cannot reserve pages of a mapping, the whole file is reserved. */
-static int reserve(mca_mpool_fastsm_file_t *file, size_t first)
+static int reserve_pages(mca_mpool_fastsm_file_t *file, size_t first)
 {
     int rc = mca_mpool_fastsm_component.reserve_all ? OPAL_ERR_NOT_SUPPORTED
                                                     : mca_common_fastpath_reserve(file->base, first);
@@ -158,7 +158,7 @@ int mca_mpool_fastsm_file_make(mca_mpool_fastsm_file_t *file, const char *place,
         rc = map(file);
     }
     if (OPAL_SUCCESS == rc) {
-        rc = reserve(file, first);
+        rc = reserve_pages(file, first);
     }
     if (OPAL_SUCCESS != rc) {
         mca_mpool_fastsm_file_end(file);

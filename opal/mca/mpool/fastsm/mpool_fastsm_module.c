@@ -29,8 +29,8 @@ static void *mpool_fastsm_realloc(mca_mpool_base_module_t *module, void *addr, s
 static void mpool_fastsm_free(mca_mpool_base_module_t *module, void *addr);
 static void mpool_fastsm_finalize(mca_mpool_base_module_t *module);
 
-static int give_name(mca_mpool_fastsm_module_t *module, const mca_mpool_fastsm_directory_t *directory,
-                     uint64_t name, unsigned processes)
+static int give_file_name(mca_mpool_fastsm_module_t *module, const mca_mpool_fastsm_directory_t *directory,
+                          uint64_t name, unsigned processes)
 {
     return mca_mpool_fastsm_name_give(&module->file, directory, name, module->file.size * processes);
 }
@@ -43,14 +43,14 @@ static void take_name(mca_mpool_fastsm_module_t *module)
 static const mca_mpool_fastsm_names_t names = {
     .directory = mca_mpool_fastsm_name_directory,
     .path = mca_mpool_fastsm_name_path,
-    .give = give_name,
+    .give = give_file_name,
     .take = take_name,
     .held = mca_mpool_fastsm_name_held,
 };
 
 /* What is missing is missing for all processes of the node, as a rule, so one of them speaks; unless it is
  * something that each has of its own. */
-static void complain(const mca_mpool_fastsm_demand_t *demand, const char *tried, bool own)
+static void complain_of_shortage(const mca_mpool_fastsm_demand_t *demand, const char *tried, bool own)
 {
     if (!demand->quiet && (own || mca_common_fastpath_reporting_rank())) {
         mca_common_fastpath_show_help(FASTSM_HELP, "segment failed", opal_process_info.nodename,
@@ -60,7 +60,7 @@ static void complain(const mca_mpool_fastsm_demand_t *demand, const char *tried,
 }
 
 /* The first place that works. */
-static int make_file(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_file_t *file)
+static int make_segment_file(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_file_t *file)
 {
     const char *backing = mca_mpool_fastsm_component.backing; /* Open MPI makes NULL of an empty one */
     char **places = opal_argv_split(backing, ',');
@@ -89,7 +89,7 @@ static int make_file(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_f
         tried = more;
     }
     if (OPAL_SUCCESS != rc) {
-        complain(demand, NULL == tried ? "" : tried, own);
+        complain_of_shortage(demand, NULL == tried ? "" : tried, own);
     }
     free(tried);
     opal_argv_free(places);
@@ -135,7 +135,7 @@ int mca_mpool_fastsm_module_create(const mca_mpool_fastsm_demand_t *demand,
     if (NULL == module || NULL == item) {
         goto err_free;
     }
-    if (OPAL_SUCCESS != make_file(&usable, &module->file)) {
+    if (OPAL_SUCCESS != make_segment_file(&usable, &module->file)) {
         goto err_free;
     }
 

@@ -87,7 +87,7 @@ static bool is_left(int directory, const char *name)
 }
 
 /* Names are numbers drawn at random, so none that is looked at here comes back as somebody else's. */
-static void sweep(const char *path)
+static void sweep_names(const char *path)
 {
     DIR *directory = opendir(path);
     const struct dirent *entry;
@@ -103,7 +103,7 @@ static void sweep(const char *path)
 }
 
 /* Whether files without a name can be made in this directory and be given one. */
-static bool usable(const char *path, struct stat *status)
+static bool directory_usable(const char *path, struct stat *status)
 {
     int fd;
 
@@ -126,7 +126,7 @@ bool mca_mpool_fastsm_name_directory(mca_mpool_fastsm_directory_t *directory)
     memset(directory, 0, sizeof(*directory));
     for (int i = 0; NULL != places && NULL != places[i] && !found; ++i) {
         found = 0 != strcmp("memfd", places[i]) && sizeof(directory->path) > strlen(places[i])
-                && usable(places[i], &status);
+                && directory_usable(places[i], &status);
         if (found) {
             strcpy(directory->path, places[i]);
             directory->device = (uint64_t) status.st_dev;
@@ -135,14 +135,14 @@ bool mca_mpool_fastsm_name_directory(mca_mpool_fastsm_directory_t *directory)
     }
     opal_argv_free(places);
     if (found && mca_common_fastpath_reporting_rank()) {
-        sweep(directory->path);
+        sweep_names(directory->path);
     }
     return found;
 }
 
 /* Gives the new file the contents, the descriptor number and the place of the old one.  All that may lack
  * room comes first, and has changed nothing when it fails. */
-static int replace(mca_mpool_fastsm_file_t *file, int fd, uint64_t wanted)
+static int replace_file(mca_mpool_fastsm_file_t *file, int fd, uint64_t wanted)
 {
     mca_mpool_fastsm_file_t fresh = {.fd = fd, .size = file->size};
     int rc = mca_mpool_fastsm_file_fill(&fresh, file->base, file->first, wanted);
@@ -184,7 +184,7 @@ int mca_mpool_fastsm_name_give(mca_mpool_fastsm_file_t *file, const mca_mpool_fa
         }
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    rc = replace(file, fd, wanted);
+    rc = replace_file(file, fd, wanted);
     if (OPAL_SUCCESS != rc && 0 != ftruncate(fd, 0)) {
         (void) close(fd);
         return rc; /* a name would be taken for a segment */
