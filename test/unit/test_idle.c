@@ -5,6 +5,7 @@
 
 /* When waits sleep, by a clock that the tests set. */
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,6 +67,12 @@ static const mca_btl_fastsm_ext_t ext = {
 
 /* ---- the tests ---- */
 
+static void begin(void)
+{
+    clock_ = 7000 * MS;
+    slept_ = 0;
+}
+
 /* One wait in which nothing happens until it has slept once. @return how long it has waited before that */
 static uint64_t waits_before_sleep(mca_common_fastpath_idle_t *idle, uint64_t lasts)
 {
@@ -97,7 +104,7 @@ static void test_sleeps_after(void **state)
     mca_common_fastpath_idle_t idle = {.ext = &ext};
 
     (void) state;
-    clock_ = 7000 * MS;
+    begin();
     for (int i = 0; i < 10; ++i) {
         assert_sleeps_after(&idle, AFTER, 20 * MS);
     }
@@ -109,7 +116,7 @@ static void test_sleeps_later(void **state)
     mca_common_fastpath_idle_t idle = {.ext = &ext};
 
     (void) state;
-    clock_ = 7000 * MS;
+    begin();
     assert_sleeps_after(&idle, AFTER, 20 * US);
     assert_sleeps_after(&idle, 2 * AFTER, 20 * US);
     assert_sleeps_after(&idle, 4 * AFTER, 20 * US);
@@ -123,7 +130,7 @@ static void test_later_expires(void **state)
     mca_common_fastpath_idle_t idle = {.ext = &ext};
 
     (void) state;
-    clock_ = 7000 * MS;
+    begin();
     assert_sleeps_after(&idle, AFTER, 20 * US);
     assert_sleeps_after(&idle, 2 * AFTER, 20 * US);
     clock_ += 1000 * MS;
@@ -137,7 +144,7 @@ static void test_several_sleeps_are_one(void **state)
     mca_common_fastpath_idle_wait_t wait = {.since = 0};
 
     (void) state;
-    clock_ = 7000 * MS;
+    begin();
     sleep_lasts = 50 * US;
     for (uint64_t end = clock_ + 3 * AFTER; clock_ < end; clock_ += 10 * US) {
         (void) mca_common_fastpath_idle(&idle, &wait, 0, AFTER, MCA_COMMON_FASTPATH_WAIT_AUTO, true);
@@ -153,7 +160,7 @@ static void test_activity_ends_a_sleep(void **state)
     uint64_t begun, slept = 0;
 
     (void) state;
-    clock_ = 7000 * MS;
+    begin();
     sleep_lasts = 20 * US;
     for (unsigned long activity = 0; activity < 2; ++activity) {
         begun = clock_;
@@ -167,13 +174,33 @@ static void test_activity_ends_a_sleep(void **state)
     }
 }
 
+static void *sleep_shortly(void *idle)
+{
+    assert_sleeps_after(idle, AFTER, 20 * US);
+    return NULL;
+}
+
+/* What another thread has slept says nothing of this one's waits. */
+static void test_another_thread(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+    pthread_t thread;
+
+    (void) state;
+    begin();
+    assert_int_equal(0, pthread_create(&thread, NULL, sleep_shortly, &idle));
+    assert_int_equal(0, pthread_join(thread, NULL));
+    assert_sleeps_after(&idle, AFTER, 20 * US);
+    assert_sleeps_after(&idle, 2 * AFTER, 20 * MS);
+}
+
 static void test_modes(void **state)
 {
     mca_common_fastpath_idle_t idle = {.ext = &ext};
     mca_common_fastpath_idle_wait_t wait = {.since = 0};
 
     (void) state;
-    clock_ = 7000 * MS;
+    begin();
     for (int mode = MCA_COMMON_FASTPATH_WAIT_SPIN; mode <= MCA_COMMON_FASTPATH_WAIT_YIELD; ++mode) {
         for (int i = 0; i < 100; ++i, clock_ += MS) {
             assert_int_equal(0, mca_common_fastpath_idle(&idle, &wait, 0, AFTER, mode, true).time);
@@ -184,9 +211,13 @@ static void test_modes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sleeps_after),          cmocka_unit_test(test_sleeps_later),
-        cmocka_unit_test(test_later_expires),         cmocka_unit_test(test_several_sleeps_are_one),
-        cmocka_unit_test(test_activity_ends_a_sleep), cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_sleeps_after),
+        cmocka_unit_test(test_sleeps_later),
+        cmocka_unit_test(test_later_expires),
+        cmocka_unit_test(test_several_sleeps_are_one),
+        cmocka_unit_test(test_activity_ends_a_sleep),
+        cmocka_unit_test(test_another_thread),
+        cmocka_unit_test(test_modes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

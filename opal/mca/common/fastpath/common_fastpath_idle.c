@@ -39,6 +39,10 @@
 #define LATER_MOST    3
 #define LATER_EXPIRES (1000 * MS)
 
+/* Nanoseconds from the begin of the first sleep of this thread's wait to the end of its last, until that is
+ * judged.  Other threads begin waits while this one sleeps. */
+static _Thread_local uint64_t slept_;
+
 /* Whether an announcement may be made now. */
 static bool may_announce(const mca_common_fastpath_idle_t *idle, uint64_t now)
 {
@@ -112,15 +116,16 @@ static unsigned later_now(const mca_common_fastpath_idle_t *idle, uint64_t now)
                : 0;
 }
 
-/* Something has happened, to whichever wait: finds out whether the sleep before it was one too many. */
+/* Something has happened: finds out whether this thread's sleep before it was one too many. */
 static void judge_sleep(mca_common_fastpath_idle_t *idle, uint64_t after, uint64_t now)
 {
-    const uint64_t slept = atomic_exchange_explicit(&idle->slept, 0, memory_order_relaxed);
+    const uint64_t slept = slept_;
     const unsigned later = later_now(idle, now);
 
     if (0 == slept) {
         return;
     }
+    slept_ = 0;
     if (slept < (after << later) / SOON_PART) {
         atomic_store_explicit(&idle->later, LATER_MOST > later ? later + 1 : later, memory_order_relaxed);
         atomic_store_explicit(&idle->later_until, now + LATER_EXPIRES, memory_order_relaxed);
@@ -144,7 +149,7 @@ sleep_for(mca_common_fastpath_idle_t *idle, mca_common_fastpath_idle_wait_t *wai
         (void) nanosleep(&slice, NULL);
     }
     result.time = mca_common_fastpath_nanoseconds() - now;
-    atomic_store_explicit(&idle->slept, now + result.time - wait->slept_since, memory_order_relaxed);
+    slept_ = now + result.time - wait->slept_since;
     return result;
 }
 

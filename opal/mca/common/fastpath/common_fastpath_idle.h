@@ -39,10 +39,8 @@ typedef struct {
     const mca_btl_fastsm_ext_t *ext; /**< its extension */
     _Atomic uint64_t announce_next;  /**< nanoseconds: no announcement before; the functions' own */
     _Atomic bool refused;            /**< the last one was; the functions' own */
-    _Atomic uint64_t slept;          /**< nanoseconds from the begin of a wait's first sleep to the end of its
-                                        last, until that is judged; the functions' own, as the next two */
-    _Atomic unsigned later;          /**< times that `after` is doubled */
-    _Atomic uint64_t later_until;    /**< nanoseconds: until then */
+    _Atomic unsigned later;          /**< times that `after` is doubled; the functions' own */
+    _Atomic uint64_t later_until;    /**< nanoseconds: until then; the functions' own */
     mca_common_fastpath_relay_t relay; /**< for jobs on several nodes; the functions' own */
 } mca_common_fastpath_idle_t;
 
