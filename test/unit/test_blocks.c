@@ -35,6 +35,14 @@ int32_t opal_convertor_set_position_nocheck(opal_convertor_t *convertor, size_t 
     return OPAL_ERROR;
 }
 
+/* Only of convertors between machines that differ. */
+size_t opal_convertor_compute_remote_size(opal_convertor_t *convertor)
+{
+    (void) convertor;
+    fail_msg("the size on another kind of machine");
+    return 0;
+}
+
 /* Only mca_pml_fastpath_blocks_of() reads them. */
 const opal_datatype_t *opal_datatype_basicDatatypes[OPAL_DATATYPE_MAX_PREDEFINED];
 #if 5 <= OMPI_MAJOR_VERSION
