@@ -362,12 +362,11 @@ static void turns(int index)
 /* Both send to each other and work on what they get: no side copies for the other one. */
 static void reduction(int count)
 {
-    double *mine = malloc((size_t) count * sizeof(*mine)), *all = malloc((size_t) count * sizeof(*all));
+    double *mine = fp_alloc((size_t) count * sizeof(*mine)), *all = fp_alloc((size_t) count * sizeof(*all));
     const unsigned long before = helped();
     int wrong = 0;
 
     fp_case("a reduction of %d numbers", count);
-    CHECK(NULL != mine && NULL != all);
     for (int i = 0; i < count; i++) {
         mine[i] = (1 + fp_rank) * (double) i;
     }
@@ -377,8 +376,8 @@ static void reduction(int count)
     }
     CHECK_INT(wrong, 0);
     check_helped(before, 0, 0);
-    free(all);
-    free(mine);
+    fp_free(all);
+    fp_free(mine);
 }
 
 /* Behind those that are away, which count on room for a message that answers. */
