@@ -289,6 +289,29 @@ static void test_await(void **state)
     }
 }
 
+/* As many slots are expected of a message as the last one took, none behind the last slot, and two at least.
+ */
+static void test_expected_slots(void **state)
+{
+    fixture_t f;
+
+    (void) state;
+    fixture_open(&f, 64, 0);
+    for (unsigned i = 0; i < 2000; ++i) {
+        const size_t length = i * 37 % 600;
+        const uint32_t slots = fastsm_fifo_slots(length);
+        const uint32_t further = 2 < slots ? slots - 1 : 1;
+
+        assert_true(send_message(&f, length, i));
+        expect_message(&f, length, i);
+        for (uint32_t first = 0; first < 64; ++first) {
+            assert_ptr_equal(f.in.slots + (first + further < 64 ? first + further : 63),
+                             fastsm_fifo_last_expected(&f.in, f.in.slots + first));
+        }
+    }
+    fixture_close(&f);
+}
+
 /* The words of further slots are written with their data, before the first one's line is touched: commit
  * stores the head's word only. */
 static void test_words_of_further_slots(void **state)
@@ -773,6 +796,7 @@ int main(void)
         cmocka_unit_test(test_send_slot),
         cmocka_unit_test(test_take_slot),
         cmocka_unit_test(test_see_slot_refuses),
+        cmocka_unit_test(test_expected_slots),
         cmocka_unit_test(test_await),
         cmocka_unit_test(test_words_of_further_slots),
         cmocka_unit_test(test_extract),

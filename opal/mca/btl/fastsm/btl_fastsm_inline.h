@@ -152,6 +152,7 @@ typedef struct {
     _Atomic uint32_t *shared_read_pos; /**< where the sender finds our read position */
     _Atomic uint8_t *expected;         /**< low bits of read_pos, to be compared with the bell */
     _Atomic uint8_t unheard;           /**< takes their place where nobody compares: a ring has no bells */
+    uint8_t last_halves;               /**< that were handed back last, as by a message */
     _Atomic int consuming;             /**< one thread at a time takes messages; also against recursion */
     fastsm_fifo_idle_t *idle;          /**< what to do while nothing comes; NULL: nothing */
 } fastsm_fifo_receiver_t;
@@ -172,6 +173,7 @@ _Static_assert(0 == offsetof(fastsm_fifo_receiver_t, slots) && 8 == offsetof(fas
                    && 16 == offsetof(fastsm_fifo_receiver_t, shared_read_pos)
                    && 24 == offsetof(fastsm_fifo_receiver_t, expected)
                    && 32 == offsetof(fastsm_fifo_receiver_t, unheard)
+                   && 33 == offsetof(fastsm_fifo_receiver_t, last_halves)
                    && 36 == offsetof(fastsm_fifo_receiver_t, consuming)
                    && 40 == offsetof(fastsm_fifo_receiver_t, idle) && 48 == sizeof(fastsm_fifo_receiver_t),
                "the consumer's end has changed: raise MCA_BTL_FASTSM_ABI");
@@ -545,6 +547,17 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(fastsm_fifo_receiver_t *fi
     return 0 == (fifo->read_pos & 1) ? NULL : fastsm_fifo_peek_behind(fifo, slot);
 }
 
+/* The last slot that the next message is expected to take, if it begins at `first`: as many as the last one
+ * took. After one that took a single slot two are expected, because the next but one message lies there. */
+static inline const mca_btl_fastsm_slot_t *fastsm_fifo_last_expected(const fastsm_fifo_receiver_t *fifo,
+                                                                     const mca_btl_fastsm_slot_t *first)
+{
+    const mca_btl_fastsm_slot_t *last = first + (4 < fifo->last_halves ? fifo->last_halves / 2 - 1 : 1);
+    const mca_btl_fastsm_slot_t *end = fifo->slots + fifo->depth / 2;
+
+    return last < end ? last : end - 1;
+}
+
 /**
  * Looks for the head of the next message until it has come, `*spins` times at the most; leaves those that
  * remain. Otherwise as fastsm_fifo_peek().
@@ -552,8 +565,9 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(fastsm_fifo_receiver_t *fi
  * The loop keeps all in registers.  Who waits has often just sent.  As long as that store waits for its line,
  * a store in each round would fill the queue behind it, where in the end the looking would have to wait, too.
  *
- * Each round also prefetches the line behind.  While nothing comes it is in the cache, like the polled one.
- * When its sender has written it, it comes together with the first line of the message, not after it.
+ * Each round also prefetches the lines of the slots behind, as many as the last message took.  While nothing
+ * comes they are in the cache, like the polled one.  When their sender has written them, they come together
+ * with the first line of the message, not after it.
  */
 static inline __attribute__((always_inline)) mca_btl_fastsm_slot_t *
 fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *spins)
@@ -562,6 +576,7 @@ fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *spins)
     const uint32_t next_pos = pos + (pos & 1); /* a second half may have been skipped */
     mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(fifo->slots, fifo->depth, pos);
     mca_btl_fastsm_slot_t *next = fastsm_fifo_slot(fifo->slots, fifo->depth, next_pos);
+    const mca_btl_fastsm_slot_t *last;
 
     if (pos + 1 == fastsm_load_head_sequence(slot)) {
         return slot;
@@ -569,6 +584,7 @@ fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *spins)
     if (NULL != fifo->idle && 0 != fifo->idle->work) {
         fifo->idle->run(fifo->idle, &slot->sequence, pos + 1);
     }
+    last = fastsm_fifo_last_expected(fifo, next);
     for (; 0 < *spins; --*spins) {
         if (pos + 1 == fastsm_load_head_sequence(slot)) {
             return slot;
@@ -576,7 +592,9 @@ fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *spins)
         if (next_pos + 1 == fastsm_load_head_sequence(next)) {
             return fastsm_fifo_peek(fifo);
         }
-        __builtin_prefetch(next + 1); /* behind the last slot it is of no use, and does no harm */
+        for (const mca_btl_fastsm_slot_t *further = next; further < last;) {
+            __builtin_prefetch(++further);
+        }
         mca_common_fastpath_relax();
     }
     return NULL;
@@ -591,11 +609,23 @@ static inline void fastsm_fifo_release(fastsm_fifo_receiver_t *fifo, uint32_t ha
     const uint32_t read_pos = fifo->read_pos + halves;
 
     fifo->read_pos = read_pos;
+    fifo->last_halves = (uint8_t) halves;
     fastsm_store_read_pos(fifo->shared_read_pos, read_pos);
     atomic_store_explicit(fifo->expected, (uint8_t) read_pos, memory_order_relaxed);
 }
 
 /* ---- copying ---- */
+
+/** Begins to fetch the line at an address, to write it. */
+static inline void fastsm_prefetch_write(const void *address)
+{
+#if defined(__x86_64__)
+    /* what the builtin needs an option of the compiler's for */
+    __asm__ __volatile__("prefetchw %0" : : "m"(*(const char *) address));
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
 
 /* Fills the slots of a message behind the first one; their words, too, which are published with the head's.
  */
@@ -611,6 +641,16 @@ static inline void fastsm_fifo_fill_further(mca_btl_fastsm_slot_t *slot, uint32_
     }
     mca_common_fastpath_copy_small(slot->u.cont.data, from, length);
     fastsm_store_other_sequence(slot, pos + 1);
+}
+
+/* Begins to fetch the lines of the slots that `length` bytes take, all at the same time.  A store to a line
+ * that its last reader has waits for it, and those behind wait for that store; not every processor asks for
+ * their lines meanwhile. */
+static inline void fastsm_fifo_fetch(const mca_btl_fastsm_slot_t *slot, size_t length)
+{
+    for (size_t at = 0; at < length; at += MCA_BTL_FASTSM_CONT_DATA) {
+        fastsm_prefetch_write(slot++);
+    }
 }
 
 /**
@@ -631,6 +671,7 @@ static inline void fastsm_fifo_fill(const fastsm_fifo_sender_t *fifo, mca_btl_fa
     const char *from = (const char *) payload;
 
     if (payload_size > room) {
+        fastsm_fifo_fetch(head + 1, payload_size - room);
         fastsm_fifo_fill_further(head + 1, fifo->write_pos + 2, from + room, payload_size - room);
         payload_size = room;
     }
@@ -668,8 +709,10 @@ static inline __attribute__((always_inline)) void fastsm_fifo_send_slot(fastsm_f
  * @param payload_size  with the header at most sendi_bytes
  * @return              whether it has been sent; else the FIFO has at most been padded
  */
-static inline bool fastsm_fifo_send_slots(fastsm_fifo_sender_t *fifo, uint64_t word0, uint64_t word1,
-                                          const void *payload, size_t payload_size, uint8_t tag)
+static inline __attribute__((always_inline)) bool fastsm_fifo_send_slots(fastsm_fifo_sender_t *fifo,
+                                                                         uint64_t word0, uint64_t word1,
+                                                                         const void *payload,
+                                                                         size_t payload_size, uint8_t tag)
 {
     const uint64_t header[] = {word0, word1};
     const size_t length = sizeof(header) + payload_size;
@@ -689,17 +732,6 @@ static inline bool fastsm_fifo_send_slots(fastsm_fifo_sender_t *fifo, uint64_t w
     return true;
 }
 
-/** Begins to fetch the line at an address, to write it. */
-static inline void fastsm_prefetch_write(const void *address)
-{
-#if defined(__x86_64__)
-    /* what the builtin needs an option of the compiler's for */
-    __asm__ __volatile__("prefetchw %0" : : "m"(*(const char *) address));
-#else
-    __builtin_prefetch(address, 1);
-#endif
-}
-
 /** halves from the one that is filled to the one whose slot is fetched meanwhile */
 #define FASTSM_FIFO_FETCH_AHEAD 8u
 
@@ -712,6 +744,12 @@ static inline void fastsm_fifo_fetch_ahead(const fastsm_fifo_sender_t *fifo)
 {
     fastsm_prefetch_write(
         fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos + FASTSM_FIFO_FETCH_AHEAD));
+}
+
+/** Begins to fetch the line of the next slot, which is filled as soon as something longer has been done. */
+static inline void fastsm_fifo_fetch_next(const fastsm_fifo_sender_t *fifo)
+{
+    fastsm_prefetch_write(fastsm_fifo_slot(fifo->slots, fifo->depth, fifo->write_pos));
 }
 
 /**
