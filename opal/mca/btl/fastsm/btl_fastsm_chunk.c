@@ -264,6 +264,7 @@ static inline void send_each(mca_btl_fastsm_endpoint_t *endpoint, const void *he
         const size_t bytes = smaller(source->size - done, source->chunk);
 
         if (!filled) {
+            fastsm_fifo_fetch_next(&endpoint->out); /* it comes while the chunk is filled */
             fill(endpoint, frag, source, done, bytes);
         }
         if (0 == done) {
