@@ -78,35 +78,6 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     return leaves;
 }
 
-/* The same for a message of several slots, in a job without threads. */
-static inline bool send_slots(const void *buf, size_t count, const ompi_datatype_t *datatype, int dst, int tag,
-                              mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm,
-                              uint32_t *sequence)
-{
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[dst];
-    const size_t size = datatype->super.size * count;
-    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->out || opal_using_threads() || !immediate_mode(mode)
-                      || !fastpath_is_contiguous(datatype, count)
-                      || !fastsm_fifo_takes(member->out, sizeof(mca_pml_fastpath_match_hdr_t) + size)
-                      || 0 != member->peer->queued || !mca_pml_fastpath_credit_take_st(member->peer, cost))) {
-        return false;
-    }
-    *sequence = mca_pml_fastpath_last_number(member) + 1;
-    if (OPAL_UNLIKELY(!fastsm_fifo_send_slots(
-            member->out,
-            mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) *sequence, member->ctx),
-            mca_pml_fastpath_match_word1(comm->c_my_rank, tag), (const char *) buf + datatype->super.true_lb,
-            size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH))) {
-        mca_pml_fastpath_credit_untake(member->peer, cost);
-        return false;
-    }
-    mca_pml_fastpath_number_set(member, *sequence);
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_IMMEDIATE);
-    return true;
-}
-
 /* Data that has to be packed, or whose BTL knows convertors only. */
 static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl,
                            mca_pml_fastpath_match_hdr_t *hdr, const void *buf, size_t count,
@@ -138,6 +109,58 @@ static inline int sendi_contiguous(const mca_pml_fastpath_member_t *member, cons
         mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, member->ctx),
         mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
         MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+}
+
+/* Whether a message that does not fit into slots may leave in buffers, without a question who copies it. */
+static inline bool fits_buffers(const mca_pml_fastpath_member_t *member, size_t size)
+{
+    return !mca_pml_fastpath_is_helped(size) && size <= mca_pml_fastpath_sendi_limit(member);
+}
+
+/*
+ * send_slot() for a longer message, in a job without threads: in several slots, or in buffers of btl/fastsm.
+ *
+ * refused  receives whether there are no buffers for it, so that nobody need try again
+ */
+static inline __opal_attribute_always_inline__ bool send_contiguous(const void *buf, size_t count,
+                                                                    const ompi_datatype_t *datatype, int dst,
+                                                                    int tag, mca_pml_base_send_mode_t mode,
+                                                                    const ompi_communicator_t *comm,
+                                                                    uint32_t *sequence, bool *refused)
+{
+    mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[dst];
+    const char *data = (const char *) buf + datatype->super.true_lb;
+    const size_t size = datatype->super.size * count;
+    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+    bool slots, left;
+
+    *refused = false;
+    if (OPAL_UNLIKELY(NULL == member || NULL == member->out || opal_using_threads() || !immediate_mode(mode)
+                      || !fastpath_is_contiguous(datatype, count) || 0 != member->peer->queued)) {
+        return false;
+    }
+    slots = OPAL_LIKELY(fastsm_fifo_takes(member->out, sizeof(mca_pml_fastpath_match_hdr_t) + size));
+    if ((!slots && !fits_buffers(member, size))
+        || OPAL_UNLIKELY(!mca_pml_fastpath_credit_take_st(member->peer, cost))) {
+        return false;
+    }
+    *sequence = mca_pml_fastpath_last_number(member) + 1;
+    mca_pml_fastpath_number_set(member, *sequence);
+    left = slots ? fastsm_fifo_send_slots(
+               member->out,
+               mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) *sequence, member->ctx),
+               mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
+               MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH)
+                 : OMPI_SUCCESS == sendi_contiguous(member, data, size, tag, *sequence, comm);
+    if (OPAL_UNLIKELY(!left)) {
+        mca_pml_fastpath_number_untake(member, *sequence);
+        mca_pml_fastpath_credit_untake(member->peer, cost);
+        *refused = !slots;
+    }
+    if (left || *refused) {
+        mca_pml_fastpath_count(left ? MCA_PML_FASTPATH_SENDS_IMMEDIATE : MCA_PML_FASTPATH_SENDS_NO_ROOM);
+    }
+    return left;
 }
 
 /* The same with threads: btl/fastsm gives it its number. */
@@ -386,10 +409,11 @@ static int isend_unreachable(const void *buf, size_t count, ompi_datatype_t *dat
     return OMPI_SUCCESS;
 }
 
-/* What neither send_slot nor send_slots has sent; by the request given, in *request. */
+/* What neither send_slot nor send_contiguous has sent; by the request given, in *request. */
 static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                   int dst, int tag, mca_pml_base_send_mode_t mode,
-                                                  ompi_communicator_t *comm, ompi_request_t **request)
+                                                  ompi_communicator_t *comm, ompi_request_t **request,
+                                                  bool refused)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
@@ -401,7 +425,7 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
         return isend_unreachable(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
+    if (OPAL_LIKELY(!refused && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
                                            datatype->super.size * count);
         return OMPI_SUCCESS;
@@ -421,9 +445,10 @@ static __opal_attribute_noinline__ int isend_long(const void *buf, size_t count,
 {
     const mca_pml_fastpath_member_t *member;
     uint32_t sequence;
+    bool refused;
 
-    if (OPAL_UNLIKELY(!send_slots(buf, count, datatype, dst, tag, mode, comm, &sequence))) {
-        return isend_rest(buf, count, datatype, dst, tag, mode, comm, request);
+    if (OPAL_UNLIKELY(!send_contiguous(buf, count, datatype, dst, tag, mode, comm, &sequence, &refused))) {
+        return isend_rest(buf, count, datatype, dst, tag, mode, comm, request, refused);
     }
     member = mca_pml_fastpath_comm(comm)->members[dst];
     mca_pml_fastpath_send_request_sent((mca_pml_fastpath_send_request_t *) *request, member->peer, comm,
@@ -512,10 +537,10 @@ static inline bool goes_together(const mca_pml_fastpath_member_t *member, const 
     return together;
 }
 
-/* What neither send_slot nor send_slots has sent. */
+/* What neither send_slot nor send_contiguous has sent. */
 static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
-                                                 ompi_communicator_t *comm)
+                                                 ompi_communicator_t *comm, bool refused)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
     mca_pml_fastpath_send_request_t *req;
@@ -526,7 +551,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
         return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(!goes_together(member, datatype, count, tag, mode)
+    if (OPAL_LIKELY(!refused && !goes_together(member, datatype, count, tag, mode)
                     && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         return mca_pml_fastpath_pace_sent(opal_using_threads());
     }
@@ -554,10 +579,11 @@ static __opal_attribute_noinline__ int send_long(const void *buf, size_t count, 
                                                  ompi_communicator_t *comm)
 {
     uint32_t sequence;
+    bool refused;
 
-    return OPAL_LIKELY(send_slots(buf, count, datatype, dst, tag, mode, comm, &sequence))
+    return OPAL_LIKELY(send_contiguous(buf, count, datatype, dst, tag, mode, comm, &sequence, &refused))
                ? mca_pml_fastpath_pace_sent(false)
-               : send_rest(buf, count, datatype, dst, tag, mode, comm);
+               : send_rest(buf, count, datatype, dst, tag, mode, comm, refused);
 }
 
 static __opal_attribute_noinline__ int send_threads(const void *buf, size_t count, ompi_datatype_t *datatype,
@@ -568,7 +594,7 @@ static __opal_attribute_noinline__ int send_threads(const void *buf, size_t coun
 
     return OPAL_LIKELY(send_slot(buf, count, datatype, dst, tag, mode, comm, true, &sequence))
                ? mca_pml_fastpath_pace_sent(true)
-               : send_rest(buf, count, datatype, dst, tag, mode, comm);
+               : send_rest(buf, count, datatype, dst, tag, mode, comm, false);
 }
 
 int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
