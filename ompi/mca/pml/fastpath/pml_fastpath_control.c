@@ -8,17 +8,7 @@
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_link_failed.h"
 
-static void packet_construct(mca_pml_fastpath_packet_t *packet)
-{
-    OBJ_CONSTRUCT(&packet->retry, mca_pml_fastpath_retry_t);
-}
-
-static void packet_destruct(mca_pml_fastpath_packet_t *packet)
-{
-    OBJ_DESTRUCT(&packet->retry);
-}
-
-OBJ_CLASS_INSTANCE(mca_pml_fastpath_packet_t, opal_free_list_item_t, packet_construct, packet_destruct);
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_packet_t, mca_pml_fastpath_retry_t, NULL, NULL);
 
 static mca_bml_base_btl_t *control_btl(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl)
 {
@@ -96,12 +86,11 @@ static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl
 
 static int packet_retry(mca_pml_fastpath_retry_t *retry)
 {
-    mca_pml_fastpath_packet_t *packet =
-        (mca_pml_fastpath_packet_t *) ((char *) retry - offsetof(mca_pml_fastpath_packet_t, retry));
+    mca_pml_fastpath_packet_t *packet = (mca_pml_fastpath_packet_t *) retry;
     int rc = control_try(retry->peer, packet->btl, packet->bytes, packet->size);
 
     if (OMPI_SUCCESS == rc) {
-        opal_free_list_return(&mca_pml_fastpath.packets, &packet->super);
+        opal_free_list_return(&mca_pml_fastpath.packets, &retry->super);
     }
     return rc;
 }
@@ -115,7 +104,7 @@ static void control_later(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *
     packet->btl = btl;
     packet->size = size;
     memcpy(packet->bytes, hdr, size);
-    mca_pml_fastpath_retry_later(&packet->retry, peer, queue, packet_retry);
+    mca_pml_fastpath_retry_later(&packet->super, peer, queue, packet_retry);
 }
 
 void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,

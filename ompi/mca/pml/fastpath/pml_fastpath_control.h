@@ -13,8 +13,7 @@
 
 /** A control header that found no room, with the registration handle that may follow it. */
 typedef struct {
-    opal_free_list_item_t super;
-    mca_pml_fastpath_retry_t retry;
+    mca_pml_fastpath_retry_t super;
     mca_btl_base_module_t *btl; /**< required BTL, or NULL for any */
     size_t size;
     uint8_t bytes[sizeof(mca_pml_fastpath_hdr_t) + MCA_BTL_REG_HANDLE_MAX_SIZE];

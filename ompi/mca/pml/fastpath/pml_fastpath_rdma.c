@@ -14,22 +14,7 @@
 /* Bytes that a link is given at least when a message is divided among several. */
 #define LEAST_SHARE (64 * 1024)
 
-static void rdma_construct(mca_pml_fastpath_rdma_t *rdma)
-{
-    OBJ_CONSTRUCT(&rdma->retry, mca_pml_fastpath_retry_t);
-}
-
-static void rdma_destruct(mca_pml_fastpath_rdma_t *rdma)
-{
-    OBJ_DESTRUCT(&rdma->retry);
-}
-
-OBJ_CLASS_INSTANCE(mca_pml_fastpath_rdma_t, opal_free_list_item_t, rdma_construct, rdma_destruct);
-
-static mca_pml_fastpath_rdma_t *rdma_of(mca_pml_fastpath_retry_t *retry)
-{
-    return (mca_pml_fastpath_rdma_t *) ((char *) retry - offsetof(mca_pml_fastpath_rdma_t, retry));
-}
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_rdma_t, mca_pml_fastpath_retry_t, NULL, NULL);
 
 static mca_pml_fastpath_rdma_t *rdma_alloc(void *request, mca_bml_base_btl_t *bml_btl, size_t next,
                                            size_t end)
@@ -53,7 +38,7 @@ static void rdma_return(mca_pml_fastpath_rdma_t *rdma)
     if (NULL != rdma->local_handle) {
         mca_bml_base_deregister_mem(rdma->bml_btl, rdma->local_handle);
     }
-    opal_free_list_return(&mca_pml_fastpath.rdmas, &rdma->super);
+    opal_free_list_return(&mca_pml_fastpath.rdmas, &rdma->super.super);
 }
 
 /* Next BTL to a peer that moves data that way and can carry our headers, or NULL. */
@@ -187,8 +172,9 @@ static int get_piece(mca_pml_fastpath_rdma_t *rdma, size_t offset, size_t size)
 
 /* Read pieces until enough are in flight, nothing is left or one fails.
  * @return OMPI_ERR_OUT_OF_RESOURCE when the BTL has no room; otherwise the rdma may be gone */
-static int get_issue(mca_pml_fastpath_rdma_t *rdma)
+static int get_issue(mca_pml_fastpath_retry_t *retry)
 {
+    mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) retry;
     mca_pml_fastpath_recv_request_t *req = rdma->request;
     const size_t most = rdma->bml_btl->btl->btl_get_limit;
     bool finished;
@@ -231,18 +217,13 @@ static int get_issue(mca_pml_fastpath_rdma_t *rdma)
     return OMPI_SUCCESS;
 }
 
-static int get_retry(mca_pml_fastpath_retry_t *retry)
-{
-    return get_issue(rdma_of(retry));
-}
-
 /* Issue pieces unless somebody is at it. */
 static void get_continue(mca_pml_fastpath_rdma_t *rdma)
 {
     mca_pml_fastpath_recv_request_t *req = rdma->request;
 
-    if (OMPI_SUCCESS != get_issue(rdma)) {
-        mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, get_retry);
+    if (OMPI_SUCCESS != get_issue(&rdma->super)) {
+        mca_pml_fastpath_retry_later(&rdma->super, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, get_issue);
     }
 }
 
@@ -484,8 +465,9 @@ static void put_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpo
     put_finish(cbdata, OPAL_SUCCESS != status);
 }
 
-static int put_try(mca_pml_fastpath_rdma_t *rdma)
+static int put_try(mca_pml_fastpath_retry_t *retry)
 {
+    mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) retry;
     mca_pml_fastpath_send_request_t *req = rdma->request;
     char *from = (char *) req->req_base + rdma->next;
     size_t size = rdma->end - rdma->next;
@@ -516,11 +498,6 @@ static int put_try(mca_pml_fastpath_rdma_t *rdma)
     return OMPI_SUCCESS;
 }
 
-static int put_retry(mca_pml_fastpath_retry_t *retry)
-{
-    return put_try(rdma_of(retry));
-}
-
 /* Whether what a PUT asks for can be done. Counts it as asked for. */
 static bool put_valid(mca_pml_fastpath_send_request_t *req, const mca_bml_base_btl_t *bml_btl,
                       const mca_pml_fastpath_put_hdr_t *hdr, size_t handle_size)
@@ -545,8 +522,8 @@ static void put_begin(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     rdma->remote_rdma = hdr->hdr_rdma;
     rdma->remote_req = hdr->hdr_dst_req;
     memcpy(rdma->remote_handle, handle, hdr->hdr_handle_size);
-    if (OMPI_SUCCESS != put_try(rdma)) {
-        mca_pml_fastpath_retry_later(&rdma->retry, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, put_retry);
+    if (OMPI_SUCCESS != put_try(&rdma->super)) {
+        mca_pml_fastpath_retry_later(&rdma->super, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, put_try);
     }
 }
 

@@ -16,8 +16,7 @@
 
 /** One get of a whole message, one PUT asked for, or one put being done. */
 typedef struct {
-    opal_free_list_item_t super;
-    mca_pml_fastpath_retry_t retry;
+    mca_pml_fastpath_retry_t super;
     void *request;                                    /**< receive (get, PUT asked for) or send (put) */
     mca_bml_base_btl_t *bml_btl;                      /**< that moves the data */
     mca_btl_base_registration_handle_t *local_handle; /**< of our memory, or NULL */

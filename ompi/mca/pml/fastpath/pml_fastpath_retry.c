@@ -6,7 +6,7 @@
 
 #include "pml_fastpath_retry.h"
 
-OBJ_CLASS_INSTANCE(mca_pml_fastpath_retry_t, opal_list_item_t, NULL, NULL);
+OBJ_CLASS_INSTANCE(mca_pml_fastpath_retry_t, opal_free_list_item_t, NULL, NULL);
 
 void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastpath_peer_t *peer, int queue,
                                   int (*fn)(mca_pml_fastpath_retry_t *retry))
@@ -16,7 +16,7 @@ void mca_pml_fastpath_retry_later(mca_pml_fastpath_retry_t *retry, mca_pml_fastp
     retry->peer = peer;
     retry->fn = fn;
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    opal_list_append(&retries->retries, &retry->super);
+    opal_list_append(&retries->retries, &retry->super.super);
     if (1 == ++peer->waiting[queue]) {
         ++retries->waited_for;
     }
@@ -45,7 +45,7 @@ static mca_pml_fastpath_retry_t *retry_take(opal_list_t *retries, opal_list_t *w
         if (pass != retry->peer->blocked_pass) {
             return retry;
         }
-        opal_list_append(waiting, &retry->super);
+        opal_list_append(waiting, &retry->super.super);
     }
     return NULL;
 }
@@ -76,7 +76,7 @@ static int retry_queue(int queue)
         if (OMPI_ERR_OUT_OF_RESOURCE == rc) {
             peer->blocked_pass = pass;
             ++blocked;
-            opal_list_append(&waiting, &retry->super);
+            opal_list_append(&waiting, &retry->super.super);
         } else {
             retry_left(retries, queue, peer);
             ++accepted;

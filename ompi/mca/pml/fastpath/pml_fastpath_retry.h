@@ -14,11 +14,11 @@
 
 /**
  * Something a BTL refused, and who owns it now: progress calls fn until it is
- * accepted, with no other event needed. Embedded in what is to be sent.
+ * accepted, with no other event needed. Embedded in what is to be sent, which may be an item of a free list.
  */
 typedef struct mca_pml_fastpath_retry_t mca_pml_fastpath_retry_t;
 struct mca_pml_fastpath_retry_t {
-    opal_list_item_t super;
+    opal_free_list_item_t super;
     mca_pml_fastpath_peer_t *peer; /**< whose resources are awaited */
     /** try again: OMPI_ERR_OUT_OF_RESOURCE keeps the place in the queue, anything else leaves it */
     int (*fn)(mca_pml_fastpath_retry_t *retry);
