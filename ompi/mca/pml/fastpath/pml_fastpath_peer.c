@@ -13,23 +13,8 @@
 
 static void pml_peer_construct(mca_pml_fastpath_peer_t *peer)
 {
-    peer->proc = NULL;
-    peer->endpoint = NULL;
-    peer->ext = NULL;
-    peer->btl_endpoint = NULL;
-    peer->help_refused = false;
-    peer->in = NULL;
-    peer->queued = 0;
-    peer->blocked_pass = 0;
-    memset(peer->waiting, 0, sizeof(peer->waiting));
+    memset((char *) peer + sizeof(peer->super), 0, sizeof(*peer) - sizeof(peer->super));
     peer->credit = mca_pml_fastpath_credit_initial();
-    peer->consumed = 0;
-    peer->ends = NULL;
-    peer->num_ends = 0;
-    peer->ends_known = false;
-    peer->connections = 0;
-    peer->left = false;
-    peer->failed = false;
     OBJ_CONSTRUCT(&peer->watched, opal_list_t);
 }
 
