@@ -79,16 +79,24 @@ int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_sta
     return rc;
 }
 
-/* Wrap a message that was taken out of the queues. handle is allocated before the look, so that
- * nothing can fail once the message has been taken. It keeps the communicator, which its user may free
- * before the message is received. */
-static void wrap(ompi_message_t *handle, mca_pml_fastpath_message_t *message, ompi_communicator_t *comm)
+/* Wrap a message that was taken out of the queues; NULL: there was none. handle is allocated before the look,
+ * so that nothing can fail once the message has been taken. It keeps the communicator, which its user may
+ * free before the message is received. @return whether there is a message */
+static bool wrap(ompi_message_t *handle, mca_pml_fastpath_message_t *found, ompi_communicator_t *comm,
+                 ompi_message_t **message)
 {
+    if (NULL == found) {
+        ompi_message_return(handle);
+        *message = MPI_MESSAGE_NULL;
+        return false;
+    }
     OBJ_RETAIN(comm);
     handle->comm = comm;
-    handle->req_ptr = message;
-    handle->peer = message->msg.src;
-    handle->count = message->length;
+    handle->req_ptr = found;
+    handle->peer = found->msg.src;
+    handle->count = found->length;
+    *message = handle;
+    return true;
 }
 
 int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched,
@@ -102,15 +110,8 @@ int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *m
     }
     found = MPI_SUCCESS == fastpath_comm_error(comm, tag) ? look_progress(src, tag, comm, true, status, NULL)
                                                           : NULL;
-    *matched = NULL != found;
-    if (NULL == found) {
-        ompi_message_return(handle);
-        *message = MPI_MESSAGE_NULL;
-        return probe_error(src, tag, comm);
-    }
-    wrap(handle, found, comm);
-    *message = handle;
-    return OMPI_SUCCESS;
+    *matched = wrap(handle, found, comm, message);
+    return *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
 }
 
 int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_message_t **message,
@@ -128,12 +129,6 @@ int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_me
         found = look_progress(src, tag, comm, true, status, &idle);
         rc = NULL == found ? probe_error(src, tag, comm) : OMPI_SUCCESS;
     }
-    if (NULL == found) {
-        ompi_message_return(handle);
-        *message = MPI_MESSAGE_NULL;
-        return rc;
-    }
-    wrap(handle, found, comm);
-    *message = handle;
-    return OMPI_SUCCESS;
+    (void) wrap(handle, found, comm, message);
+    return rc; /* an error if there is none */
 }
