@@ -14,9 +14,7 @@
 
 static void dump_posted(mca_pml_fastpath_match_post_t *post, void *ctx)
 {
-    const mca_pml_fastpath_recv_request_t *req =
-        (mca_pml_fastpath_recv_request_t *) ((char *) post
-                                             - offsetof(mca_pml_fastpath_recv_request_t, req_post));
+    const mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_of(post);
 
     (void) ctx;
     opal_output(0, "  posted: request %p source %d tag %d buffer %p count %zu", (const void *) req, post->src,

@@ -109,14 +109,6 @@ static int get_credit(const mca_base_pvar_t *pvar, void *value, void *comm)
     return OMPI_SUCCESS;
 }
 
-static int get_refused(const mca_base_pvar_t *pvar, void *value, void *object)
-{
-    (void) pvar;
-    (void) object;
-    *(unsigned *) value = (unsigned) mca_pml_fastpath.num_retries;
-    return OMPI_SUCCESS;
-}
-
 static int get_kept(const mca_base_pvar_t *pvar, void *value, void *object)
 {
     size_t most = 0;
@@ -151,14 +143,6 @@ static int get_pending(const mca_base_pvar_t *pvar, void *value, void *object)
     return OMPI_SUCCESS;
 }
 
-static int get_late(const mca_base_pvar_t *pvar, void *value, void *object)
-{
-    (void) pvar;
-    (void) object;
-    *(unsigned long *) value = mca_pml_fastpath.late;
-    return OMPI_SUCCESS;
-}
-
 /* One value for each rank of the communicator (of its remote group, for an intercommunicator). */
 static int per_rank(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *comm, int *count)
 {
@@ -178,34 +162,38 @@ static const struct {
     int class;
     mca_base_var_type_t type;
     int bind;
-    mca_base_get_value_fn_t get;
+    mca_base_get_value_fn_t get; /* or NULL: the number is there as it is */
+    volatile void *number;
 } pvars[] = {
     {"posted_recvq_length", "Receives posted for each peer of a communicator and not matched",
-     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, get_posted},
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, .get = get_posted},
     {"unexpected_msgq_length", "Messages from each peer of a communicator that no receive has matched",
-     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, get_unexpected},
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, .get = get_unexpected},
     {"unexpected_msgq_bytes", "Bytes of data that these messages keep here", MPI_T_PVAR_CLASS_SIZE, ULONG,
-     MPI_T_BIND_MPI_COMM, get_unexpected},
+     MPI_T_BIND_MPI_COMM, .get = get_unexpected},
     {"early_msgq_length", "Messages from each peer of a communicator that wait for an earlier one",
-     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, get_early},
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_MPI_COMM, .get = get_early},
     {"early_msgq_bytes", "Bytes that these messages take, headers included", MPI_T_PVAR_CLASS_SIZE, ULONG,
-     MPI_T_BIND_MPI_COMM, get_early},
+     MPI_T_BIND_MPI_COMM, .get = get_early},
     {"credit", "Bytes that may be sent to each peer of a communicator before it has asked for them",
-     MPI_T_PVAR_CLASS_LEVEL, ULONG, MPI_T_BIND_MPI_COMM, get_credit},
+     MPI_T_PVAR_CLASS_LEVEL, ULONG, MPI_T_BIND_MPI_COMM, .get = get_credit},
     {"kept_bytes", "Memory that the unexpected messages of all communicators take, records included",
-     MPI_T_PVAR_CLASS_SIZE, ULONG, MPI_T_BIND_NO_OBJECT, get_kept},
+     MPI_T_PVAR_CLASS_SIZE, ULONG, MPI_T_BIND_NO_OBJECT, .get = get_kept},
     {"kept_bytes_most", "The most that kept_bytes has been", MPI_T_PVAR_CLASS_HIGHWATERMARK, ULONG,
-     MPI_T_BIND_NO_OBJECT, get_kept},
+     MPI_T_BIND_NO_OBJECT, .get = get_kept},
     {"pending_comm_msgq_length", "Messages of communicators that this process does not know yet",
-     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_NO_OBJECT, get_pending},
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_NO_OBJECT, .get = get_pending},
     {"pending_comm_msgq_bytes", "Bytes that these messages take, headers included", MPI_T_PVAR_CLASS_SIZE,
-     ULONG, MPI_T_BIND_NO_OBJECT, get_pending},
+     ULONG, MPI_T_BIND_NO_OBJECT, .get = get_pending},
     {"freed_comm_messages", "Messages that were dropped because their communicator had been freed here",
-     MPI_T_PVAR_CLASS_COUNTER, ULONG, MPI_T_BIND_NO_OBJECT, get_late},
+     MPI_T_PVAR_CLASS_COUNTER, ULONG, MPI_T_BIND_NO_OBJECT, .number = &mca_pml_fastpath.late},
     {"refused_length", "Messages of this process that wait until a transport has room for them",
-     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_NO_OBJECT, get_refused},
+     MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_NO_OBJECT, .number = &mca_pml_fastpath.num_retries},
 };
 _Static_assert(sizeof(unsigned long) == sizeof(size_t), "bytes are counted in size_t");
+_Static_assert(sizeof(unsigned long) == sizeof(mca_pml_fastpath.late)
+                   && sizeof(unsigned) == sizeof(mca_pml_fastpath.num_retries),
+               "Open MPI reads them by their types");
 
 /* Those of sends are a cache line: threads that send and threads that receive do not share one. */
 _Alignas(64) unsigned long mca_pml_fastpath_counters[MCA_PML_FASTPATH_COUNTERS];
@@ -306,10 +294,10 @@ void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)
     for (size_t i = 0; i < sizeof(pvars) / sizeof(pvars[0]); ++i) {
         bool bound = MPI_T_BIND_MPI_COMM == pvars[i].bind;
 
-        (void) mca_base_component_pvar_register(component, pvars[i].name, pvars[i].text, OPAL_INFO_LVL_4,
-                                                pvars[i].class, pvars[i].type, NULL, pvars[i].bind,
-                                                MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-                                                pvars[i].get, NULL, bound ? per_rank : NULL, NULL);
+        (void) mca_base_component_pvar_register(
+            component, pvars[i].name, pvars[i].text, OPAL_INFO_LVL_4, pvars[i].class, pvars[i].type, NULL,
+            pvars[i].bind, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, pvars[i].get, NULL,
+            bound ? per_rank : NULL, (void *) pvars[i].number);
     }
     for (size_t i = 0; i < MCA_PML_FASTPATH_COUNTERS; ++i) {
         (void) mca_base_component_pvar_register(
