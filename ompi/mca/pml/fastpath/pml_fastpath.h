@@ -250,4 +250,16 @@ static inline bool mca_pml_fastpath_last_hold(opal_atomic_int32_t *holds)
     return 0 == OPAL_THREAD_ADD_FETCH32(holds, -1);
 }
 
+/** Something is due once: @return whether it still was, as a flag says that the lock protects. */
+static inline bool mca_pml_fastpath_take_flag(opal_mutex_t *lock, bool *due)
+{
+    bool was_due;
+
+    OPAL_THREAD_LOCK(lock);
+    was_due = *due;
+    *due = false;
+    OPAL_THREAD_UNLOCK(lock);
+    return was_due;
+}
+
 #endif /* MCA_PML_FASTPATH_H */

@@ -172,18 +172,6 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
     return OMPI_SUCCESS;
 }
 
-/* @return whether an answer is due, which is now here */
-static bool answer_is_due(mca_pml_fastpath_send_request_t *req)
-{
-    bool due;
-
-    OPAL_THREAD_LOCK(&req->req_lock);
-    due = req->req_cancel_sent;
-    req->req_cancel_sent = false;
-    OPAL_THREAD_UNLOCK(&req->req_lock);
-    return due;
-}
-
 void mca_pml_fastpath_cancel_answered(const mca_btl_base_module_t *btl,
                                       const mca_pml_fastpath_done_hdr_t *hdr)
 {
@@ -199,7 +187,7 @@ void mca_pml_fastpath_cancel_answered(const mca_btl_base_module_t *btl,
         mca_pml_fastpath_send_request_progressed(req, 1);
         return;
     }
-    if (OPAL_UNLIKELY(!answer_is_due(req))) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_take_flag(&req->req_lock, &req->req_cancel_sent))) {
         mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type,
                                  "a send that is not being cancelled");
     }

@@ -173,18 +173,6 @@ void mca_pml_fastpath_help_requested(const mca_btl_base_module_t *btl, const mca
     mca_pml_fastpath_send_request_progressed(req, 2); /* us, and the HELP that the answer announces */
 }
 
-/* @return whether HELPED is due, which is now here */
-static bool helped_is_due(mca_pml_fastpath_recv_request_t *req)
-{
-    bool due;
-
-    OPAL_THREAD_LOCK(&req->req_lock);
-    due = req->req_helping;
-    req->req_helping = false;
-    OPAL_THREAD_UNLOCK(&req->req_lock);
-    return due;
-}
-
 void mca_pml_fastpath_help_done(const mca_btl_base_module_t *btl, const mca_pml_fastpath_done_hdr_t *hdr)
 {
     mca_pml_fastpath_recv_request_t *req =
@@ -195,7 +183,7 @@ void mca_pml_fastpath_help_done(const mca_btl_base_module_t *btl, const mca_pml_
         mca_pml_fastpath_stray(btl, hdr->hdr_type, "receive that it names");
         return;
     }
-    if (OPAL_UNLIKELY(!helped_is_due(req))) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_take_flag(&req->req_lock, &req->req_helping))) {
         mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type, "help that nobody has asked for");
     }
     length = req->req_accepted - req->req_own;
