@@ -5,7 +5,6 @@
 #include "ompi_config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_link_failed.h"
@@ -55,17 +54,13 @@ static void find_address(const opal_proc_t *proc, char address[MCA_PML_FASTPATH_
 /* Whether MPI_Comm_disconnect has parted us from it, so that its end is no concern of ours. */
 static bool is_parted(const opal_proc_t *proc)
 {
-    mca_pml_fastpath_peer_t **peers;
-    size_t count = mca_pml_fastpath_peers_get(&peers);
+    mca_pml_fastpath_peer_t *peer = NULL == proc ? NULL : mca_pml_fastpath_peer_find((ompi_proc_t *) proc);
     bool parted = false;
 
-    for (size_t i = 0; i < count; ++i) {
-        if (proc == &peers[i]->proc->super) {
-            parted = !mca_pml_fastpath_peer_is_connected(peers[i]);
-        }
-        OBJ_RELEASE(peers[i]);
+    if (NULL != peer) {
+        parted = !mca_pml_fastpath_peer_is_connected(peer);
+        OBJ_RELEASE(peer);
     }
-    free(peers);
     return parted;
 }
 
