@@ -126,10 +126,5 @@ bool mca_pml_fastpath_ends_any(void)
 bool mca_pml_fastpath_ends_accept(const mca_pml_fastpath_end_t *local)
 {
     confirm_own();
-    for (size_t i = 0; i < own.num_ends; ++i) {
-        if (mca_pml_fastpath_end_same(&own.ends[i], local)) {
-            return true;
-        }
-    }
-    return false;
+    return mca_pml_fastpath_ends_have(own.ends, own.num_ends, local, mca_pml_fastpath_end_same);
 }

@@ -146,22 +146,7 @@ static bool ask_for_ends(mca_pml_fastpath_peer_t *peer)
 bool mca_pml_fastpath_peer_has_address(mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_end_t *end)
 {
     (void) ask_for_ends(peer);
-    for (size_t i = 0; i < peer->num_ends; ++i) {
-        if (mca_pml_fastpath_end_same_host(&peer->ends[i], end)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool listens_at(const mca_pml_fastpath_peer_t *peer, const mca_pml_fastpath_end_t *end)
-{
-    for (size_t i = 0; i < peer->num_ends; ++i) {
-        if (mca_pml_fastpath_end_same(&peer->ends[i], end)) {
-            return true;
-        }
-    }
-    return false;
+    return mca_pml_fastpath_ends_have(peer->ends, peer->num_ends, end, mca_pml_fastpath_end_same_host);
 }
 
 void mca_pml_fastpath_link_hello(const mca_btl_base_module_t *btl, const mca_pml_fastpath_hello_hdr_t *hdr)
@@ -301,8 +286,11 @@ static void look_at_socket(int fd, uint64_t inode, void *arg)
         return;
     }
     for (size_t i = 0; i < all->count; ++i) {
-        if (listens_at(all->peers[i], &socket.remote)) {
-            add_connection(fd, inode, &socket, all->peers[i]);
+        const mca_pml_fastpath_peer_t *peer = all->peers[i];
+
+        if (mca_pml_fastpath_ends_have(peer->ends, peer->num_ends, &socket.remote,
+                                       mca_pml_fastpath_end_same)) { /* it listens there */
+            add_connection(fd, inode, &socket, peer);
             return;
         }
     }

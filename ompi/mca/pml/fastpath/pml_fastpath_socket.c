@@ -102,10 +102,12 @@ size_t mca_pml_fastpath_ends_confirm(mca_pml_fastpath_end_t *ends, size_t count,
     return kept;
 }
 
-static bool has_address(const mca_pml_fastpath_end_t *ends, size_t count, const mca_pml_fastpath_end_t *end)
+bool mca_pml_fastpath_ends_have(const mca_pml_fastpath_end_t *ends, size_t count,
+                                const mca_pml_fastpath_end_t *end,
+                                bool (*same)(const mca_pml_fastpath_end_t *, const mca_pml_fastpath_end_t *))
 {
     for (size_t i = 0; i < count; ++i) {
-        if (mca_pml_fastpath_end_same_host(&ends[i], end)) {
+        if (same(&ends[i], end)) {
             return true;
         }
     }
@@ -118,7 +120,7 @@ size_t mca_pml_fastpath_ends_select(mca_pml_fastpath_end_t *ends, size_t count,
     size_t others = 0;
 
     for (size_t i = 0; i < count; ++i) {
-        if (!has_address(own, num_own, &ends[i])) {
+        if (!mca_pml_fastpath_ends_have(own, num_own, &ends[i], mca_pml_fastpath_end_same_host)) {
             const mca_pml_fastpath_end_t other = ends[i];
 
             ends[i] = ends[others];

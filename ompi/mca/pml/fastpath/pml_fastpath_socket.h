@@ -51,6 +51,14 @@ bool mca_pml_fastpath_end_same_host(const mca_pml_fastpath_end_t *a, const mca_p
 /** @return whether two ends are the same */
 bool mca_pml_fastpath_end_same(const mca_pml_fastpath_end_t *a, const mca_pml_fastpath_end_t *b);
 
+/**
+ * @param same  one of the two above
+ * @return whether one of some ends is the same as another one
+ */
+bool mca_pml_fastpath_ends_have(const mca_pml_fastpath_end_t *ends, size_t count,
+                                const mca_pml_fastpath_end_t *end,
+                                bool (*same)(const mca_pml_fastpath_end_t *, const mca_pml_fastpath_end_t *));
+
 /** @return whether an end stands for any address of its family, as that of most listening sockets does */
 bool mca_pml_fastpath_end_is_any(const mca_pml_fastpath_end_t *end);
 
