@@ -15,6 +15,7 @@
 #ifndef MCA_PML_FASTPATH_HDR_H
 #define MCA_PML_FASTPATH_HDR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "fastpath_ompi_compat.h"
@@ -120,64 +121,52 @@ _Static_assert(16 == sizeof(mca_pml_fastpath_match_hdr_t), "a slot's header has 
  * stored in small pieces and loaded again in large ones, which processors are slow at.
  */
 
+/** Bits by which a member of a match header is to the left in the half that it lies in. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#    define MCA_PML_FASTPATH_MATCH_SHIFT(member)                                                             \
+        (64 - 8 * sizeof(((mca_pml_fastpath_match_hdr_t *) NULL)->member)                                    \
+         - 8 * (offsetof(mca_pml_fastpath_match_hdr_t, member) % 8))
+#else
+#    define MCA_PML_FASTPATH_MATCH_SHIFT(member) (8 * (offsetof(mca_pml_fastpath_match_hdr_t, member) % 8))
+#endif
+
 /** @return the first 8 bytes of a match header without flags */
 static inline uint64_t mca_pml_fastpath_match_word0(uint8_t type, uint16_t seq, uint32_t ctx)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint64_t) type << 56 | (uint64_t) seq << 32 | ctx;
-#else
-    return (uint64_t) type | (uint64_t) seq << 16 | (uint64_t) ctx << 32;
-#endif
+    return (uint64_t) type << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_type)
+           | (uint64_t) seq << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_seq)
+           | (uint64_t) ctx << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_ctx);
 }
 
 /** @return the flags of a match header, where they are in its first 8 bytes */
 static inline uint64_t mca_pml_fastpath_match_word0_flags(uint8_t flags)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint64_t) flags << 48;
-#else
-    return (uint64_t) flags << 8;
-#endif
+    return (uint64_t) flags << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_flags);
 }
 
 /** @return the communicator's number in the first 8 bytes of a match header */
 static inline uint32_t mca_pml_fastpath_match_word0_ctx(uint64_t word0)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint32_t) word0;
-#else
-    return (uint32_t) (word0 >> 32);
-#endif
+    return (uint32_t) (word0 >> MCA_PML_FASTPATH_MATCH_SHIFT(hdr_ctx));
 }
 
 /** @return the last 8 bytes of a match header */
 static inline uint64_t mca_pml_fastpath_match_word1(int32_t src, int32_t tag)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint64_t) (uint32_t) src << 32 | (uint32_t) tag;
-#else
-    return (uint32_t) src | (uint64_t) (uint32_t) tag << 32;
-#endif
+    return (uint64_t) (uint32_t) src << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_src)
+           | (uint64_t) (uint32_t) tag << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_tag);
 }
 
 /** @return the sender's rank in the last 8 bytes of a match header */
 static inline int32_t mca_pml_fastpath_match_word1_src(uint64_t word1)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (int32_t) (uint32_t) (word1 >> 32);
-#else
-    return (int32_t) (uint32_t) word1;
-#endif
+    return (int32_t) (uint32_t) (word1 >> MCA_PML_FASTPATH_MATCH_SHIFT(hdr_src));
 }
 
 /** @return the tag in the last 8 bytes of a match header */
 static inline int32_t mca_pml_fastpath_match_word1_tag(uint64_t word1)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (int32_t) (uint32_t) word1;
-#else
-    return (int32_t) (uint32_t) (word1 >> 32);
-#endif
+    return (int32_t) (uint32_t) (word1 >> MCA_PML_FASTPATH_MATCH_SHIFT(hdr_tag));
 }
 
 /** RNDV: followed by the first bytes of the message, possibly all or none of them. */
