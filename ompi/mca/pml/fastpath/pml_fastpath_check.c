@@ -8,24 +8,11 @@
 
 #include "pml_fastpath_check.h"
 
-/* As in the comments of pml_fastpath_hdr.h. */
-static const char *const names[MCA_PML_FASTPATH_HDR_MAX] = {
-    [MCA_PML_FASTPATH_HDR_MATCH] = "MATCH",       [MCA_PML_FASTPATH_HDR_RNDV] = "RNDV",
-    [MCA_PML_FASTPATH_HDR_RGET] = "RGET",         [MCA_PML_FASTPATH_HDR_ACK] = "ACK",
-    [MCA_PML_FASTPATH_HDR_FRAG] = "FRAG",         [MCA_PML_FASTPATH_HDR_PUT] = "PUT",
-    [MCA_PML_FASTPATH_HDR_PUT_DONE] = "PUT_DONE", [MCA_PML_FASTPATH_HDR_GET_DONE] = "GET_DONE",
-    [MCA_PML_FASTPATH_HDR_CANCEL] = "CANCEL",     [MCA_PML_FASTPATH_HDR_CANCELLED] = "CANCELLED",
-    [MCA_PML_FASTPATH_HDR_CREDIT] = "CREDIT",     [MCA_PML_FASTPATH_HDR_LEAVE] = "LEAVE",
-    [MCA_PML_FASTPATH_HDR_EXTCID] = "EXTCID",     [MCA_PML_FASTPATH_HDR_KNOWN] = "KNOWN",
-    [MCA_PML_FASTPATH_HDR_HELLO] = "HELLO",       [MCA_PML_FASTPATH_HDR_PASSED] = "PASSED",
-    [MCA_PML_FASTPATH_HDR_HELP] = "HELP",         [MCA_PML_FASTPATH_HDR_HELPED] = "HELPED",
-    [MCA_PML_FASTPATH_HDR_MULTI] = "MULTI",       [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = "MULTI_FRAG",
-    [MCA_PML_FASTPATH_HDR_MATCHED] = "MATCHED",
-};
-
 static const char *name_of(uint8_t type)
 {
-    return type < MCA_PML_FASTPATH_HDR_MAX && NULL != names[type] ? names[type] : "unknown type";
+    const char *name = type < MCA_PML_FASTPATH_HDR_MAX ? mca_pml_fastpath_rule(type)->name : NULL;
+
+    return NULL != name ? name : "unknown type";
 }
 
 void mca_pml_fastpath_corrupt(const mca_btl_base_module_t *btl, const ompi_proc_t *proc, uint8_t type,

@@ -22,39 +22,44 @@
 
 /** What the length of a message has to be. */
 typedef struct {
-    size_t size;   /**< bytes of its header; the least, in its first segment */
-    size_t behind; /**< bytes that may follow it, at most; in the same segment, unless SIZE_MAX */
+    size_t size;      /**< bytes of its header; the least, in its first segment */
+    size_t behind;    /**< bytes that may follow it, at most; in the same segment, unless SIZE_MAX */
+    const char *name; /**< of the type, as in pml_fastpath_hdr.h */
 } mca_pml_fastpath_rule_t;
+
+/** The rule for messages of a type that begin with such a header. */
+#define MCA_PML_FASTPATH_RULE(type, hdr, behind)                                                             \
+    [MCA_PML_FASTPATH_HDR_##type] = {sizeof(mca_pml_fastpath_##hdr##_hdr_t), behind, #type}
 
 /** @return the rule for messages of a type, which is below MCA_PML_FASTPATH_HDR_MAX; 0 bytes: there are none
  */
-static inline mca_pml_fastpath_rule_t mca_pml_fastpath_rule(uint8_t type)
+static inline const mca_pml_fastpath_rule_t *mca_pml_fastpath_rule(uint8_t type)
 {
     static const mca_pml_fastpath_rule_t rules[MCA_PML_FASTPATH_HDR_MAX] = {
-        [MCA_PML_FASTPATH_HDR_MATCH] = {sizeof(mca_pml_fastpath_match_hdr_t), SIZE_MAX},
-        [MCA_PML_FASTPATH_HDR_RNDV] = {sizeof(mca_pml_fastpath_rndv_hdr_t), SIZE_MAX},
-        [MCA_PML_FASTPATH_HDR_RGET] = {sizeof(mca_pml_fastpath_rget_hdr_t), MCA_BTL_REG_HANDLE_MAX_SIZE},
-        [MCA_PML_FASTPATH_HDR_ACK] = {sizeof(mca_pml_fastpath_ack_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_FRAG] = {sizeof(mca_pml_fastpath_frag_hdr_t), SIZE_MAX},
-        [MCA_PML_FASTPATH_HDR_PUT] = {sizeof(mca_pml_fastpath_put_hdr_t), MCA_BTL_REG_HANDLE_MAX_SIZE},
-        [MCA_PML_FASTPATH_HDR_PUT_DONE] = {sizeof(mca_pml_fastpath_done_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_GET_DONE] = {sizeof(mca_pml_fastpath_done_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_CANCEL] = {sizeof(mca_pml_fastpath_cancel_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_CANCELLED] = {sizeof(mca_pml_fastpath_done_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_CREDIT] = {sizeof(mca_pml_fastpath_credit_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_LEAVE] = {sizeof(mca_pml_fastpath_leave_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_EXTCID] = {sizeof(mca_pml_fastpath_extcid_hdr_t), SIZE_MAX},
-        [MCA_PML_FASTPATH_HDR_KNOWN] = {sizeof(mca_pml_fastpath_known_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_HELLO] = {sizeof(mca_pml_fastpath_hello_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_PASSED] = {sizeof(mca_pml_fastpath_passed_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_HELP] = {sizeof(mca_pml_fastpath_help_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_HELPED] = {sizeof(mca_pml_fastpath_done_hdr_t), 0},
-        [MCA_PML_FASTPATH_HDR_MULTI] = {sizeof(mca_pml_fastpath_multi_hdr_t), SIZE_MAX},
-        [MCA_PML_FASTPATH_HDR_MULTI_FRAG] = {sizeof(mca_pml_fastpath_multi_frag_hdr_t), SIZE_MAX},
-        [MCA_PML_FASTPATH_HDR_MATCHED] = {sizeof(mca_pml_fastpath_match_hdr_t), 0},
+        MCA_PML_FASTPATH_RULE(MATCH, match, SIZE_MAX),
+        MCA_PML_FASTPATH_RULE(RNDV, rndv, SIZE_MAX),
+        MCA_PML_FASTPATH_RULE(RGET, rget, MCA_BTL_REG_HANDLE_MAX_SIZE),
+        MCA_PML_FASTPATH_RULE(ACK, ack, 0),
+        MCA_PML_FASTPATH_RULE(FRAG, frag, SIZE_MAX),
+        MCA_PML_FASTPATH_RULE(PUT, put, MCA_BTL_REG_HANDLE_MAX_SIZE),
+        MCA_PML_FASTPATH_RULE(PUT_DONE, done, 0),
+        MCA_PML_FASTPATH_RULE(GET_DONE, done, 0),
+        MCA_PML_FASTPATH_RULE(CANCEL, cancel, 0),
+        MCA_PML_FASTPATH_RULE(CANCELLED, done, 0),
+        MCA_PML_FASTPATH_RULE(CREDIT, credit, 0),
+        MCA_PML_FASTPATH_RULE(LEAVE, leave, 0),
+        MCA_PML_FASTPATH_RULE(EXTCID, extcid, SIZE_MAX),
+        MCA_PML_FASTPATH_RULE(KNOWN, known, 0),
+        MCA_PML_FASTPATH_RULE(HELLO, hello, 0),
+        MCA_PML_FASTPATH_RULE(PASSED, passed, 0),
+        MCA_PML_FASTPATH_RULE(HELP, help, 0),
+        MCA_PML_FASTPATH_RULE(HELPED, done, 0),
+        MCA_PML_FASTPATH_RULE(MULTI, multi, SIZE_MAX),
+        MCA_PML_FASTPATH_RULE(MULTI_FRAG, multi_frag, SIZE_MAX),
+        MCA_PML_FASTPATH_RULE(MATCHED, match, 0),
     };
 
-    return rules[type];
+    return &rules[type];
 }
 
 /** @return bytes in all segments together */
@@ -97,20 +102,20 @@ static inline size_t mca_pml_fastpath_hdr_read(uint8_t type, const mca_btl_base_
                                                const mca_btl_base_segment_t *segments, size_t num_segments,
                                                void *hdr)
 {
-    const mca_pml_fastpath_rule_t rule = mca_pml_fastpath_rule(type);
+    const mca_pml_fastpath_rule_t *rule = mca_pml_fastpath_rule(type);
     const size_t size = mca_pml_fastpath_segments_size(segments, num_segments);
 
-    if (OPAL_UNLIKELY(0 == num_segments || segments->seg_len < rule.size || size - rule.size > rule.behind
-                      || (SIZE_MAX != rule.behind && segments->seg_len != size))) {
+    if (OPAL_UNLIKELY(0 == num_segments || segments->seg_len < rule->size || size - rule->size > rule->behind
+                      || (SIZE_MAX != rule->behind && segments->seg_len != size))) {
         mca_pml_fastpath_corrupt(btl, NULL, type, "its length");
     }
-    memcpy(hdr, segments->seg_addr.pval, rule.size);
+    memcpy(hdr, segments->seg_addr.pval, rule->size);
     __asm__ __volatile__("" ::: "memory"); /* and never from there again */
     if (OPAL_UNLIKELY(type != *(const uint8_t *) hdr)) {
         mca_pml_fastpath_corrupt(btl, NULL, type, "another type in its header");
     }
     ++mca_pml_fastpath.activity;
-    return size - rule.size;
+    return size - rule->size;
 }
 
 /** End the job if a process of this name cannot be. */

@@ -194,7 +194,7 @@ mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
                                                  size_t skip)
 {
     mca_pml_fastpath_arrival_t whole = {.segments = segments, .num_segments = num_segments, .skip = skip};
-    const size_t hdr_size = NULL == hdr ? 0 : mca_pml_fastpath_rule(hdr->hdr_type).size;
+    const size_t hdr_size = NULL == hdr ? 0 : mca_pml_fastpath_rule(hdr->hdr_type)->size;
     const size_t size = mca_pml_fastpath_arrival_payload(&whole);
     mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_needed(malloc(sizeof(*parked) + hdr_size + size),
                                                                 "a message that came early", "malloc");

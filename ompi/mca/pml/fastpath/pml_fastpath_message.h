@@ -133,7 +133,7 @@ void mca_pml_fastpath_message_arrival(mca_pml_fastpath_message_t *message, mca_b
 /** @return bytes that follow the header of a parked message */
 static inline size_t mca_pml_fastpath_parked_payload(const mca_pml_fastpath_parked_t *parked)
 {
-    return parked->size - mca_pml_fastpath_rule(parked->hdr->hdr_type).size;
+    return parked->size - mca_pml_fastpath_rule(parked->hdr->hdr_type)->size;
 }
 
 /** @return bytes of data of a parked MATCH, RNDV, RGET or MULTI that its sender sends without being asked */

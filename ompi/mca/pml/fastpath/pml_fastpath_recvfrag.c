@@ -189,7 +189,7 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
         mca_pml_fastpath_arrival_t arrival;
 
         arrival_init(&arrival, parked->hdr->hdr_type, parked->hdr, parked->btl, &segment, 1,
-                     mca_pml_fastpath_rule(parked->hdr->hdr_type).size);
+                     mca_pml_fastpath_rule(parked->hdr->hdr_type)->size);
         (void) deliver_one(comm, parked->hdr, &arrival);
         mca_pml_fastpath_parked_free(parked);
     }
@@ -259,7 +259,7 @@ static __opal_attribute_noinline__ void recv_message(uint8_t type, mca_btl_base_
     if (MCA_PML_FASTPATH_HDR_MATCH != type) {
         mca_pml_fastpath_rndv_check(btl, &hdr, behind);
     }
-    deliver_message(&hdr, btl, segments, num_segments, mca_pml_fastpath_rule(type).size);
+    deliver_message(&hdr, btl, segments, num_segments, mca_pml_fastpath_rule(type)->size);
 }
 
 /* A MATCH of one piece, of whose header all that counts has been read: source and tag. */
@@ -381,7 +381,8 @@ void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked)
 {
     mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
 
-    deliver_message(parked->hdr, parked->btl, &segment, 1, mca_pml_fastpath_rule(parked->hdr->hdr_type).size);
+    deliver_message(parked->hdr, parked->btl, &segment, 1,
+                    mca_pml_fastpath_rule(parked->hdr->hdr_type)->size);
 }
 
 static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
