@@ -359,24 +359,6 @@ static inline void recv_match(mca_btl_base_module_t *btl, const mca_btl_base_seg
     recv_message(MCA_PML_FASTPATH_HDR_MATCH, btl, segments, num_segments);
 }
 
-static inline void recv_rndv(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                             size_t num_segments)
-{
-    recv_message(MCA_PML_FASTPATH_HDR_RNDV, btl, segments, num_segments);
-}
-
-static inline void recv_rget(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                             size_t num_segments)
-{
-    recv_message(MCA_PML_FASTPATH_HDR_RGET, btl, segments, num_segments);
-}
-
-static inline void recv_multi(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
-                              size_t num_segments)
-{
-    recv_message(MCA_PML_FASTPATH_HDR_MULTI, btl, segments, num_segments);
-}
-
 void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked)
 {
     mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
@@ -410,17 +392,26 @@ static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segm
     mca_pml_fastpath_recv_request_progressed(req, length + 1);
 }
 
+/* A message that is matched, and may be anything else than a MATCH. */
+#define MESSAGE(type)                                                                                        \
+    static inline void recv_##type(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,       \
+                                   size_t num_segments)                                                      \
+    {                                                                                                        \
+        recv_message(MCA_PML_FASTPATH_HDR_##type, btl, segments, num_segments);                              \
+    }                                                                                                        \
+    FASTPATH_BTL_RECV_CALLBACK(callback_##type, recv_##type)
+
 FASTPATH_BTL_RECV_CALLBACK(callback_match, recv_match)
-FASTPATH_BTL_RECV_CALLBACK(callback_rndv, recv_rndv)
-FASTPATH_BTL_RECV_CALLBACK(callback_rget, recv_rget)
 FASTPATH_BTL_RECV_CALLBACK(callback_frag, recv_frag)
-FASTPATH_BTL_RECV_CALLBACK(callback_multi, recv_multi)
+MESSAGE(RNDV)
+MESSAGE(RGET)
+MESSAGE(MULTI)
 
 void mca_pml_fastpath_recvfrag_callbacks(mca_btl_base_module_recv_cb_fn_t *callbacks)
 {
     callbacks[MCA_PML_FASTPATH_HDR_MATCH] = callback_match;
-    callbacks[MCA_PML_FASTPATH_HDR_RNDV] = callback_rndv;
-    callbacks[MCA_PML_FASTPATH_HDR_RGET] = callback_rget;
+    callbacks[MCA_PML_FASTPATH_HDR_RNDV] = callback_RNDV;
+    callbacks[MCA_PML_FASTPATH_HDR_RGET] = callback_RGET;
     callbacks[MCA_PML_FASTPATH_HDR_FRAG] = callback_frag;
-    callbacks[MCA_PML_FASTPATH_HDR_MULTI] = callback_multi;
+    callbacks[MCA_PML_FASTPATH_HDR_MULTI] = callback_MULTI;
 }
