@@ -66,10 +66,10 @@ void mca_pml_fastpath_module_init(void)
     }
 }
 
-static int request_list_init(opal_free_list_t *list, size_t size, opal_class_t *class)
+static int request_list_init(opal_free_list_t *list, opal_class_t *class)
 {
-    return opal_free_list_init(list, size, opal_cache_line_size, class, 0, opal_cache_line_size, 0, -1,
-                               (int) mca_pml_fastpath.free_list_inc, NULL, 0, NULL, NULL, NULL);
+    return opal_free_list_init(list, class->cls_sizeof, opal_cache_line_size, class, 0, opal_cache_line_size,
+                               0, -1, (int) mca_pml_fastpath.free_list_inc, NULL, 0, NULL, NULL, NULL);
 }
 
 int mca_pml_fastpath_enable(bool enable)
@@ -109,20 +109,12 @@ int mca_pml_fastpath_enable(bool enable)
         || OPAL_SUCCESS != opal_hash_table_init(&pml->freed, 64)
         || OPAL_SUCCESS != opal_hash_table_init(&pml->epochs, 64)
         || OPAL_SUCCESS
-               != request_list_init(&mca_pml_base_send_requests, sizeof(mca_pml_fastpath_send_request_t),
-                                    OBJ_CLASS(mca_pml_fastpath_send_request_t))
+               != request_list_init(&mca_pml_base_send_requests, OBJ_CLASS(mca_pml_fastpath_send_request_t))
         || OPAL_SUCCESS
-               != request_list_init(&mca_pml_base_recv_requests, sizeof(mca_pml_fastpath_recv_request_t),
-                                    OBJ_CLASS(mca_pml_fastpath_recv_request_t))
-        || OPAL_SUCCESS
-               != request_list_init(&pml->rdmas, sizeof(mca_pml_fastpath_rdma_t),
-                                    OBJ_CLASS(mca_pml_fastpath_rdma_t))
-        || OPAL_SUCCESS
-               != request_list_init(&pml->ranges, sizeof(mca_pml_fastpath_range_t),
-                                    OBJ_CLASS(mca_pml_fastpath_range_t))
-        || OPAL_SUCCESS
-               != request_list_init(&pml->packets, sizeof(mca_pml_fastpath_packet_t),
-                                    OBJ_CLASS(mca_pml_fastpath_packet_t))) {
+               != request_list_init(&mca_pml_base_recv_requests, OBJ_CLASS(mca_pml_fastpath_recv_request_t))
+        || OPAL_SUCCESS != request_list_init(&pml->rdmas, OBJ_CLASS(mca_pml_fastpath_rdma_t))
+        || OPAL_SUCCESS != request_list_init(&pml->ranges, OBJ_CLASS(mca_pml_fastpath_range_t))
+        || OPAL_SUCCESS != request_list_init(&pml->packets, OBJ_CLASS(mca_pml_fastpath_packet_t))) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_common_fastpath_runtime_install();
