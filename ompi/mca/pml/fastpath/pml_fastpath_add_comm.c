@@ -123,7 +123,7 @@ void mca_pml_fastpath_comm_end(mca_pml_fastpath_comm_t *pml_comm, ompi_communica
     OPAL_THREAD_LOCK(&pml_comm->lock);
     mca_pml_fastpath_freed_remember(pml_comm, comm);
     if (mca_pml_fastpath_comm_has_extcid(pml_comm)) {
-        mca_pml_fastpath_extcid_end(pml_comm->ctx);
+        mca_pml_fastpath_extcid_set(pml_comm->ctx, NULL);
     }
     mca_pml_fastpath_comm_leave(pml_comm);
     OPAL_THREAD_UNLOCK(&pml_comm->lock);

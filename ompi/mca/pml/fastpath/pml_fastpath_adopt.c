@@ -183,7 +183,7 @@ void mca_pml_fastpath_extcid_adopt(ompi_communicator_t *comm)
 
     OBJ_CONSTRUCT(&adopted, opal_list_t);
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    mca_pml_fastpath_extcid_ready(ctx, comm);
+    mca_pml_fastpath_extcid_set(ctx, comm);
     OPAL_LIST_FOREACH_SAFE(waiting, next, &waiting_list, waiting_t)
     {
         if (0 == memcmp(&waiting->hdr.hdr_name, &name, sizeof(name))) {

@@ -45,22 +45,6 @@ void mca_pml_fastpath_extcid_fini(void)
     OBJ_DESTRUCT(&extcid.by_name);
 }
 
-static record_t *find_ctx(uint32_t ctx)
-{
-    void *record = NULL;
-
-    (void) opal_hash_table_get_value_uint32(&extcid.by_ctx, ctx, &record);
-    return record;
-}
-
-static record_t *find_name(const fastpath_comm_name_t *name)
-{
-    void *record = NULL;
-
-    (void) opal_hash_table_get_value_ptr(&extcid.by_name, name, sizeof(*name), &record);
-    return record;
-}
-
 /* The PML is locked. */
 static bool remember(record_t *record)
 {
@@ -99,11 +83,6 @@ uint32_t mca_pml_fastpath_extcid_begin(const ompi_communicator_t *comm)
     return ctx;
 }
 
-void mca_pml_fastpath_extcid_end(uint32_t ctx)
-{
-    find_ctx(ctx)->comm = NULL;
-}
-
 void *mca_pml_fastpath_extcid_put(const ompi_communicator_t *comm, const mca_pml_fastpath_match_hdr_t *hdr,
                                   void *to, uint8_t *type)
 {
@@ -121,19 +100,24 @@ void *mca_pml_fastpath_extcid_put(const ompi_communicator_t *comm, const mca_pml
     return front + 1;
 }
 
-void mca_pml_fastpath_extcid_ready(uint32_t ctx, ompi_communicator_t *comm)
+void mca_pml_fastpath_extcid_set(uint32_t ctx, ompi_communicator_t *comm)
 {
-    find_ctx(ctx)->comm = comm;
+    void *record = NULL;
+
+    (void) opal_hash_table_get_value_uint32(&extcid.by_ctx, ctx, &record);
+    ((record_t *) record)->comm = comm;
 }
 
 bool mca_pml_fastpath_extcid_find(const fastpath_comm_name_t *name, uint32_t *ctx, ompi_communicator_t **comm)
 {
-    const record_t *record = find_name(name);
+    const record_t *record;
+    void *found;
 
     *comm = NULL;
-    if (NULL == record) {
+    if (OPAL_SUCCESS != opal_hash_table_get_value_ptr(&extcid.by_name, name, sizeof(*name), &found)) {
         return false;
     }
+    record = found;
     *ctx = record->ctx;
     *comm = record->comm;
     return true;

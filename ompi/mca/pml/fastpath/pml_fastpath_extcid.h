@@ -57,11 +57,8 @@ static inline void mca_pml_fastpath_extcid_look(mca_pml_fastpath_match_hdr_t *hd
  */
 uint32_t mca_pml_fastpath_extcid_begin(const ompi_communicator_t *comm);
 
-/** It is about to be freed. The PML is locked. */
-void mca_pml_fastpath_extcid_end(uint32_t ctx);
-
-/** It is ready to receive. The PML is locked. */
-void mca_pml_fastpath_extcid_ready(uint32_t ctx, ompi_communicator_t *comm);
+/** It is ready to receive; or about to be freed: NULL. The PML is locked. */
+void mca_pml_fastpath_extcid_set(uint32_t ctx, ompi_communicator_t *comm);
 
 /**
  * Find a communicator by its name. The PML is locked.
