@@ -14,7 +14,6 @@
 
 #include "ompi/mca/pml/base/pml_base_request.h"
 
-#include "ompi/mca/pml/fastpath/pml_fastpath_callbacks.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_comm.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_freed.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_handle.h"

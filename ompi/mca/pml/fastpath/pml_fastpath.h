@@ -203,6 +203,15 @@ int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose);
 /** pml_fastpath_pvar.c: register the MPI_T performance variables. */
 void mca_pml_fastpath_pvar_register(const mca_base_component_t *component);
 
+/** pml_fastpath_callbacks.c: register the callbacks for all types of headers with the BTLs there are.
+ * @return OMPI_SUCCESS, or the BML's error */
+int mca_pml_fastpath_callbacks_register(void);
+
+/** pml_fastpath_add_comm.c: a communicator's last user has let it go, which may be noticed before Open MPI
+ * says so. What CANCELs have to know of it is remembered. Does nothing when that has been done. The PML is
+ * locked. */
+void mca_pml_fastpath_comm_end(struct mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);
+
 /**
  * pml_fastpath_abort.c: say on stderr what went wrong and end the job.
  *

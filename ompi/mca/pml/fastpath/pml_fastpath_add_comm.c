@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 
-#include "pml_fastpath_add_comm.h"
 #include "pml_fastpath_adopt.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"

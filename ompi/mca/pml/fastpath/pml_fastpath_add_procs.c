@@ -8,7 +8,6 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
-#include "pml_fastpath_callbacks.h"
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_link_failed.h"

@@ -2,10 +2,13 @@
  * Copyright (c) 2026 The fastpath authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+/**
+ * @file
+ * What is called when something of ours has come by a BTL: one function for each type of header.
+ */
 #include "ompi_config.h"
 
 #include "pml_fastpath_adopt.h"
-#include "pml_fastpath_callbacks.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_check.h"
 #include "pml_fastpath_credit.h"

@@ -8,7 +8,6 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
-#include "pml_fastpath_add_comm.h"
 #include "pml_fastpath_adopt.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_control.h"
@@ -22,6 +21,8 @@
 #include "pml_fastpath_pause.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_wait.h"
+
+mca_pml_fastpath_t mca_pml_fastpath;
 
 void mca_pml_fastpath_module_init(void)
 {
