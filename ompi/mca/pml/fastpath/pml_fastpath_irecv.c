@@ -6,7 +6,6 @@
 
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
-#include "pml_fastpath_matched.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_take.h"
 #include "pml_fastpath_wait.h"

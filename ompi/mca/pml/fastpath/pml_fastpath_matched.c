@@ -11,9 +11,9 @@
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
-#include "pml_fastpath_matched.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_rdma.h"
+#include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sync.h"
 
 /* A convertor that takes no parts of elements gets the message at once, when all of it is here: the pieces

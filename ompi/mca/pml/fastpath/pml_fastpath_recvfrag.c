@@ -11,7 +11,6 @@
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_idle.h"
-#include "pml_fastpath_matched.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_pending.h"

@@ -375,4 +375,25 @@ void mca_pml_fastpath_recv_request_refused(mca_pml_fastpath_recv_request_t *req,
  */
 void mca_pml_fastpath_recv_request_whole(mca_pml_fastpath_recv_request_t *req, bool unpack);
 
+/* ---- pml_fastpath_matched.c: what becomes of a message that has a receive follows from its protocol ---- */
+
+/**
+ * Make a request active and match it: with a message that is already here, or by
+ * posting it.
+ * @return OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (the request is inactive again)
+ */
+int mca_pml_fastpath_recv_request_start(mca_pml_fastpath_recv_request_t *req);
+
+/**
+ * A message and a receive have found each other: move what came with the header
+ * and see to the rest. Call without locks; the request may be complete and gone
+ * on return.
+ */
+void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
+                                           const mca_pml_fastpath_arrival_t *arrival);
+
+/** The same with a message that was kept, which is given back, and its cost to its sender. */
+void mca_pml_fastpath_recv_request_matched_message(mca_pml_fastpath_recv_request_t *req,
+                                                   mca_pml_fastpath_message_t *message);
+
 #endif /* MCA_PML_FASTPATH_RECVREQ_H */

@@ -4,7 +4,6 @@
  */
 #include "ompi_config.h"
 
-#include "pml_fastpath_matched.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 #include "pml_fastpath_sendreq_start.h"
