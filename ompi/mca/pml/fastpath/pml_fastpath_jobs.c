@@ -26,10 +26,38 @@ typedef struct {
     uint8_t rest[sizeof(mca_pml_fastpath_place_t) + MCA_PML_FASTPATH_ENDS * sizeof(mca_pml_fastpath_end_t)];
 } published_t;
 
+static mca_pml_fastpath_place_t own_place;
+
+const mca_pml_fastpath_place_t *mca_pml_fastpath_place_own(void)
+{
+    return &own_place;
+}
+
+void mca_pml_fastpath_place_find(void)
+{
+    memset(&own_place, 0, sizeof(own_place));
+    (void) mca_common_fastpath_boot_id(own_place.boot_id);
+    if (0 != sched_getaffinity(0, sizeof(own_place.cores), &own_place.cores)) {
+        CPU_ZERO(&own_place.cores); /* more cores than a cpu_set_t has room for */
+    }
+}
+
+/* Bytes of a place that say something; those behind are zero. */
+static size_t place_size_of(const mca_pml_fastpath_place_t *place)
+{
+    const uint8_t *bytes = (const uint8_t *) place;
+    size_t size = sizeof(*place);
+
+    while (offsetof(mca_pml_fastpath_place_t, cores) < size && 0 == bytes[size - 1]) {
+        --size;
+    }
+    return size;
+}
+
 int mca_pml_fastpath_jobs_publish(const mca_pml_fastpath_end_t *ends, size_t count)
 {
     const mca_pml_fastpath_place_t *place = mca_pml_fastpath_place_own();
-    const size_t place_size = mca_pml_fastpath_place_size(place), ends_size = count * sizeof(*ends);
+    const size_t place_size = place_size_of(place), ends_size = count * sizeof(*ends);
     published_t published = {.version = MCA_PML_FASTPATH_WIRE_VERSION, .place_size = (uint32_t) place_size};
 
     memcpy(published.rest, place, place_size);
