@@ -13,7 +13,6 @@
 #include "pml_fastpath_adopt.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
-#include "pml_fastpath_epoch.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_multi.h"

@@ -16,7 +16,6 @@
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
-#include "pml_fastpath_epoch.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_sendreq.h"

@@ -254,7 +254,7 @@ typedef struct {
 typedef struct {
     mca_pml_fastpath_match_hdr_t hdr_match;
     uint32_t hdr_sequence;        /**< of the message, all 32 bits */
-    uint32_t hdr_epoch;           /**< which communicator of that id, see pml_fastpath_epoch.h */
+    uint32_t hdr_epoch;           /**< which communicator of that id, see pml_fastpath_freed.h */
     uint64_t hdr_src_req;         /**< sender's request, given back in CANCELLED */
     opal_process_name_t hdr_name; /**< who has sent the message */
 } mca_pml_fastpath_cancel_hdr_t;

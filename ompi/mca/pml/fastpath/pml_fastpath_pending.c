@@ -7,7 +7,6 @@
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_freed.h"
-#include "pml_fastpath_epoch.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_pending.h"

@@ -21,7 +21,7 @@
  *   revoked.
  * - It may be either: an intercommunicator is being made that may get this id.
  *   The message waits; its CANCEL says which of them it means
- *   (pml_fastpath_epoch.h).
+ *   (pml_fastpath_freed.h).
  */
 #ifndef MCA_PML_FASTPATH_PENDING_H
 #define MCA_PML_FASTPATH_PENDING_H
