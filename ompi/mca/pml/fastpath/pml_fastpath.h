@@ -113,7 +113,8 @@ typedef struct {
     opal_mutex_t lock;
     opal_hash_table_t peers;   /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
     opal_list_t pending;       /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */
-    opal_hash_table_t freed;   /**< id of a communicator that was freed here -> mca_pml_fastpath_freed_t */
+    opal_hash_table_t
+        freed; /**< id of a communicator that was freed here -> freed_t of pml_fastpath_freed.c */
     opal_hash_table_t epochs;  /**< intercommunicators with other processes, see pml_fastpath_freed.h */
     uint32_t incarnations;     /**< communicators that have existed here */
     int pending_unanswered;    /**< CANCELs among the pending messages whose sender has no answer yet */

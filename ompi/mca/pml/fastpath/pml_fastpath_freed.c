@@ -16,15 +16,15 @@ typedef struct {
     uint32_t sequence;
 } note_t;
 
-struct mca_pml_fastpath_freed_t {
+/* All communicators of one id that were freed here. */
+typedef struct {
     int size;                     /* members of the last communicator */
     opal_process_name_t first;    /* of them */
     opal_process_name_t *members; /* by rank; NULL: each is the process behind the one before, in its job */
     size_t num_next;
     size_t num_dropped;
     note_t notes[]; /* first those about next ones, in any order */
-};
-typedef mca_pml_fastpath_freed_t freed_t;
+} freed_t;
 
 static const freed_t none = {.num_next = 0, .num_dropped = 0};
 

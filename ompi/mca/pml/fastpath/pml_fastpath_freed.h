@@ -30,9 +30,6 @@
 
 #include "pml_fastpath_comm.h"
 
-/** All communicators of one id that were freed here. */
-typedef struct mca_pml_fastpath_freed_t mca_pml_fastpath_freed_t;
-
 /** A communicator is about to be freed. Its members' early messages have not been released. It is locked, and
  * so is the PML. */
 void mca_pml_fastpath_freed_remember(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm);

@@ -317,16 +317,16 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;
 }
 
-/* A request for the message that a matched probe took out of the queues. */
-static int mrecv_request(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **handle,
-                         mca_pml_fastpath_recv_request_t **request)
+/* A request for the message that a matched probe took out of the queues; NULL when memory is short. */
+static mca_pml_fastpath_recv_request_t *mrecv_request(void *buf, size_t count, ompi_datatype_t *datatype,
+                                                      ompi_message_t **handle)
 {
     mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
     mca_pml_fastpath_message_t *message = (*handle)->req_ptr;
     ompi_communicator_t *comm = (*handle)->comm;
 
     if (OPAL_UNLIKELY(NULL == req)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return NULL;
     }
     mca_pml_fastpath_recv_request_init(req, buf, count, datatype, message->msg.src, message->msg.tag, comm,
                                        false);
@@ -335,29 +335,27 @@ static int mrecv_request(void *buf, size_t count, ompi_datatype_t *datatype, omp
     ompi_message_return(*handle);
     *handle = MPI_MESSAGE_NULL;
     mca_pml_fastpath_recv_request_matched_message(req, message);
-    *request = req;
-    return OMPI_SUCCESS;
+    return req;
 }
 
 int mca_pml_fastpath_imrecv(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **message,
                             ompi_request_t **request)
 {
-    mca_pml_fastpath_recv_request_t *req;
-    int rc = mrecv_request(buf, count, datatype, message, &req);
+    mca_pml_fastpath_recv_request_t *req = mrecv_request(buf, count, datatype, message);
 
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        *request = &req->req_recv.req_base.req_ompi;
+    if (OPAL_UNLIKELY(NULL == req)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return rc;
+    *request = &req->req_recv.req_base.req_ompi;
+    return OMPI_SUCCESS;
 }
 
 int mca_pml_fastpath_mrecv(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **message,
                            ompi_status_public_t *status)
 {
     mca_pml_fastpath_recv_request_t *req;
-    int rc;
 
     mca_pml_fastpath_pace_wait();
-    rc = mrecv_request(buf, count, datatype, message, &req);
-    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;
+    req = mrecv_request(buf, count, datatype, message);
+    return OPAL_LIKELY(NULL != req) ? recv_finish(req, status) : OMPI_ERR_OUT_OF_RESOURCE;
 }

@@ -135,16 +135,6 @@ static inline bool mca_pml_fastpath_recv_request_release_st(mca_pml_fastpath_rec
     return true;
 }
 
-/** What only our requests have, but for the holds. */
-static inline void mca_pml_fastpath_recv_request_init_own(mca_pml_fastpath_recv_request_t *req, void *buf,
-                                                          size_t count, const ompi_datatype_t *datatype,
-                                                          bool contiguous)
-{
-    req->req_state = contiguous ? MCA_PML_FASTPATH_RECV_CONTIGUOUS : MCA_PML_FASTPATH_RECV_CONVERTOR;
-    req->req_buffer = (char *) buf + datatype->super.true_lb;
-    req->req_room = datatype->super.size * count;
-}
-
 /** Fill in a request from the arguments of a receive. Its user holds it from here on. */
 static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_request_t *req, void *buf,
                                                       size_t count, ompi_datatype_t *datatype, int src,
@@ -153,8 +143,10 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
     MCA_PML_BASE_RECV_REQUEST_INIT(&req->req_recv, buf, count, datatype, src, tag, comm, persistent);
     req->req_recv.req_base.req_ompi.req_type = OMPI_REQUEST_PML;
     req->req_holds = 1;
-    mca_pml_fastpath_recv_request_init_own(req, buf, count, datatype,
-                                           fastpath_is_contiguous(datatype, count));
+    req->req_state = fastpath_is_contiguous(datatype, count) ? MCA_PML_FASTPATH_RECV_CONTIGUOUS
+                                                             : MCA_PML_FASTPATH_RECV_CONVERTOR;
+    req->req_buffer = (char *) buf + datatype->super.true_lb;
+    req->req_room = datatype->super.size * count;
 }
 
 /** Source and tag in the status of a receive that has no message yet, which debuggers go by. */
