@@ -24,23 +24,6 @@
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
 
-static int pml_component_register(void);
-static mca_pml_base_module_t *pml_component_init(int *priority, bool progress_threads, bool mpi_threads);
-static int pml_component_finalize(void);
-
-mca_pml_base_component_t mca_pml_fastpath_component = {
-    .pmlm_version =
-        {
-            MCA_PML_BASE_VERSION_2_1_0,
-            .mca_component_name = "fastpath",
-            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
-            .mca_register_component_params = pml_component_register,
-        },
-    .pmlm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
-    .pmlm_init = pml_component_init,
-    .pmlm_finalize = pml_component_finalize,
-};
-
 static const mca_common_fastpath_param_t params[] = {
     {"priority", MCA_COMMON_FASTPATH_INT, OPAL_INFO_LVL_9, &mca_pml_fastpath.priority, 10, 0, INT32_MAX,
      .text = "Priority among the PMLs that are considered; fastpath is considered only when it is named"},
@@ -203,3 +186,16 @@ static int pml_component_finalize(void)
     mca_pml_fastpath_close();
     return rc;
 }
+
+mca_pml_base_component_t mca_pml_fastpath_component = {
+    .pmlm_version =
+        {
+            MCA_PML_BASE_VERSION_2_1_0,
+            .mca_component_name = "fastpath",
+            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+            .mca_register_component_params = pml_component_register,
+        },
+    .pmlm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
+    .pmlm_init = pml_component_init,
+    .pmlm_finalize = pml_component_finalize,
+};

@@ -149,9 +149,33 @@ static void get_finish(mca_pml_fastpath_rdma_t *rdma)
     mca_pml_fastpath_recv_request_progressed(req, good + 1);
 }
 
+static void get_continue(mca_pml_fastpath_rdma_t *rdma);
+
 static void get_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                            void *local_address, mca_btl_base_registration_handle_t *local_handle,
-                           void *context, void *cbdata, int status);
+                           void *context, void *cbdata, int status)
+{
+    mca_pml_fastpath_rdma_t *rdma = cbdata;
+    mca_pml_fastpath_recv_request_t *req = rdma->request;
+    size_t offset = (size_t) ((char *) local_address - (char *) req->req_base);
+    bool mine;
+
+    (void) btl;
+    (void) endpoint;
+    (void) local_handle;
+    (void) context;
+    OPAL_THREAD_LOCK(&req->req_lock);
+    --rdma->in_flight;
+    if (OPAL_UNLIKELY(OPAL_SUCCESS != status)) {
+        rdma->failed_at = offset < rdma->failed_at ? offset : rdma->failed_at;
+    }
+    mine = !rdma->busy;
+    rdma->busy = true;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    if (mine) {
+        get_continue(rdma);
+    }
+}
 
 /* Read one piece. Local and remote addresses differ by the same amount everywhere. */
 static int get_piece(mca_pml_fastpath_rdma_t *rdma, size_t offset, size_t size)
@@ -224,32 +248,6 @@ static void get_continue(mca_pml_fastpath_rdma_t *rdma)
 
     if (OMPI_SUCCESS != get_issue(&rdma->super)) {
         mca_pml_fastpath_retry_later(&rdma->super, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, get_issue);
-    }
-}
-
-static void get_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                           void *local_address, mca_btl_base_registration_handle_t *local_handle,
-                           void *context, void *cbdata, int status)
-{
-    mca_pml_fastpath_rdma_t *rdma = cbdata;
-    mca_pml_fastpath_recv_request_t *req = rdma->request;
-    size_t offset = (size_t) ((char *) local_address - (char *) req->req_base);
-    bool mine;
-
-    (void) btl;
-    (void) endpoint;
-    (void) local_handle;
-    (void) context;
-    OPAL_THREAD_LOCK(&req->req_lock);
-    --rdma->in_flight;
-    if (OPAL_UNLIKELY(OPAL_SUCCESS != status)) {
-        rdma->failed_at = offset < rdma->failed_at ? offset : rdma->failed_at;
-    }
-    mine = !rdma->busy;
-    rdma->busy = true;
-    OPAL_THREAD_UNLOCK(&req->req_lock);
-    if (mine) {
-        get_continue(rdma);
     }
 }
 

@@ -62,9 +62,7 @@ static int rndv_send(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *b
     size_t hdr_size = mca_pml_fastpath_extcid_size(&req->req_hdr) + sizeof(*hdr);
     bool later;
 
-    if (0 == *size) {
-        descriptor = mca_pml_fastpath_bml_alloc(bml_btl, hdr_size, des_flags);
-    } else if (opal_using_threads()) {
+    if (0 == *size || opal_using_threads()) {
         descriptor = mca_pml_fastpath_send_request_pack(req, bml_btl, hdr_size, *size, des_flags);
     } else {
         descriptor = mca_pml_fastpath_bml_prepare(bml_btl, &base->req_convertor, hdr_size, size, des_flags);
@@ -160,9 +158,6 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
     return rc;
 }
 
-static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                            mca_btl_base_descriptor_t *descriptor, int status);
-
 static void frag_has_left(mca_pml_fastpath_send_request_t *req, size_t size);
 
 static size_t frag_hdr_size(const mca_pml_fastpath_send_request_t *req)
@@ -195,6 +190,16 @@ static uint8_t frag_hdr(const mca_pml_fastpath_send_request_t *req, void *to, si
     hdr->hdr_dst_req = req->req_dst_req;
     hdr->hdr_offset = offset;
     return hdr->hdr_type;
+}
+
+static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_base_descriptor_t *descriptor, int status)
+{
+    mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
+    const size_t size = payload_of(descriptor, frag_hdr_size(req));
+
+    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
+    frag_has_left(req, size);
 }
 
 /* Send a piece that fits into an eager fragment without a descriptor, if the BTL can. Of data that has to be
@@ -341,16 +346,6 @@ static void frag_has_left(mca_pml_fastpath_send_request_t *req, size_t size)
         stream_start(req);
     }
     mca_pml_fastpath_send_request_progressed(req, (int64_t) size);
-}
-
-static void frag_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                            mca_btl_base_descriptor_t *descriptor, int status)
-{
-    mca_pml_fastpath_send_request_t *req = descriptor->des_cbdata;
-    const size_t size = payload_of(descriptor, frag_hdr_size(req));
-
-    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
-    frag_has_left(req, size);
 }
 
 void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, size_t offset, size_t length)
