@@ -45,8 +45,8 @@ static void member_free(mca_pml_fastpath_member_t *member)
     free(member);
 }
 
-/* Give back all that belongs to it. */
-static void comm_empty(mca_pml_fastpath_comm_t *pml_comm)
+/* Give back all that belongs to our part of a communicator, and itself for the next one. */
+static void comm_free(mca_pml_fastpath_comm_t *pml_comm)
 {
     if (NULL != pml_comm->members) {
         messages_release(&pml_comm->matcher, &pml_comm->matcher.all.unexpected);
@@ -59,34 +59,29 @@ static void comm_empty(mca_pml_fastpath_comm_t *pml_comm)
         free(pml_comm->members);
         mca_pml_fastpath_matcher_fini(&pml_comm->matcher);
     }
+    mca_pml_fastpath_comm_recycle(pml_comm);
 }
 
 /* What a message cost. When the job is ending nobody waits for that. */
-static void give_back_cost(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm, int rank,
-                           uint8_t type, size_t payload)
+static void give_back_cost(mca_pml_fastpath_comm_t *pml_comm, int rank, uint8_t type, size_t payload)
 {
     if (!mca_pml_fastpath_at_end()) {
-        mca_pml_fastpath_consumed(pml_comm->members[rank], comm, rank, type, payload);
+        mca_pml_fastpath_consumed(pml_comm->members[rank], pml_comm->comm, rank, type, payload);
     }
 }
 
-static void give_back_list(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm,
-                           mca_pml_fastpath_match_link_t *list)
+static void give_back_message(mca_pml_fastpath_match_msg_t *msg, void *pml_comm)
 {
-    for (mca_pml_fastpath_match_link_t *link = list->next; link != list; link = link->next) {
-        mca_pml_fastpath_match_msg_t *msg = mca_pml_fastpath_match_msg(link, MCA_PML_FASTPATH_MATCH_ALL);
-        const mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_of(msg);
+    const mca_pml_fastpath_message_t *message = mca_pml_fastpath_message_of(msg);
 
-        give_back_cost(pml_comm, comm, msg->src, message->type, mca_pml_fastpath_message_unasked(message));
-    }
+    give_back_cost(pml_comm, msg->src, message->type, mca_pml_fastpath_message_unasked(message));
 }
 
 /* A communicator that nobody can receive on any more: give their senders back what its messages cost, and
  * answer who has cancelled one. */
 static void comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm)
 {
-    give_back_list(pml_comm, comm, &pml_comm->matcher.all.unexpected);
-    give_back_list(pml_comm, comm, &pml_comm->matcher.internal);
+    mca_pml_fastpath_match_each_unexpected(&pml_comm->matcher, give_back_message, pml_comm);
     for (int rank = 0; rank < pml_comm->size; ++rank) {
         mca_pml_fastpath_member_t *member = pml_comm->members[rank];
         mca_pml_fastpath_parked_t *parked;
@@ -97,8 +92,7 @@ static void comm_abandon(mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t 
         }
         OPAL_LIST_FOREACH(parked, &member->early, mca_pml_fastpath_parked_t)
         {
-            give_back_cost(pml_comm, comm, rank, parked->hdr->hdr_type,
-                           mca_pml_fastpath_parked_unasked(parked));
+            give_back_cost(pml_comm, rank, parked->hdr->hdr_type, mca_pml_fastpath_parked_unasked(parked));
             if (MCA_PML_FASTPATH_HDR_MULTI == parked->hdr->hdr_type) {
                 mca_pml_fastpath_multi_lost(parked);
             }
@@ -125,13 +119,6 @@ void mca_pml_fastpath_comm_end(mca_pml_fastpath_comm_t *pml_comm, ompi_communica
     }
     mca_pml_fastpath_comm_leave(pml_comm);
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-}
-
-/* Give back all that belongs to our part of a communicator, and itself for the next one. */
-static void comm_free(mca_pml_fastpath_comm_t *pml_comm)
-{
-    comm_empty(pml_comm);
-    mca_pml_fastpath_comm_recycle(pml_comm);
 }
 
 /* Prepare the members' table. @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE */
