@@ -34,20 +34,6 @@ static bool is_awaited(const mca_pml_fastpath_recv_request_t *req)
     return !mca_pml_fastpath_awaited_sends() && peer->ext->is_awaited(peer->btl_endpoint, req->req_src_req);
 }
 
-/* Behind our part. */
-static void ask_for_help(mca_pml_fastpath_recv_request_t *req)
-{
-    const size_t offset = req->req_own;
-    const mca_pml_fastpath_help_hdr_t help = {.hdr_type = MCA_PML_FASTPATH_HDR_HELP,
-                                              .hdr_src_req = req->req_src_req,
-                                              .hdr_dst_req = mca_pml_fastpath_recv_request_handle(req),
-                                              .hdr_address = (uint64_t) (uintptr_t) req->req_base + offset,
-                                              .hdr_offset = offset,
-                                              .hdr_length = req->req_accepted - offset};
-
-    mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
-}
-
 /* Whether we can read that peer's memory. */
 static bool reads(const mca_pml_fastpath_peer_t *peer)
 {
@@ -66,10 +52,18 @@ static size_t half(size_t bytes)
 /* Ask for what is behind our part. */
 static void ask_from(mca_pml_fastpath_recv_request_t *req, size_t own)
 {
+    const mca_pml_fastpath_help_hdr_t help = {.hdr_type = MCA_PML_FASTPATH_HDR_HELP,
+                                              .hdr_src_req = req->req_src_req,
+                                              .hdr_dst_req = mca_pml_fastpath_recv_request_handle(req),
+                                              .hdr_address = (uint64_t) (uintptr_t) req->req_base + own,
+                                              .hdr_offset = own,
+                                              .hdr_length = req->req_accepted - own};
+
     req->req_own = own;
     req->req_helping = true;
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    ask_for_help(req); /* from here on HELPED may come, by another thread */
+    /* from here on HELPED may come, by another thread */
+    mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
 }
 
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,

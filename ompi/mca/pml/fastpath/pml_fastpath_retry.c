@@ -89,23 +89,17 @@ static int retry_queue(int queue)
     return accepted;
 }
 
-/* Both queues, in turns: what one of them sends may be what the other one finds no room for. */
-static int retry_both(void)
-{
-    static int first = 0;
-
-    first = !first;
-    return retry_queue(first) + retry_queue(!first);
-}
-
 int mca_pml_fastpath_retry_all(void)
 {
     static opal_atomic_int32_t busy = 0;
+    static int first = 0;
     int accepted = 0;
 
     /* against ourselves, too: fn may reach progress again */
     if (1 == OPAL_THREAD_ADD_FETCH32(&busy, 1)) {
-        accepted = retry_both();
+        /* both queues, in turns: what one of them sends may be what the other one finds no room for */
+        first = !first;
+        accepted = retry_queue(first) + retry_queue(!first);
     }
     (void) OPAL_THREAD_ADD_FETCH32(&busy, -1);
     return accepted;

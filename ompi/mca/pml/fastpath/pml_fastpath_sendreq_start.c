@@ -297,11 +297,6 @@ static int start_sync(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     return rc;
 }
 
-static int start_whole(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
-{
-    return is_synchronous(req) ? start_sync(req, bml_btl) : start_eager(req, bml_btl);
-}
-
 /* Choose the protocol and make one attempt. */
 static int start_once(mca_pml_fastpath_send_request_t *req)
 {
@@ -314,7 +309,7 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
     mca_pml_fastpath_extcid_look(&req->req_hdr, req->req_send.req_base.req_comm,
                                  req->req_send.req_base.req_peer);
     if (goes_whole(req, bml_btl) && eager_pay(req)) {
-        const int rc = start_whole(req, bml_btl);
+        const int rc = is_synchronous(req) ? start_sync(req, bml_btl) : start_eager(req, bml_btl);
 
         if (OPAL_LIKELY(OMPI_SUCCESS == rc)
             || req->req_send.req_bytes_packed <= mca_pml_fastpath_eager_limit(bml_btl)) {
