@@ -260,6 +260,19 @@ static inline bool mca_pml_fastpath_last_hold(opal_atomic_int32_t *holds)
     return 0 == OPAL_THREAD_ADD_FETCH32(holds, -1);
 }
 
+/** Keep a request from completing: add 1 to what counts who needs it, unless that is 0. @return whether it is
+ * not
+ */
+static inline bool mca_pml_fastpath_hold(opal_atomic_int64_t *todo)
+{
+    int64_t before = *todo;
+
+    while (0 != before && !OPAL_THREAD_COMPARE_EXCHANGE_STRONG_64(todo, &before, before + 1)) {
+        continue;
+    }
+    return 0 != before;
+}
+
 /** Something is due once: @return whether it still was, as a flag says that the lock protects. */
 static inline bool mca_pml_fastpath_take_flag(opal_mutex_t *lock, bool *due)
 {

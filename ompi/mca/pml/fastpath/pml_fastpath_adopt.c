@@ -83,6 +83,21 @@ static void tell(ompi_communicator_t *comm, mca_pml_fastpath_member_t *member, i
     }
 }
 
+/* A message whose communicator is known now. */
+static void deliver_parked(mca_pml_fastpath_parked_t *parked)
+{
+    if (MCA_PML_FASTPATH_HDR_CANCEL == parked->hdr->hdr_type) {
+        mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
+    } else if (MCA_PML_FASTPATH_HDR_PASSED == parked->hdr->hdr_type) {
+        mca_pml_fastpath_number_passed(parked->btl, &parked->hdr->hdr_passed);
+    } else if (MCA_PML_FASTPATH_HDR_MATCHED == parked->hdr->hdr_type) {
+        mca_pml_fastpath_sync_matched(parked->btl, &parked->hdr->hdr_match);
+    } else {
+        mca_pml_fastpath_recvfrag_replay(parked);
+    }
+    mca_pml_fastpath_parked_free(parked);
+}
+
 /* A message as if it had come with our number; if comm is NULL it has been freed. */
 static void deliver_adopted(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastpath_extcid_hdr_t *hdr,
                             mca_pml_fastpath_parked_t *parked)
@@ -95,16 +110,7 @@ static void deliver_adopted(ompi_communicator_t *comm, uint32_t ctx, const mca_p
 
         tell(comm, member, src);
     }
-    if (MCA_PML_FASTPATH_HDR_CANCEL == parked->hdr->hdr_type) {
-        mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
-    } else if (MCA_PML_FASTPATH_HDR_PASSED == parked->hdr->hdr_type) {
-        mca_pml_fastpath_number_passed(parked->btl, &parked->hdr->hdr_passed);
-    } else if (MCA_PML_FASTPATH_HDR_MATCHED == parked->hdr->hdr_type) {
-        mca_pml_fastpath_sync_matched(parked->btl, &parked->hdr->hdr_match);
-    } else {
-        mca_pml_fastpath_recvfrag_replay(parked);
-    }
-    mca_pml_fastpath_parked_free(parked);
+    deliver_parked(parked);
 }
 
 /* @return whether the communicator is here, with a reference in comm, or has been; else the message waits for
@@ -230,12 +236,7 @@ void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm)
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     while (NULL != (parked = (mca_pml_fastpath_parked_t *) opal_list_remove_first(&adopted))) {
-        if (MCA_PML_FASTPATH_HDR_CANCEL == parked->hdr->hdr_type) {
-            mca_pml_fastpath_cancel_requested(parked->btl, &parked->hdr->hdr_cancel);
-        } else {
-            mca_pml_fastpath_recvfrag_replay(parked);
-        }
-        mca_pml_fastpath_parked_free(parked);
+        deliver_parked(parked);
     }
     OBJ_DESTRUCT(&adopted);
 }

@@ -28,12 +28,8 @@ static void await_answer(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
     void *completed = REQUEST_COMPLETED;
-    int64_t todo = req->req_todo;
 
-    while (0 != todo && !OPAL_THREAD_COMPARE_EXCHANGE_STRONG_64(&req->req_todo, &todo, todo + 1)) {
-        continue;
-    }
-    if (0 == todo) {
+    if (!mca_pml_fastpath_hold(&req->req_todo)) {
         while (!base->req_pml_complete || !REQUEST_COMPLETE(&base->req_ompi)) {
             opal_progress();
         }

@@ -97,17 +97,6 @@ static void end(entry_t *entry)
     entry->generation = UINT32_MAX == entry->generation ? 1 : entry->generation + 1;
 }
 
-/* Add 1 unless it is 0. */
-static bool hold(opal_atomic_int64_t *todo)
-{
-    int64_t before = *todo;
-
-    while (0 != before && !OPAL_THREAD_COMPARE_EXCHANGE_STRONG_64(todo, &before, before + 1)) {
-        continue;
-    }
-    return 0 != before;
-}
-
 void *mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, uint64_t handle)
 {
     void *object = NULL;
@@ -115,7 +104,7 @@ void *mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, uint64_t
 
     OPAL_THREAD_LOCK(&handles.lock);
     entry = find_entry(kind, handle);
-    if (OPAL_LIKELY(NULL != entry && hold(entry->todo))) {
+    if (OPAL_LIKELY(NULL != entry && mca_pml_fastpath_hold(entry->todo))) {
         object = entry->object;
     }
     OPAL_THREAD_UNLOCK(&handles.lock);
