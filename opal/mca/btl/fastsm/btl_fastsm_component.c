@@ -28,28 +28,6 @@
 #define FASTSM_EAGER_LIMIT_MAX (1u << 20)
 #define FASTSM_MAX_SEND_MAX    (16u << 20)
 
-static int fastsm_register(void);
-static int fastsm_open(void);
-static int fastsm_close(void);
-static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_threads,
-                                           bool enable_mpi_threads);
-
-mca_btl_fastsm_component_t mca_btl_fastsm_component = {
-    .super =
-        {
-            .btl_version =
-                {
-                    MCA_BTL_DEFAULT_VERSION("fastsm"),
-                    .mca_open_component = fastsm_open,
-                    .mca_close_component = fastsm_close,
-                    .mca_register_component_params = fastsm_register,
-                },
-            .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
-            .btl_init = fastsm_init,
-            .btl_progress = mca_btl_fastsm_component_progress,
-        },
-};
-
 static const mca_common_fastpath_param_t own_parameters[] = {
     {"fifo_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.fifo_depth, 0,
      MCA_BTL_FASTSM_DEPTH_MIN, MCA_BTL_FASTSM_DEPTH_MAX, .or_zero = true, .power_of_two = true,
@@ -126,12 +104,6 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .text = "Whether that is done by the module that Open MPI has selected for it (parameter smsc, since "
              "5.0), where there is one"},
 };
-
-static int register_own(void)
-{
-    return mca_common_fastpath_param_register(&mca_btl_fastsm_component.super.btl_version, own_parameters,
-                                              sizeof(own_parameters) / sizeof(own_parameters[0]));
-}
 
 /* Open MPI registers its standard parameters without looking at their values. */
 static void check_standard(mca_btl_base_module_t *btl)
@@ -224,7 +196,8 @@ static int fastsm_register(void)
     }
     mca_common_fastpath_help_dir();
 
-    rc = register_own();
+    rc = mca_common_fastpath_param_register(&mca_btl_fastsm_component.super.btl_version, own_parameters,
+                                            sizeof(own_parameters) / sizeof(own_parameters[0]));
     mca_btl_fastsm_pvar_register();
     return OPAL_SUCCESS == rc ? register_standard() : rc;
 }
@@ -329,3 +302,19 @@ static mca_btl_base_module_t **fastsm_init(int *num_btls, bool enable_progress_t
     *num_btls = 1;
     return modules;
 }
+
+mca_btl_fastsm_component_t mca_btl_fastsm_component = {
+    .super =
+        {
+            .btl_version =
+                {
+                    MCA_BTL_DEFAULT_VERSION("fastsm"),
+                    .mca_open_component = fastsm_open,
+                    .mca_close_component = fastsm_close,
+                    .mca_register_component_params = fastsm_register,
+                },
+            .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
+            .btl_init = fastsm_init,
+            .btl_progress = mca_btl_fastsm_component_progress,
+        },
+};

@@ -22,70 +22,6 @@
 
 #include "btl_fastsm.h"
 
-static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
-                            mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable);
-static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
-                            mca_btl_base_endpoint_t **endpoints);
-static int fastsm_finalize(mca_btl_base_module_t *btl);
-static int fastsm_register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t cbfunc);
-static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, int verbose);
-static void fastsm_confirm(mca_btl_base_module_t *btl);
-static uint32_t fastsm_refused(mca_btl_base_module_t *btl);
-
-mca_btl_fastsm_module_t mca_btl_fastsm_module = {
-    .super =
-        {
-            .btl_component = &mca_btl_fastsm_component.super,
-            .btl_add_procs = fastsm_add_procs,
-            .btl_del_procs = fastsm_del_procs,
-            .btl_finalize = fastsm_finalize,
-            .btl_alloc = mca_btl_fastsm_alloc,
-            .btl_free = mca_btl_fastsm_free,
-            .btl_prepare_src = mca_btl_fastsm_prepare_src,
-            .btl_send = mca_btl_fastsm_send,
-            .btl_sendi = mca_btl_fastsm_sendi,
-            .btl_get = mca_btl_fastsm_get,
-            .btl_dump = fastsm_dump,
-            .btl_register_error = fastsm_register_error,
-        },
-    .ext =
-        {
-            .magic = MCA_BTL_FASTSM_EXT_MAGIC,
-            .abi = MCA_BTL_FASTSM_ABI,
-            .size = sizeof(mca_btl_fastsm_ext_t),
-            .confirm = fastsm_confirm,
-            .sendi = mca_btl_fastsm_sendi_contiguous,
-            .sendi_numbered = mca_btl_fastsm_sendi_numbered,
-            .sendi_data = mca_btl_fastsm_sendi_data,
-            .chunks_are_slow = mca_btl_fastsm_chunks_are_slow,
-            .send_numbered = mca_btl_fastsm_send_numbered,
-            .sender = mca_btl_fastsm_sender,
-            .receiver = mca_btl_fastsm_receiver,
-            .peek = mca_btl_fastsm_peek,
-            .move = mca_btl_fastsm_view_move,
-            .write = mca_btl_fastsm_write,
-            .copies = mca_btl_fastsm_copies,
-            .await_max = MCA_BTL_FASTSM_AWAITED,
-            .await = mca_btl_fastsm_await,
-            .is_awaited = mca_btl_fastsm_is_awaited,
-            .scan = mca_btl_fastsm_scan,
-            .poll = mca_btl_fastsm_poll,
-            .refused = fastsm_refused,
-            .failed = mca_btl_fastsm_failed,
-            .died = mca_btl_fastsm_dynamic_died,
-            .pids = mca_btl_fastsm_pids,
-            .has_pid = mca_btl_fastsm_has_pid,
-            .arrived = &mca_btl_fastsm_component.arrived,
-            .missed = &mca_btl_fastsm_component.missed,
-            .asleep = mca_btl_fastsm_asleep,
-            .announce_sleep = mca_btl_fastsm_announce_sleep,
-            .sleep = mca_btl_fastsm_sleep,
-        },
-};
-
-_Static_assert(offsetof(mca_btl_fastsm_module_t, ext) == offsetof(mca_btl_fastsm_public_module_t, ext),
-               "the extension is where its users look for it");
-
 static void fastsm_confirm(mca_btl_base_module_t *btl)
 {
     (void) btl;
@@ -296,3 +232,57 @@ static void fastsm_dump(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
         }
     }
 }
+
+mca_btl_fastsm_module_t mca_btl_fastsm_module = {
+    .super =
+        {
+            .btl_component = &mca_btl_fastsm_component.super,
+            .btl_add_procs = fastsm_add_procs,
+            .btl_del_procs = fastsm_del_procs,
+            .btl_finalize = fastsm_finalize,
+            .btl_alloc = mca_btl_fastsm_alloc,
+            .btl_free = mca_btl_fastsm_free,
+            .btl_prepare_src = mca_btl_fastsm_prepare_src,
+            .btl_send = mca_btl_fastsm_send,
+            .btl_sendi = mca_btl_fastsm_sendi,
+            .btl_get = mca_btl_fastsm_get,
+            .btl_dump = fastsm_dump,
+            .btl_register_error = fastsm_register_error,
+        },
+    .ext =
+        {
+            .magic = MCA_BTL_FASTSM_EXT_MAGIC,
+            .abi = MCA_BTL_FASTSM_ABI,
+            .size = sizeof(mca_btl_fastsm_ext_t),
+            .confirm = fastsm_confirm,
+            .sendi = mca_btl_fastsm_sendi_contiguous,
+            .sendi_numbered = mca_btl_fastsm_sendi_numbered,
+            .sendi_data = mca_btl_fastsm_sendi_data,
+            .chunks_are_slow = mca_btl_fastsm_chunks_are_slow,
+            .send_numbered = mca_btl_fastsm_send_numbered,
+            .sender = mca_btl_fastsm_sender,
+            .receiver = mca_btl_fastsm_receiver,
+            .peek = mca_btl_fastsm_peek,
+            .move = mca_btl_fastsm_view_move,
+            .write = mca_btl_fastsm_write,
+            .copies = mca_btl_fastsm_copies,
+            .await_max = MCA_BTL_FASTSM_AWAITED,
+            .await = mca_btl_fastsm_await,
+            .is_awaited = mca_btl_fastsm_is_awaited,
+            .scan = mca_btl_fastsm_scan,
+            .poll = mca_btl_fastsm_poll,
+            .refused = fastsm_refused,
+            .failed = mca_btl_fastsm_failed,
+            .died = mca_btl_fastsm_dynamic_died,
+            .pids = mca_btl_fastsm_pids,
+            .has_pid = mca_btl_fastsm_has_pid,
+            .arrived = &mca_btl_fastsm_component.arrived,
+            .missed = &mca_btl_fastsm_component.missed,
+            .asleep = mca_btl_fastsm_asleep,
+            .announce_sleep = mca_btl_fastsm_announce_sleep,
+            .sleep = mca_btl_fastsm_sleep,
+        },
+};
+
+_Static_assert(offsetof(mca_btl_fastsm_module_t, ext) == offsetof(mca_btl_fastsm_public_module_t, ext),
+               "the extension is where its users look for it");
