@@ -125,46 +125,30 @@ static uint32_t by_size(uint32_t n_local, uint32_t up_to_64, uint32_t up_to_256,
     return n_local <= 1024 ? up_to_1024 : beyond;
 }
 
-void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool threads)
-{
-    const uint32_t n = params->n_local;
-
-    if (0 == params->fifo_depth) {
-        params->fifo_depth = scaled_depth(n);
-    }
-    if (0 == params->deep_fifo_depth) {
-        params->deep_fifo_depth = by_size(n, 128, 64, 64, 64);
-    }
-    if (MCA_BTL_FASTSM_DEEP_FIFOS_SCALED == params->deep_fifos) {
-        params->deep_fifos = by_size(n, 16, 16, 8, 8);
-    }
-    if (0 == params->position_stride) {
-        params->position_stride = threads || n <= MCA_BTL_FASTSM_POSITIONS_APART
-                                      ? MCA_BTL_FASTSM_LINE
-                                      : sizeof(mca_btl_fastsm_read_pos_t);
-    }
-    if (0 == params->eager_count) {
-        params->eager_count = by_size(n, 128, 32, 16, 16);
-    }
-    if (0 == params->eager_size) {
-        params->eager_size = MCA_BTL_FASTSM_LINE + by_size(n, 4096, 4096, 2048, 1024);
-    }
-    if (0 == params->max_count) {
-        params->max_count = by_size(n, 16, 8, 4, 4);
-    }
-    if (0 == params->max_size) {
-        params->max_size = by_size(n, 32768, 32768, 16384, 8192);
-        if (params->max_size < params->eager_size) {
-            params->max_size = params->eager_size;
-        }
-    }
-}
-
+/* What a parameter is where nothing is asked for. */
 static void unless_given(uint32_t *value, uint32_t least)
 {
     if (0 == *value) {
         *value = least;
     }
+}
+
+void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool threads)
+{
+    const uint32_t n = params->n_local, max_size = by_size(n, 32768, 32768, 16384, 8192);
+
+    unless_given(&params->fifo_depth, scaled_depth(n));
+    unless_given(&params->deep_fifo_depth, by_size(n, 128, 64, 64, 64));
+    if (MCA_BTL_FASTSM_DEEP_FIFOS_SCALED == params->deep_fifos) {
+        params->deep_fifos = by_size(n, 16, 16, 8, 8);
+    }
+    unless_given(&params->position_stride, threads || n <= MCA_BTL_FASTSM_POSITIONS_APART
+                                               ? MCA_BTL_FASTSM_LINE
+                                               : sizeof(mca_btl_fastsm_read_pos_t));
+    unless_given(&params->eager_count, by_size(n, 128, 32, 16, 16));
+    unless_given(&params->eager_size, MCA_BTL_FASTSM_LINE + by_size(n, 4096, 4096, 2048, 1024));
+    unless_given(&params->max_count, by_size(n, 16, 8, 4, 4));
+    unless_given(&params->max_size, max_size < params->eager_size ? params->eager_size : max_size);
 }
 
 void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params)
