@@ -52,7 +52,7 @@ void mca_btl_fastsm_complete_later(mca_btl_fastsm_frag_t *frag)
     OPAL_THREAD_UNLOCK(&component->lock);
 }
 
-void mca_btl_fastsm_lose(mca_btl_fastsm_frag_t *frag)
+void mca_btl_fastsm_frag_done(mca_btl_fastsm_frag_t *frag)
 {
     if (0 != (MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
         mca_btl_fastsm_complete_later(frag);
@@ -70,7 +70,7 @@ void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back)
 
         frag->sent = 0;
         if (call_back) {
-            mca_btl_fastsm_lose(frag);
+            mca_btl_fastsm_frag_done(frag);
         } else {
             mca_btl_fastsm_frag_return(frag);
         }
@@ -80,7 +80,7 @@ void mca_btl_fastsm_abandon(opal_list_t *list, bool call_back)
 void mca_btl_fastsm_keep(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
 {
     if (OPAL_UNLIKELY(endpoint->failed)) {
-        mca_btl_fastsm_lose(frag);
+        mca_btl_fastsm_frag_done(frag);
         return;
     }
     opal_list_append(&endpoint->in_flight, &frag->base.super.super);

@@ -144,12 +144,6 @@ static void turn_away(mca_btl_fastsm_dynamic_t *dynamic, uint32_t index)
 
 /* ---- the end of a dynamic peer ---- */
 
-/* Nowhere to send to but the ring. */
-static void without_fifo(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    fastsm_fifo_sender_none(&endpoint->out, &mca_btl_fastsm_no_room);
-}
-
 /* Gives back all that a dynamic peer occupies, except for what Open MPI points to, and our word where it is
  * refused. */
 static void part(mca_btl_fastsm_dynamic_t *dynamic, bool call_back)
@@ -164,7 +158,7 @@ static void part(mca_btl_fastsm_dynamic_t *dynamic, bool call_back)
     mca_btl_fastsm_abandon(&endpoint->pending, call_back);
     mca_btl_fastsm_abandon(&endpoint->in_flight, call_back);
     endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
-    without_fifo(endpoint);
+    fastsm_fifo_sender_none(&endpoint->out, &mca_btl_fastsm_no_room); /* nowhere to send to but the ring */
     mca_btl_fastsm_get_end(endpoint);
     mca_btl_fastsm_segment_detach(endpoint);
     mca_btl_fastsm_unlock(endpoint);
@@ -193,20 +187,16 @@ static void destroy(mca_btl_fastsm_dynamic_t *dynamic)
     OBJ_RELEASE(dynamic);
 }
 
-static bool has_left(const mca_btl_fastsm_dynamic_t *dynamic)
-{
-    return MCA_BTL_FASTSM_OWNER_LEFT == fastsm_load_owner(&dynamic->ring.ctl->owner);
-}
-
+/* Of peers that we have not parted from. */
 static bool has_ended(const mca_btl_fastsm_dynamic_t *dynamic)
 {
-    return has_left(dynamic) || !mca_btl_fastsm_segment_alive(&dynamic->endpoint);
+    return mca_btl_fastsm_dynamic_left(dynamic) || !mca_btl_fastsm_segment_alive(&dynamic->endpoint);
 }
 
 /* A process says that it leaves before it ends, so the questions are in this order. */
 static bool has_died(const mca_btl_fastsm_dynamic_t *dynamic)
 {
-    return !mca_btl_fastsm_segment_alive(&dynamic->endpoint) && !has_left(dynamic);
+    return !mca_btl_fastsm_segment_alive(&dynamic->endpoint) && !mca_btl_fastsm_dynamic_left(dynamic);
 }
 
 bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint)
@@ -454,7 +444,7 @@ static mca_btl_fastsm_dynamic_t *make_dynamic(opal_proc_t *proc, const mca_btl_f
     mca_btl_fastsm_pair_init(endpoint, modex, &our_admission(index)->pair);
     endpoint->dynamic = dynamic;
     endpoint->inline_bytes = mca_btl_fastsm_component.inline_bytes;
-    without_fifo(endpoint);
+    fastsm_fifo_sender_none(&endpoint->out, &mca_btl_fastsm_no_room); /* nowhere to send to but the ring */
     dynamic->users = 0;
     dynamic->admission = 0;
     dynamic->gone = dynamic->died = dynamic->refused = dynamic->parted = false;

@@ -300,15 +300,6 @@ bool mca_btl_fastsm_endpoint_settle(mca_btl_fastsm_endpoint_t *endpoint)
     return true;
 }
 
-static void drop_frags(opal_list_t *list)
-{
-    opal_list_item_t *item;
-
-    while (NULL != (item = opal_list_remove_first(list))) {
-        mca_btl_fastsm_frag_return((mca_btl_fastsm_frag_t *) item);
-    }
-}
-
 void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
 {
     if (!endpoint->connected) {
@@ -318,8 +309,8 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint)
 
     mca_btl_fastsm_lock(endpoint);
     endpoint->connected = false;
-    drop_frags(&endpoint->pending);
-    drop_frags(&endpoint->in_flight);
+    mca_btl_fastsm_abandon(&endpoint->pending, false);
+    mca_btl_fastsm_abandon(&endpoint->in_flight, false);
     endpoint->out.n_pending = endpoint->n_in_flight = endpoint->n_waiting = 0;
     mca_btl_fastsm_get_end(endpoint);
     mca_btl_fastsm_segment_detach(endpoint);

@@ -17,7 +17,7 @@
 void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
 {
     if (OPAL_UNLIKELY(endpoint->failed)) {
-        mca_btl_fastsm_lose(frag);
+        mca_btl_fastsm_frag_done(frag);
         return;
     }
     opal_list_append(&endpoint->pending, &frag->base.super.super);
@@ -225,13 +225,8 @@ void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
             return;
         }
         --endpoint->out.n_pending;
-        if (in_flight) {
-            continue;
-        }
-        if (OPAL_LIKELY(MCA_BTL_DES_SEND_ALWAYS_CALLBACK & frag->base.des_flags)) {
-            mca_btl_fastsm_complete_later(frag);
-        } else {
-            mca_btl_fastsm_frag_return(frag);
+        if (!in_flight) {
+            mca_btl_fastsm_frag_done(frag);
         }
     }
 }
