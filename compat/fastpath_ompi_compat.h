@@ -57,11 +57,7 @@ typedef struct {
 } fastpath_comm_name_t;
 
 /** 1 if there are such communicators in this series. */
-#if 5 <= OMPI_MAJOR_VERSION
-#    define FASTPATH_HAVE_NAMED_COMMS 1
-#else
-#    define FASTPATH_HAVE_NAMED_COMMS 0
-#endif
+#define FASTPATH_HAVE_NAMED_COMMS (5 <= OMPI_MAJOR_VERSION)
 
 /** @return whether a communicator is one of those */
 static inline bool fastpath_comm_has_name(const ompi_communicator_t *comm)
@@ -130,11 +126,7 @@ static inline bool fastpath_one_node(void)
  * 1 if the creation of an intercommunicator ends without a step that its members take together: one of them
  * may send before another one has announced it to the PML.
  */
-#if 6 <= OMPI_MAJOR_VERSION
-#    define FASTPATH_EARLY_INTERCOMMS 1
-#else
-#    define FASTPATH_EARLY_INTERCOMMS 0
-#endif
+#define FASTPATH_EARLY_INTERCOMMS (6 <= OMPI_MAJOR_VERSION)
 
 /**
  * @return whether Open MPI has given an agreed id to a communicator here, or reserved it while members agree

@@ -55,11 +55,8 @@
         FASTPATH_STRINGIFY(OPAL_MAJOR_VERSION) "." FASTPATH_STRINGIFY(OPAL_MINOR_VERSION)
 #endif
 
-/* What waits in the runtime goes through a table, opal_pmix, in 4.1; later series call the runtime directly.
- */
-#if 5 > OPAL_MAJOR_VERSION
-#    define FASTPATH_RUNTIME_TABLE
-#endif
+/* 1 if what waits in the runtime goes through a table, opal_pmix; 5.0 and later call the runtime directly. */
+#define FASTPATH_RUNTIME_TABLE (5 > OPAL_MAJOR_VERSION)
 
 /** Whom published data is for: all processes that may ever meet us. */
 #if 5 <= OPAL_MAJOR_VERSION
@@ -126,28 +123,16 @@ static inline int fastpath_modex_recv_key(const char *key, const opal_process_na
  * 1 if Open MPI adds the processes of another job on both sides when jobs meet. 5.0 and 6.0 mean to, but
  * hand an empty list to add_procs.
  */
-#if 5 <= OPAL_MAJOR_VERSION
-#    define FASTPATH_JOBS_ARE_ADDED 0
-#else
-#    define FASTPATH_JOBS_ARE_ADDED 1
-#endif
+#define FASTPATH_JOBS_ARE_ADDED (5 > OPAL_MAJOR_VERSION)
 
 /**
  * 1 if btl/tcp tells the PML when it has lost a connection, or cannot make one; it then also tells the other
  * end, as the last thing over a connection, that it closes it in MPI_Finalize.
  */
-#if 5 <= OPAL_MAJOR_VERSION
-#    define FASTPATH_TCP_REPORTS_LOSS 1
-#else
-#    define FASTPATH_TCP_REPORTS_LOSS 0
-#endif
+#define FASTPATH_TCP_REPORTS_LOSS (5 <= OPAL_MAJOR_VERSION)
 
 /** 1 if opal_show_help() finds texts that are not Open MPI's own; 6.0 has them compiled in. */
-#if 6 <= OPAL_MAJOR_VERSION
-#    define FASTPATH_SHOWS_PRIVATE_HELP 0
-#else
-#    define FASTPATH_SHOWS_PRIVATE_HELP 1
-#endif
+#define FASTPATH_SHOWS_PRIVATE_HELP (6 > OPAL_MAJOR_VERSION)
 
 /** @return whether the runtime has said how many processes of our job this node has, and which we are */
 static inline bool fastpath_local_ranks_known(void)

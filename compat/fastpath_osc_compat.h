@@ -36,11 +36,7 @@ typedef char *fastpath_info_text_t;
 #endif
 
 /** Elements as the runtime's internal functions of this series count them, which take ints before 6.0. */
-#if 6 <= OMPI_MAJOR_VERSION
-#    define FASTPATH_COLL_COUNT(n) ((size_t) (n))
-#else
-#    define FASTPATH_COLL_COUNT(n) ((int) (n))
-#endif
+#define FASTPATH_COLL_COUNT(n) ((fastpath_osc_count_t) (n))
 
 /**
  * Read an info key.

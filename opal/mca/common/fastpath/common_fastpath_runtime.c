@@ -12,7 +12,7 @@
 #include "common_fastpath_runtime.h"
 #include "common_fastpath_thread.h"
 
-#ifdef FASTPATH_RUNTIME_TABLE
+#if FASTPATH_RUNTIME_TABLE
 
 /** between two calls of opal_progress, as in MPI_Finalize */
 #    define PAUSE_US 100
