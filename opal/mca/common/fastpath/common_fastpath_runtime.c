@@ -107,15 +107,9 @@ void mca_common_fastpath_runtime_install(void)
     stock.fence = opal_pmix.fence;
     stock.lookup = opal_pmix.lookup;
     stock.connect = opal_pmix.connect;
-    if (NULL != stock.fence) {
-        opal_pmix.fence = fence;
-    }
-    if (NULL != stock.lookup) {
-        opal_pmix.lookup = lookup;
-    }
-    if (NULL != stock.connect) {
-        opal_pmix.connect = connect_procs;
-    }
+    opal_pmix.fence = NULL == stock.fence ? NULL : fence;
+    opal_pmix.lookup = NULL == stock.lookup ? NULL : lookup;
+    opal_pmix.connect = NULL == stock.connect ? NULL : connect_procs;
 }
 
 void mca_common_fastpath_runtime_remove(void)
