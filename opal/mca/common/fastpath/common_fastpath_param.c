@@ -64,20 +64,23 @@ static void store(const mca_common_fastpath_param_t *param, int64_t value)
     }
 }
 
-static mca_base_var_type_t var_type(mca_common_fastpath_type_t type)
+/* Open MPI's names of the types. */
+static const mca_base_var_type_t var_types[] = {
+    [MCA_COMMON_FASTPATH_INT] = MCA_BASE_VAR_TYPE_INT,
+    [MCA_COMMON_FASTPATH_UINT] = MCA_BASE_VAR_TYPE_UNSIGNED_INT,
+    [MCA_COMMON_FASTPATH_SIZE] = MCA_BASE_VAR_TYPE_SIZE_T,
+    [MCA_COMMON_FASTPATH_BOOL] = MCA_BASE_VAR_TYPE_BOOL,
+    [MCA_COMMON_FASTPATH_STRING] = MCA_BASE_VAR_TYPE_STRING,
+};
+
+/* What Open MPI knows of a parameter; NULL: it has none of that name. */
+static const mca_base_var_t *find_var(const mca_base_component_t *component, const char *name)
 {
-    switch (type) {
-    case MCA_COMMON_FASTPATH_INT:
-        return MCA_BASE_VAR_TYPE_INT;
-    case MCA_COMMON_FASTPATH_UINT:
-        return MCA_BASE_VAR_TYPE_UNSIGNED_INT;
-    case MCA_COMMON_FASTPATH_SIZE:
-        return MCA_BASE_VAR_TYPE_SIZE_T;
-    case MCA_COMMON_FASTPATH_BOOL:
-        return MCA_BASE_VAR_TYPE_BOOL;
-    default:
-        return MCA_BASE_VAR_TYPE_STRING;
-    }
+    const mca_base_var_t *var;
+    const int index = mca_base_var_find(component->mca_project_name, component->mca_type_name,
+                                        component->mca_component_name, name);
+
+    return 0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var) ? var : NULL;
 }
 
 /*
@@ -164,17 +167,17 @@ static int64_t usable_value(const mca_common_fastpath_param_t *param, int64_t va
 }
 
 /* The processes of a node have the same parameters, as a rule, so one of them speaks. */
-static void announce_correction(const mca_base_var_t *var, const char *given, const char *allowed,
-                                const char *used)
+static void announce_correction(const mca_base_var_t *var, const char *allowed, const char *used)
 {
+    const char *given = given_text(var);
+
     if (mca_common_fastpath_reporting_rank()) {
-        mca_common_fastpath_show_help("help-fastpath.txt", "parameter clamped", var->mbv_full_name, given,
-                                      allowed, used);
+        mca_common_fastpath_show_help("help-fastpath.txt", "parameter clamped", var->mbv_full_name,
+                                      NULL != given ? given : "", allowed, used);
     }
 }
 
-static void announce_number(const mca_common_fastpath_param_t *param, const mca_base_var_t *var,
-                            const char *given, int64_t used)
+static void announce_number(const mca_common_fastpath_param_t *param, const mca_base_var_t *var, int64_t used)
 {
     char allowed[96], now[32];
     int64_t min, max;
@@ -183,7 +186,7 @@ static void announce_number(const mca_common_fastpath_param_t *param, const mca_
     snprintf(allowed, sizeof(allowed), "%s%s%" PRId64 " to %" PRId64, param->or_zero ? "0 or " : "",
              param->power_of_two ? "a power of two from " : "a whole number from ", min, max);
     snprintf(now, sizeof(now), "%" PRId64, used);
-    announce_correction(var, given, allowed, now);
+    announce_correction(var, allowed, now);
 }
 
 static void check_number(const mca_common_fastpath_param_t *param, const mca_base_var_t *var)
@@ -195,57 +198,39 @@ static void check_number(const mca_common_fastpath_param_t *param, const mca_bas
     used = usable_value(param, value);
     store(param, used);
     if (NULL != given && (!is_number || used != value)) {
-        announce_number(param, var, given, used);
+        announce_number(param, var, used);
     }
-}
-
-/* Open MPI reads the words itself; it says that a value is wrong, but not what happens then. */
-static void announce_bool(const mca_common_fastpath_param_t *param, const mca_base_var_t *var)
-{
-    const char *given = given_text(var);
-
-    announce_correction(var, NULL != given ? given : "", "true or false",
-                        0 != param->value ? "true" : "false");
 }
 
 void mca_common_fastpath_param_refuse(const mca_base_component_t *component, const char *name,
                                       const char *allowed, const char *used)
 {
-    const mca_base_var_t *var;
-    const int index = mca_base_var_find(component->mca_project_name, component->mca_type_name,
-                                        component->mca_component_name, name);
+    const mca_base_var_t *var = find_var(component, name);
 
-    if (0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var)) {
-        const char *given = given_text(var);
-
-        announce_correction(var, NULL != given ? given : "", allowed, used);
+    if (NULL != var) {
+        announce_correction(var, allowed, used);
     }
 }
 
 static int register_one(const mca_base_component_t *component, const mca_common_fastpath_param_t *param)
 {
     const mca_base_var_t *var;
-    bool unfit;
     int index;
 
     store(param, param->value);
-    index = mca_base_component_var_register(component, param->name, param->text, var_type(param->type), NULL,
+    index = mca_base_component_var_register(component, param->name, param->text, var_types[param->type], NULL,
                                             0, 0, param->level, MCA_BASE_VAR_SCOPE_READONLY, param->storage);
-    unfit = OPAL_ERR_VALUE_OUT_OF_BOUNDS == index;
-    if (unfit) {
-        /* registered all the same; the storage still holds the default */
-        index = mca_base_var_find(component->mca_project_name, component->mca_type_name,
-                                  component->mca_component_name, param->name);
-    }
-    if (0 > index) {
+    /* a value that does not fit: registered all the same, and the storage still holds the default */
+    if (0 > index && OPAL_ERR_VALUE_OUT_OF_BOUNDS != index) {
         return index;
     }
-    if (OPAL_SUCCESS != mca_base_var_get(index, &var)) {
+    var = find_var(component, param->name);
+    if (NULL == var) {
         return OPAL_ERROR;
     }
     if (MCA_COMMON_FASTPATH_BOOL == param->type) {
-        if (unfit) {
-            announce_bool(param, var);
+        if (0 > index) { /* Open MPI reads the words itself; it does not say what happens then */
+            announce_correction(var, "true or false", 0 != param->value ? "true" : "false");
         }
     } else if (MCA_COMMON_FASTPATH_STRING != param->type) {
         check_number(param, var);
@@ -270,11 +255,9 @@ void mca_common_fastpath_param_check(const mca_base_component_t *component,
                                      const mca_common_fastpath_param_t *table, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
-        const mca_base_var_t *var;
-        int index = mca_base_var_find(component->mca_project_name, component->mca_type_name,
-                                      component->mca_component_name, table[i].name);
+        const mca_base_var_t *var = find_var(component, table[i].name);
 
-        if (0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var)) {
+        if (NULL != var) {
             check_number(table + i, var);
         }
     }
