@@ -20,31 +20,6 @@
 /** Priority with osc_fastpath_default: above that of all stock components */
 #define PRIORITY_BY_DEFAULT 110
 
-static int osc_component_register(void);
-static int osc_component_init(bool progress_threads, bool mpi_threads);
-static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
-                           ompi_communicator_t *comm, opal_info_t *info, int flavor);
-static int osc_component_finalize(void);
-
-mca_osc_fastpath_component_t mca_osc_fastpath_component = {
-    .super =
-        {
-            .osc_version =
-                {
-                    OMPI_OSC_BASE_VERSION_4_0_0,
-                    .mca_component_name = "fastpath",
-                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                                          OMPI_RELEASE_VERSION),
-                    .mca_register_component_params = osc_component_register,
-                },
-            .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
-            .osc_init = osc_component_init,
-            .osc_query = component_query,
-            .osc_select = ompi_osc_fastpath_select,
-            .osc_finalize = osc_component_finalize,
-        },
-};
-
 static const mca_common_fastpath_param_t params[] = {
     {"priority", MCA_COMMON_FASTPATH_INT, OPAL_INFO_LVL_9, &mca_osc_fastpath_component.priority, 5, 0,
      INT32_MAX,
@@ -171,3 +146,22 @@ static int osc_component_finalize(void)
     mca_common_fastpath_idle_fini(&mca_osc_fastpath_component.idle);
     return OMPI_SUCCESS;
 }
+
+mca_osc_fastpath_component_t mca_osc_fastpath_component = {
+    .super =
+        {
+            .osc_version =
+                {
+                    OMPI_OSC_BASE_VERSION_4_0_0,
+                    .mca_component_name = "fastpath",
+                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                                          OMPI_RELEASE_VERSION),
+                    .mca_register_component_params = osc_component_register,
+                },
+            .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
+            .osc_init = osc_component_init,
+            .osc_query = component_query,
+            .osc_select = ompi_osc_fastpath_select,
+            .osc_finalize = osc_component_finalize,
+        },
+};

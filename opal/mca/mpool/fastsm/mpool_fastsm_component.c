@@ -24,31 +24,7 @@ typedef struct {
     mca_mpool_fastsm_demand_t demand;
 } fastsm_hints_t;
 
-static int mpool_fastsm_register(void);
-static int mpool_fastsm_open(void);
-static int mpool_fastsm_close(void);
-static int mpool_fastsm_query(const char *hints, int *priority, mca_mpool_base_module_t **module);
-
 OBJ_CLASS_INSTANCE(mca_mpool_fastsm_segment_t, opal_list_item_t, NULL, NULL);
-
-mca_mpool_fastsm_component_t mca_mpool_fastsm_component = {
-    .super =
-        {
-            .mpool_version =
-                {
-                    MCA_MPOOL_BASE_VERSION_3_1_0,
-
-                    .mca_component_name = "fastsm",
-                    MCA_BASE_MAKE_VERSION(component, OPAL_MAJOR_VERSION, OPAL_MINOR_VERSION,
-                                          OPAL_RELEASE_VERSION),
-                    .mca_open_component = mpool_fastsm_open,
-                    .mca_close_component = mpool_fastsm_close,
-                    .mca_register_component_params = mpool_fastsm_register,
-                },
-            .mpool_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
-            .mpool_query = mpool_fastsm_query,
-        },
-};
 
 static int mpool_fastsm_register(void)
 {
@@ -185,3 +161,22 @@ static int mpool_fastsm_query(const char *hints, int *priority, mca_mpool_base_m
     }
     return OPAL_SUCCESS;
 }
+
+mca_mpool_fastsm_component_t mca_mpool_fastsm_component = {
+    .super =
+        {
+            .mpool_version =
+                {
+                    MCA_MPOOL_BASE_VERSION_3_1_0,
+
+                    .mca_component_name = "fastsm",
+                    MCA_BASE_MAKE_VERSION(component, OPAL_MAJOR_VERSION, OPAL_MINOR_VERSION,
+                                          OPAL_RELEASE_VERSION),
+                    .mca_open_component = mpool_fastsm_open,
+                    .mca_close_component = mpool_fastsm_close,
+                    .mca_register_component_params = mpool_fastsm_register,
+                },
+            .mpool_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
+            .mpool_query = mpool_fastsm_query,
+        },
+};

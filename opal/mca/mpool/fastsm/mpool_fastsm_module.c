@@ -23,12 +23,6 @@
 
 #define FASTSM_HELP "help-mpool-fastsm.txt"
 
-static void *mpool_fastsm_base(mca_mpool_base_module_t *module);
-static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, size_t align, uint32_t flags);
-static void *mpool_fastsm_realloc(mca_mpool_base_module_t *module, void *addr, size_t size);
-static void mpool_fastsm_free(mca_mpool_base_module_t *module, void *addr);
-static void mpool_fastsm_finalize(mca_mpool_base_module_t *module);
-
 static int give_file_name(mca_mpool_fastsm_module_t *module, const mca_mpool_fastsm_directory_t *directory,
                           uint64_t name, unsigned processes)
 {
@@ -119,6 +113,55 @@ static int limited(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_dem
     return OPAL_SUCCESS;
 }
 
+static void *mpool_fastsm_base(mca_mpool_base_module_t *module)
+{
+    return ((mca_mpool_fastsm_module_t *) module)->file.base;
+}
+
+/* A segment serves one allocation.  Its user either lays it out himself, as the BTL does through
+ * `base`, or wanted one piece of shared memory, as MPI_Alloc_mem does. */
+static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, size_t align, uint32_t flags)
+{
+    mca_mpool_fastsm_module_t *derived = (mca_mpool_fastsm_module_t *) module;
+    void *result = NULL;
+
+    (void) flags;
+    OPAL_THREAD_LOCK(&mca_mpool_fastsm_component.lock);
+    if (!derived->taken && size <= derived->file.size && align <= module->mpool_allocation_unit) {
+        derived->taken = true;
+        result = derived->file.base;
+    }
+    OPAL_THREAD_UNLOCK(&mca_mpool_fastsm_component.lock);
+    return result;
+}
+
+static void *mpool_fastsm_realloc(mca_mpool_base_module_t *module, void *addr, size_t size)
+{
+    return size <= ((mca_mpool_fastsm_module_t *) module)->file.size ? addr : NULL;
+}
+
+static void mpool_fastsm_finalize(mca_mpool_base_module_t *module)
+{
+    mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
+    mca_mpool_fastsm_module_t *derived = (mca_mpool_fastsm_module_t *) module;
+    mca_mpool_fastsm_segment_t *item = (mca_mpool_fastsm_segment_t *) derived->item;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    opal_list_remove_item(&component->segments, &item->super);
+    OPAL_THREAD_UNLOCK(&component->lock);
+
+    mca_mpool_fastsm_file_end(&derived->file);
+    OBJ_RELEASE(item);
+    free(derived);
+}
+
+/* Nobody can allocate from this segment again, because every lookup makes a new one. */
+static void mpool_fastsm_free(mca_mpool_base_module_t *module, void *addr)
+{
+    (void) addr;
+    mpool_fastsm_finalize(module);
+}
+
 int mca_mpool_fastsm_module_create(const mca_mpool_fastsm_demand_t *demand,
                                    mca_mpool_fastsm_module_t **result)
 {
@@ -164,53 +207,4 @@ err_free:
     }
     free(module);
     return OPAL_ERR_OUT_OF_RESOURCE;
-}
-
-static void *mpool_fastsm_base(mca_mpool_base_module_t *module)
-{
-    return ((mca_mpool_fastsm_module_t *) module)->file.base;
-}
-
-/* A segment serves one allocation.  Its user either lays it out himself, as the BTL does through
- * `base`, or wanted one piece of shared memory, as MPI_Alloc_mem does. */
-static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, size_t align, uint32_t flags)
-{
-    mca_mpool_fastsm_module_t *derived = (mca_mpool_fastsm_module_t *) module;
-    void *result = NULL;
-
-    (void) flags;
-    OPAL_THREAD_LOCK(&mca_mpool_fastsm_component.lock);
-    if (!derived->taken && size <= derived->file.size && align <= module->mpool_allocation_unit) {
-        derived->taken = true;
-        result = derived->file.base;
-    }
-    OPAL_THREAD_UNLOCK(&mca_mpool_fastsm_component.lock);
-    return result;
-}
-
-static void *mpool_fastsm_realloc(mca_mpool_base_module_t *module, void *addr, size_t size)
-{
-    return size <= ((mca_mpool_fastsm_module_t *) module)->file.size ? addr : NULL;
-}
-
-/* Nobody can allocate from this segment again, because every lookup makes a new one. */
-static void mpool_fastsm_free(mca_mpool_base_module_t *module, void *addr)
-{
-    (void) addr;
-    mpool_fastsm_finalize(module);
-}
-
-static void mpool_fastsm_finalize(mca_mpool_base_module_t *module)
-{
-    mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
-    mca_mpool_fastsm_module_t *derived = (mca_mpool_fastsm_module_t *) module;
-    mca_mpool_fastsm_segment_t *item = (mca_mpool_fastsm_segment_t *) derived->item;
-
-    OPAL_THREAD_LOCK(&component->lock);
-    opal_list_remove_item(&component->segments, &item->super);
-    OPAL_THREAD_UNLOCK(&component->lock);
-
-    mca_mpool_fastsm_file_end(&derived->file);
-    OBJ_RELEASE(item);
-    free(derived);
 }
