@@ -168,9 +168,9 @@ void mca_mpool_fastsm_file_end(mca_mpool_fastsm_file_t *file);
 
 bool mca_mpool_fastsm_name_directory(mca_mpool_fastsm_directory_t *directory);
 void mca_mpool_fastsm_name_path(char path[MCA_MPOOL_FASTSM_PATH_MAX], const char *directory, uint64_t name);
-/** @param wanted  bytes that have to be free where the file is */
-int mca_mpool_fastsm_name_give(mca_mpool_fastsm_file_t *file, const mca_mpool_fastsm_directory_t *directory,
-                               uint64_t name, uint64_t wanted);
+int mca_mpool_fastsm_name_give(mca_mpool_fastsm_module_t *module,
+                               const mca_mpool_fastsm_directory_t *directory, uint64_t name,
+                               unsigned processes);
 void mca_mpool_fastsm_name_take(mca_mpool_fastsm_file_t *file);
 bool mca_mpool_fastsm_name_held(int fd);
 

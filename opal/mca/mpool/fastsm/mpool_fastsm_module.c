@@ -23,12 +23,6 @@
 
 #define FASTSM_HELP "help-mpool-fastsm.txt"
 
-static int give_file_name(mca_mpool_fastsm_module_t *module, const mca_mpool_fastsm_directory_t *directory,
-                          uint64_t name, unsigned processes)
-{
-    return mca_mpool_fastsm_name_give(&module->file, directory, name, module->file.size * processes);
-}
-
 static void take_name(mca_mpool_fastsm_module_t *module)
 {
     mca_mpool_fastsm_name_take(&module->file);
@@ -37,7 +31,7 @@ static void take_name(mca_mpool_fastsm_module_t *module)
 static const mca_mpool_fastsm_names_t names = {
     .directory = mca_mpool_fastsm_name_directory,
     .path = mca_mpool_fastsm_name_path,
-    .give = give_file_name,
+    .give = mca_mpool_fastsm_name_give,
     .take = take_name,
     .held = mca_mpool_fastsm_name_held,
 };

@@ -170,9 +170,11 @@ static int link_open(int fd, const char *path)
     return linkat(AT_FDCWD, proc, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
 }
 
-int mca_mpool_fastsm_name_give(mca_mpool_fastsm_file_t *file, const mca_mpool_fastsm_directory_t *directory,
-                               uint64_t name, uint64_t wanted)
+int mca_mpool_fastsm_name_give(mca_mpool_fastsm_module_t *module,
+                               const mca_mpool_fastsm_directory_t *directory, uint64_t name,
+                               unsigned processes)
 {
+    mca_mpool_fastsm_file_t *file = &module->file;
     const int fd = open_nameless(directory->path);
     char path[MCA_MPOOL_FASTSM_PATH_MAX];
     int rc;
@@ -184,7 +186,7 @@ int mca_mpool_fastsm_name_give(mca_mpool_fastsm_file_t *file, const mca_mpool_fa
         }
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    rc = replace_file(file, fd, wanted);
+    rc = replace_file(file, fd, file->size * processes);
     if (OPAL_SUCCESS != rc && 0 != ftruncate(fd, 0)) {
         (void) close(fd);
         return rc; /* a name would be taken for a segment */
