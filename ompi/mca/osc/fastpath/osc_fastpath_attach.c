@@ -17,29 +17,12 @@
 #include "osc_fastpath_regions.h"
 #include "osc_fastpath_wait.h"
 
-/* The place in the order of addresses of a region that begins at `begin`. */
-static size_t region_place(const mca_osc_fastpath_module_t *module, uintptr_t begin)
-{
-    size_t low = 0, high = module->num_regions;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (module->regions[middle].begin < begin) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-/* @return whether [begin, end) is all in regions of a list */
-static bool all_in(const mca_osc_fastpath_region_t *regions, size_t count, uintptr_t begin, uintptr_t end)
+/* The place of the first region of a list that ends behind `begin`; they are in order, and do not overlap. */
+static size_t region_place(const mca_osc_fastpath_region_t *regions, size_t count, uintptr_t begin)
 {
     size_t low = 0, high = count;
 
-    while (low < high) { /* the first region that ends behind `begin` */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
 
         if (regions[middle].end > begin) {
@@ -48,11 +31,17 @@ static bool all_in(const mca_osc_fastpath_region_t *regions, size_t count, uintp
             low = middle + 1;
         }
     }
-    for (; low < count && begin < end; ++low) {
-        if (regions[low].begin > begin) {
+    return low;
+}
+
+/* @return whether [begin, end) is all in regions of a list */
+static bool all_in(const mca_osc_fastpath_region_t *regions, size_t count, uintptr_t begin, uintptr_t end)
+{
+    for (size_t i = region_place(regions, count, begin); i < count && begin < end; ++i) {
+        if (regions[i].begin > begin) {
             return false;
         }
-        begin = regions[low].end;
+        begin = regions[i].end;
     }
     return begin >= end;
 }
@@ -157,11 +146,10 @@ int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t beg
 
 static int insert_region(mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
 {
-    const size_t place = region_place(module, begin);
     mca_osc_fastpath_region_t *regions = module->regions;
+    const size_t place = region_place(regions, module->num_regions, begin);
 
-    if ((place < module->num_regions && regions[place].begin < end)
-        || (0 < place && regions[place - 1].end > begin)) {
+    if (place < module->num_regions && regions[place].begin < end) {
         return OMPI_ERR_RMA_ATTACH; /* MPI 3.1, 11.2.4: no overlap */
     }
     if (module->num_regions == module->max_regions) {
@@ -215,7 +203,7 @@ int ompi_osc_fastpath_detach(ompi_win_t *win, const void *base)
         return OMPI_ERR_RMA_FLAVOR;
     }
     mca_osc_fastpath_enter(module);
-    place = region_place(module, (uintptr_t) base);
+    place = region_place(module->regions, module->num_regions, (uintptr_t) base);
     if (place < module->num_regions && (uintptr_t) base == module->regions[place].begin) {
         change_begin(module);
         --module->num_regions;
