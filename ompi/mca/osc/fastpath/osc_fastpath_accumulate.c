@@ -100,20 +100,11 @@ int ompi_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t 
                                   fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
                                   ompi_op_t *op, ompi_win_t *win, ompi_request_t **request)
 {
-    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_ACCUMULATE,
-                                              .request = request,
-                                              .target = target,
-                                              .disp = disp,
-                                              .count = (size_t) target_count,
-                                              .type = target_type,
-                                              .origin = origin_addr,
-                                              .origin_count = (size_t) origin_count,
-                                              .origin_type = origin_type,
-                                              .op = op};
-
-    return update(win, &operation);
+    return ompi_osc_fastpath_rget_accumulate(origin_addr, origin_count, origin_type, NULL, 0, NULL, target,
+                                             disp, target_count, target_type, op, win, request);
 }
 
+/* Without a type of the result, which MPI's callers have, it is an accumulate. */
 int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                       ompi_datatype_t *origin_type, void *result_addr,
                                       fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
@@ -121,7 +112,8 @@ int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_coun
                                       ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win,
                                       ompi_request_t **request)
 {
-    mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_GET_ACCUMULATE,
+    mca_osc_fastpath_operation_t operation = {.kind = NULL == result_type ? MCA_OSC_FASTPATH_ACCUMULATE
+                                                                          : MCA_OSC_FASTPATH_GET_ACCUMULATE,
                                               .request = request,
                                               .target = target,
                                               .disp = disp,
