@@ -88,17 +88,16 @@ static void *begin_of(const mca_osc_fastpath_memory_t *memory)
 /* Move what is one piece at the target, which makes it or takes part in it where that is sooner. */
 static int move_piece(mca_osc_fastpath_peer_t *peer, bool write, void *there, void *here, size_t length)
 {
+    bool good;
     int rc;
 
     if (ompi_osc_fastpath_mail_bytes(peer, write, here, there, length, NULL, &rc)) {
         return rc;
     }
-    if (MCA_OSC_FASTPATH_LONG <= length) {
-        return ompi_osc_fastpath_copy_long(peer, write, here, (uintptr_t) there, length) ? OMPI_SUCCESS
-                                                                                         : why();
-    }
-    return mca_common_fastpath_process_copy(peer->pid, write, here, (uintptr_t) there, length) ? OMPI_SUCCESS
-                                                                                               : why();
+    good = MCA_OSC_FASTPATH_LONG <= length
+               ? ompi_osc_fastpath_copy_long(peer, write, here, (uintptr_t) there, length)
+               : mca_common_fastpath_process_copy(peer->pid, write, here, (uintptr_t) there, length);
+    return good ? OMPI_SUCCESS : why();
 }
 
 /* Move data between a user's buffer and the target's memory, in its packed form where it is not one piece. */
@@ -222,32 +221,23 @@ static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
     return rc;
 }
 
-int ompi_osc_fastpath_copy_put(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                               const mca_osc_fastpath_memory_t *memory)
+int ompi_osc_fastpath_copy_move(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                                const mca_osc_fastpath_memory_t *memory)
 {
+    const bool put = MCA_OSC_FASTPATH_PUT == operation->kind;
     int rc;
 
-    if (is_small(peer, operation)) {
+    if (put && is_small(peer, operation)) {
         return put_small(peer, operation, memory);
     }
     rc = mca_osc_fastpath_make_puts(peer->module);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    return move_buffer(peer, true, (void *) operation->origin, operation->origin_count,
-                       operation->origin_type, memory);
-}
-
-int ompi_osc_fastpath_copy_get(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                               const mca_osc_fastpath_memory_t *memory)
-{
-    int rc = mca_osc_fastpath_make_puts(peer->module);
-
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    return move_buffer(peer, false, operation->result, operation->result_count, operation->result_type,
-                       memory);
+    return put ? move_buffer(peer, true, (void *) operation->origin, operation->origin_count,
+                             operation->origin_type, memory)
+               : move_buffer(peer, false, operation->result, operation->result_count, operation->result_type,
+                             memory);
 }
 
 int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)

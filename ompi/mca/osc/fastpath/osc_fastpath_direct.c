@@ -132,22 +132,18 @@ int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_ope
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    switch (operation->kind) {
-    case MCA_OSC_FASTPATH_PUT:
-        if (MCA_OSC_FASTPATH_COPY == peer->access) {
-            return ompi_osc_fastpath_copy_put(peer, operation, &memory);
-        }
-        return copy_directly(operation->origin, operation->origin_count, operation->origin_type,
-                             memory.address, memory.count, memory.type);
-    case MCA_OSC_FASTPATH_GET:
-        if (MCA_OSC_FASTPATH_COPY == peer->access) {
-            return ompi_osc_fastpath_copy_get(peer, operation, &memory);
-        }
-        return copy_directly(memory.address, memory.count, memory.type, operation->result,
-                             operation->result_count, operation->result_type);
-    default:
+    if (MCA_OSC_FASTPATH_PUT != operation->kind && MCA_OSC_FASTPATH_GET != operation->kind) {
         /* before the accumulate lock is taken, which a put may want for itself */
         rc = mca_osc_fastpath_make_puts(peer->module);
         return OMPI_SUCCESS == rc ? update_directly(peer, operation, &memory) : rc;
     }
+    if (MCA_OSC_FASTPATH_COPY == peer->access) {
+        return ompi_osc_fastpath_copy_move(peer, operation, &memory);
+    }
+    if (MCA_OSC_FASTPATH_PUT == operation->kind) {
+        return copy_directly(operation->origin, operation->origin_count, operation->origin_type,
+                             memory.address, memory.count, memory.type);
+    }
+    return copy_directly(memory.address, memory.count, memory.type, operation->result,
+                         operation->result_count, operation->result_type);
 }

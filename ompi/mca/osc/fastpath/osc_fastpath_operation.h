@@ -41,10 +41,8 @@ int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *opera
 /** COPY: put (a small one is made by the next mca_osc_fastpath_make_puts() at the latest) or get, at memory
  * in the target's process. @return OMPI_SUCCESS, MPI_ERR_PROC_FAILED, OMPI_ERR_RMA_RANGE where there is no
  * memory, or OMPI_ERR_OUT_OF_RESOURCE */
-int ompi_osc_fastpath_copy_put(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                               const mca_osc_fastpath_memory_t *memory);
-int ompi_osc_fastpath_copy_get(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                               const mca_osc_fastpath_memory_t *memory);
+int ompi_osc_fastpath_copy_move(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                                const mca_osc_fastpath_memory_t *memory);
 
 /** COPY: carry out an update, in the target's accumulate lock. @return as above */
 int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update);
