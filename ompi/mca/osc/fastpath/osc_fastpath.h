@@ -74,7 +74,7 @@ typedef struct {
     _Atomic(struct mca_osc_fastpath_module_t *) listener;
     uint32_t next_id;               /**< ids below have been used in this process, or cannot be any more */
     opal_atomic_int32_t pending;    /**< things that progress has to look after; 0 lets it return at once */
-    opal_atomic_int32_t locks_held; /**< peers of all windows with origin.lock_sent */
+    opal_atomic_int32_t locks_held; /**< peers with origin.lock_sent, windows with lock_all_taken */
     struct mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock, of all windows: its lock may not have
                                                       been asked for yet; NULL with threads */
     mca_common_fastpath_idle_t idle;             /**< how waits sleep */
@@ -327,13 +327,17 @@ static inline void mca_osc_fastpath_pend(int delta)
     (void) OPAL_THREAD_ADD_FETCH32(&mca_osc_fastpath_component.pending, delta);
 }
 
-/** The lock of a peer has been asked for or taken, or is given back. */
-static inline void mca_osc_fastpath_set_locked(mca_osc_fastpath_peer_t *peer, bool locked)
+/**
+ * The lock of a peer, or those of the node, have been asked for or taken, or are given back.
+ *
+ * @param state  peer.origin.lock_sent or module.lock_all_taken
+ */
+static inline void mca_osc_fastpath_set_locked(bool *state, bool locked)
 {
-    if (locked != peer->origin.lock_sent) {
+    if (locked != *state) {
         (void) OPAL_THREAD_ADD_FETCH32(&mca_osc_fastpath_component.locks_held, locked ? 1 : -1);
     }
-    peer->origin.lock_sent = locked;
+    *state = locked;
 }
 
 /** Remember that there is something to flush or unlock. */

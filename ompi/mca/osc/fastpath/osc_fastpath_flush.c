@@ -113,7 +113,7 @@ int ompi_osc_fastpath_end_active(mca_osc_fastpath_module_t *module)
         int error = ompi_osc_fastpath_take_error(peer);
 
         peer->origin.operations = peer->origin.acked;
-        mca_osc_fastpath_set_locked(peer, false);
+        mca_osc_fastpath_set_locked(&peer->origin.lock_sent, false);
         ompi_osc_fastpath_deactivate(peer);
         rc = OMPI_SUCCESS == rc ? error : rc;
     }

@@ -42,7 +42,7 @@ static inline bool try_lock(mca_osc_fastpath_peer_t *peer)
         taken = mca_osc_fastpath_lock_shared(&peer->member->lock, 0 < mca_osc_fastpath_component.locks_held);
     }
     if (OPAL_LIKELY(taken)) {
-        mca_osc_fastpath_set_locked(peer, true);
+        mca_osc_fastpath_set_locked(&peer->origin.lock_sent, true);
     }
     return taken;
 }
@@ -103,7 +103,7 @@ static inline void release_lock(mca_osc_fastpath_peer_t *peer)
     if (peer->origin.lock_sent) {
         mca_osc_fastpath_give_back(peer->module, &peer->member->lock,
                                    MPI_LOCK_EXCLUSIVE == peer->origin.lock_type);
-        mca_osc_fastpath_set_locked(peer, false);
+        mca_osc_fastpath_set_locked(&peer->origin.lock_sent, false);
     }
 }
 
@@ -243,7 +243,7 @@ int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
     } else if (OMPI_SUCCESS == (rc = take_last_lock(module))) {
         peer->origin.lock_type = type;
         peer->origin.nocheck = 0 != (MPI_MODE_NOCHECK & assertion);
-        mca_osc_fastpath_set_locked(peer, false);
+        mca_osc_fastpath_set_locked(&peer->origin.lock_sent, false);
         ++module->locks;
         rc = lock_peer(peer);
     }
@@ -275,7 +275,7 @@ static int unlock_message(mca_osc_fastpath_peer_t *peer)
     if (OMPI_SUCCESS == rc) {
         rc = ompi_osc_fastpath_flush_end(peer->module, peer);
     }
-    mca_osc_fastpath_set_locked(peer, false);
+    mca_osc_fastpath_set_locked(&peer->origin.lock_sent, false);
     ompi_osc_fastpath_deactivate(peer);
     return OMPI_SUCCESS == rc ? ompi_osc_fastpath_take_error(peer) : rc;
 }
@@ -379,14 +379,6 @@ static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
     return lock_node(module, wanted->pass, &wanted->index);
 }
 
-static void set_lock_all_taken(mca_osc_fastpath_module_t *module, bool taken)
-{
-    if (module->lock_all_taken != taken) {
-        (void) OPAL_THREAD_ADD_FETCH32(&mca_osc_fastpath_component.locks_held, taken ? 1 : -1);
-    }
-    module->lock_all_taken = taken;
-}
-
 int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
@@ -408,7 +400,7 @@ int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
             mca_osc_fastpath_lock_rouse(&module->node.members[index].lock, module->node.index);
         }
         if (OMPI_SUCCESS == rc) {
-            set_lock_all_taken(module, true);
+            mca_osc_fastpath_set_locked(&module->lock_all_taken, true);
         } else {
             module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
         }
@@ -431,7 +423,7 @@ int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
     mca_osc_fastpath_enter(module);
     if (module->lock_all_taken) {
         release_node(module, module->node.count);
-        set_lock_all_taken(module, false);
+        mca_osc_fastpath_set_locked(&module->lock_all_taken, false);
         (void) ompi_osc_fastpath_unblock(module);
     }
     OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)

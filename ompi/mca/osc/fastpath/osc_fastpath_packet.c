@@ -230,7 +230,7 @@ static uint8_t describe_epoch(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_hd
         return 0;
     }
     pass = 0 < mca_osc_fastpath_component.locks_held ? MCA_OSC_FASTPATH_LOCK_PASS : 0;
-    mca_osc_fastpath_set_locked(peer, true);
+    mca_osc_fastpath_set_locked(&peer->origin.lock_sent, true);
     peer->origin.lock_sequence = hdr->sequence;
     return MPI_LOCK_EXCLUSIVE == type ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : MCA_OSC_FASTPATH_LOCK_SHARED | pass;
 }

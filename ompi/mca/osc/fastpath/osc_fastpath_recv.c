@@ -145,7 +145,7 @@ static bool run_own_lock(mca_osc_fastpath_peer_t *peer)
         taken = ompi_osc_fastpath_share_own(peer->module, 0 < mca_osc_fastpath_component.locks_held);
     }
     if (taken) {
-        mca_osc_fastpath_set_locked(peer, true);
+        mca_osc_fastpath_set_locked(&peer->origin.lock_sent, true);
         peer->target.wants_lock = false;
         unblock(peer);
     } else {
