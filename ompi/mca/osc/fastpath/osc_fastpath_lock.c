@@ -22,15 +22,6 @@ static bool has_lock(mca_osc_fastpath_module_t *module, void *context)
     return ((const mca_osc_fastpath_peer_t *) context)->origin.lock_sent;
 }
 
-/* The own rank's lock is taken now, because loads and stores may follow. */
-static int lock_own(mca_osc_fastpath_peer_t *peer)
-{
-    if (ompi_osc_fastpath_own_lock(peer)) {
-        return OMPI_SUCCESS;
-    }
-    return ompi_osc_fastpath_wait_until(peer->module, has_lock, peer);
-}
-
 /* One try for the lock of a peer of the node. */
 static inline bool try_lock(mca_osc_fastpath_peer_t *peer)
 {
@@ -105,13 +96,6 @@ static inline void release_lock(mca_osc_fastpath_peer_t *peer)
                                    MPI_LOCK_EXCLUSIVE == peer->origin.lock_type);
         mca_osc_fastpath_set_locked(&peer->origin.lock_sent, false);
     }
-}
-
-/* Those who came by message may wait for it. */
-static void unlock_own(mca_osc_fastpath_peer_t *peer)
-{
-    release_lock(peer);
-    (void) ompi_osc_fastpath_unblock(peer->module);
 }
 
 /* @return whether a passive target epoch may begin. A fence epoch in which nothing has happened ends by it.
@@ -212,7 +196,9 @@ static int lock_peer(mca_osc_fastpath_peer_t *peer)
         return OMPI_SUCCESS;
     }
     if (peer->rank == module->rank) {
-        rc = lock_own(peer);
+        /* now, because loads and stores may follow */
+        rc = ompi_osc_fastpath_own_lock(peer) ? OMPI_SUCCESS
+                                              : ompi_osc_fastpath_wait_until(module, has_lock, peer);
     } else {
         mca_osc_fastpath_leave(module);
         rc = lock_other(peer);
@@ -318,10 +304,11 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
     mca_osc_fastpath_enter(module);
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
         rc = unlock_message(peer);
-    } else if (peer->rank == module->rank) {
-        unlock_own(peer);
     } else {
         release_lock(peer);
+        if (peer->rank == module->rank) { /* those who came by message may wait for it */
+            (void) ompi_osc_fastpath_unblock(module);
+        }
     }
     peer->origin.lock_type = 0;
     --module->locks;
