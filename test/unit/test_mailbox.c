@@ -152,14 +152,14 @@ static void *origin(void *argument)
             uint64_t old;
 
             random = random * 1103515245u + 12345u;
-            while (!mca_osc_fastpath_accumulate_trylock(&member, own->rank)) {
+            while (!mca_osc_fastpath_trylock_word(&member.accumulate, own->rank)) {
                 sched_yield();
             }
             old = number;
             own->wrong += old != update(own, added, random >> 16 & 0x3ff);
             own->wrong += number != old + added;
             own->added += added;
-            mca_osc_fastpath_accumulate_unlock(&member);
+            mca_osc_fastpath_unlock_word(&member.accumulate);
         }
     }
     return NULL;

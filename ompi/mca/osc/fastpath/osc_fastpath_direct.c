@@ -54,7 +54,7 @@ static bool take_accumulate_lock(mca_osc_fastpath_module_t *module, void *contex
 {
     const mca_osc_fastpath_peer_t *peer = context;
 
-    return mca_osc_fastpath_accumulate_trylock(peer->member, module->rank);
+    return mca_osc_fastpath_trylock_word(&peer->member->accumulate, module->rank);
 }
 
 /* One piece of an update, in the target's accumulate lock if that is needed. */
@@ -69,7 +69,7 @@ static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_up
     if (OMPI_SUCCESS == rc) {
         rc = MCA_OSC_FASTPATH_COPY == peer->access ? ompi_osc_fastpath_copy_update(peer, update)
                                                    : ompi_osc_fastpath_update(update);
-        mca_osc_fastpath_accumulate_unlock(peer->member);
+        mca_osc_fastpath_unlock_word(&peer->member->accumulate);
     }
     return rc;
 }

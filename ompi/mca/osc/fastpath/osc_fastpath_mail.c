@@ -146,7 +146,7 @@ bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void 
     uint32_t answer;
 
     if (MCA_OSC_FASTPATH_MAILBOX_BYTES < length || !mca_osc_fastpath_is_tried(&peer->mail)
-        || !mca_osc_fastpath_accumulate_trylock(peer->member, peer->module->rank)) {
+        || !mca_osc_fastpath_trylock_word(&peer->member->accumulate, peer->module->rank)) {
         return false;
     }
     posted->at = (uintptr_t) there - (uintptr_t) peer->base;
@@ -159,7 +159,7 @@ bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void 
     if (MCA_OSC_FASTPATH_MAILBOX_DONE == answer && !put) {
         mca_common_fastpath_copy_small(here, posted->data, length);
     }
-    mca_osc_fastpath_accumulate_unlock(peer->member);
+    mca_osc_fastpath_unlock_word(&peer->member->accumulate);
     return is_over(answer, rc);
 }
 

@@ -147,6 +147,15 @@ static inline bool mca_osc_fastpath_lock_seize(mca_osc_fastpath_lockword_t *word
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
+/** The caller does not wait for the lock any more after mca_osc_fastpath_lock_exclusive() has refused it. */
+static inline void mca_osc_fastpath_lock_give_up(mca_osc_fastpath_lockword_t *word, bool *waiting)
+{
+    if (*waiting) {
+        atomic_fetch_sub_explicit(&word->writers, 1, memory_order_relaxed);
+        *waiting = false;
+    }
+}
+
 /**
  * Take the lock exclusively.
  *
@@ -159,10 +168,7 @@ static inline bool mca_osc_fastpath_lock_seize(mca_osc_fastpath_lockword_t *word
 static inline bool mca_osc_fastpath_lock_exclusive(mca_osc_fastpath_lockword_t *word, bool *waiting)
 {
     if (mca_osc_fastpath_lock_seize(word)) {
-        if (*waiting) {
-            atomic_fetch_sub_explicit(&word->writers, 1, memory_order_relaxed);
-            *waiting = false;
-        }
+        mca_osc_fastpath_lock_give_up(word, waiting);
         return true;
     }
     if (!*waiting) {
@@ -201,15 +207,6 @@ static inline bool mca_osc_fastpath_lock_asked(mca_osc_fastpath_lockword_t *word
     asking->word = ((asking->word >> 5) + 1) << 5 | asking->doubted << 1 | 1;
     atomic_store_explicit(&word->asked, asking->word, memory_order_relaxed);
     return false;
-}
-
-/** Stop waiting for the lock after mca_osc_fastpath_lock_exclusive() has refused it. */
-static inline void mca_osc_fastpath_lock_give_up(mca_osc_fastpath_lockword_t *word, bool *waiting)
-{
-    if (*waiting) {
-        atomic_fetch_sub_explicit(&word->writers, 1, memory_order_relaxed);
-        *waiting = false;
-    }
 }
 
 /** Give the lock back. @param exclusive  as it was taken */
@@ -299,18 +296,6 @@ static inline bool mca_osc_fastpath_trylock_word(_Atomic uint32_t *word, int ran
 static inline void mca_osc_fastpath_unlock_word(_Atomic uint32_t *word)
 {
     atomic_store_explicit(word, 0, memory_order_release);
-}
-
-/** Take a member's accumulate lock. @param rank  of the caller. @return whether it could be taken */
-static inline bool mca_osc_fastpath_accumulate_trylock(mca_osc_fastpath_member_t *member, int rank)
-{
-    return mca_osc_fastpath_trylock_word(&member->accumulate, rank);
-}
-
-/** Give it back. */
-static inline void mca_osc_fastpath_accumulate_unlock(mca_osc_fastpath_member_t *member)
-{
-    mca_osc_fastpath_unlock_word(&member->accumulate);
 }
 
 #endif /* MCA_OSC_FASTPATH_MEMBER_H */

@@ -302,11 +302,11 @@ static int try_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
     if (!ompi_osc_fastpath_needs_lock(&update)) {
         return update_of_packet(peer, arrived, &update);
     }
-    if (!mca_osc_fastpath_accumulate_trylock(module->member, module->rank)) {
+    if (!mca_osc_fastpath_trylock_word(&module->member->accumulate, module->rank)) {
         return OMPI_ERR_WOULD_BLOCK;
     }
     rc = update_of_packet(peer, arrived, &update);
-    mca_osc_fastpath_accumulate_unlock(module->member);
+    mca_osc_fastpath_unlock_word(&module->member->accumulate);
     return rc;
 }
 
