@@ -8,6 +8,8 @@
  */
 #include "ompi_config.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
+
 #include "osc_fastpath_copy.h"
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
@@ -54,7 +56,7 @@ typedef struct {
 static void doubt(mca_osc_fastpath_lockword_t *word, mca_osc_fastpath_doubt_t *doubt)
 {
     if (0 != atomic_load_explicit(&word->asked, memory_order_relaxed)) {
-        mca_osc_fastpath_lock_doubt(word, doubt, ompi_osc_fastpath_now());
+        mca_osc_fastpath_lock_doubt(word, doubt, mca_common_fastpath_nanoseconds());
     }
 }
 

@@ -9,26 +9,17 @@
 #include "ompi_config.h"
 
 #include <sched.h>
-#include <time.h>
 
 #include "compat/fastpath_ft_compat.h"
 #include "compat/fastpath_ompi_compat.h"
-#include "opal/mca/common/fastpath/common_fastpath_relax.h"
 #include "opal/mca/base/mca_base_var.h"
-#include "opal/runtime/opal_progress.h"
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
+#include "opal/mca/common/fastpath/common_fastpath_relax.h"
 
 #include "osc_fastpath_wait.h"
 
 /** tries for a lock in memory before each of the following gives the processor away */
 #define TRIES_BEFORE_YIELD 100u
-
-unsigned long ompi_osc_fastpath_now(void)
-{
-    struct timespec time;
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &time);
-    return (unsigned long) time.tv_sec * 1000000000ul + (unsigned long) time.tv_nsec;
-}
 
 /* @return whether a process of the window has failed. Looks only when the number of failed processes has
  * changed. */
@@ -96,7 +87,7 @@ int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fast
                                  void *context)
 {
     mca_common_fastpath_idle_wait_t wait = {0};
-    unsigned long begin;
+    uint64_t begin;
     unsigned rounds = 0;
     int known = 0;
     int rc = OMPI_SUCCESS;
@@ -105,7 +96,7 @@ int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fast
         return OMPI_SUCCESS;
     }
     mca_osc_fastpath_count(MCA_OSC_FASTPATH_WAITS);
-    begin = ompi_osc_fastpath_now();
+    begin = mca_common_fastpath_nanoseconds();
     do {
         if (OPAL_UNLIKELY(member_failed(module, &known))) {
             rc = MPI_ERR_PROC_FAILED;
@@ -115,7 +106,7 @@ int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fast
         progress_or_sleep(&wait, ++rounds);
         mca_osc_fastpath_enter(module);
     } while (!done(module, context));
-    mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WAIT_TIME] += ompi_osc_fastpath_now() - begin;
+    mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WAIT_TIME] += mca_common_fastpath_nanoseconds() - begin;
     return rc;
 }
 

@@ -45,9 +45,6 @@ static inline void mca_osc_fastpath_breathe(mca_osc_fastpath_module_t *module)
     }
 }
 
-/** @return nanoseconds of a clock that never goes back */
-unsigned long ompi_osc_fastpath_now(void);
-
 /** Between two tries for a lock in memory that is held for a short time: spin, then yield. */
 void ompi_osc_fastpath_backoff(unsigned *tries);
 
