@@ -28,7 +28,7 @@ static void osc_peer_destruct(mca_osc_fastpath_peer_t *peer)
         free(item);
     }
     while (NULL != (placing = ompi_osc_fastpath_placed(peer))) {
-        OBJ_RELEASE(placing);
+        free(placing);
     }
     if (NULL != peer->origin.packet) {
         ompi_osc_fastpath_packet_drop(peer->origin.packet);
@@ -41,17 +41,12 @@ static void osc_peer_destruct(mca_osc_fastpath_peer_t *peer)
     OBJ_DESTRUCT(&peer->target.parked);
 }
 
-static void whole_construct(mca_osc_fastpath_whole_t *whole)
-{
-    whole->data = NULL;
-}
-
 static void whole_destruct(mca_osc_fastpath_whole_t *whole)
 {
     free(whole->data);
 }
 
-OBJ_CLASS_INSTANCE(mca_osc_fastpath_whole_t, opal_list_item_t, whole_construct, whole_destruct);
+OBJ_CLASS_INSTANCE(mca_osc_fastpath_whole_t, opal_list_item_t, NULL, whole_destruct);
 
 /* How the peer is reached, which never changes. */
 static void choose_access(mca_osc_fastpath_peer_t *peer)

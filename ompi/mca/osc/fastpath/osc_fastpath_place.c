@@ -22,13 +22,6 @@
 /** A link is given so many bytes at least when several share a piece. */
 #define LEAST_SHARE ((size_t) 64 << 10)
 
-static void construct_placing(mca_osc_fastpath_placing_t *placing)
-{
-    placing->next = NULL;
-}
-
-OBJ_CLASS_INSTANCE(mca_osc_fastpath_placing_t, opal_object_t, construct_placing, NULL);
-
 static mca_bml_base_endpoint_t *endpoint_of(const mca_osc_fastpath_peer_t *peer)
 {
     return mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
@@ -95,7 +88,7 @@ static bool write_some(mca_osc_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_bt
     if (ompi_osc_fastpath_refuse()) {
         return false;
     }
-    placing = OBJ_NEW(mca_osc_fastpath_placing_t);
+    placing = malloc(sizeof(*placing));
     if (NULL == placing) {
         return false;
     }
@@ -107,7 +100,7 @@ static bool write_some(mca_osc_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_bt
     (void) atomic_fetch_add_explicit(&peer->target.writing, 1, memory_order_relaxed);
     if (0 > mca_bml_base_put(bml_btl, from, to, NULL, NULL, length, 0, MCA_BTL_NO_ORDER, written, placing)) {
         (void) atomic_fetch_sub_explicit(&peer->target.writing, 1, memory_order_relaxed);
-        OBJ_RELEASE(placing);
+        free(placing);
         return false;
     }
     placing->next = peer->target.placing;

@@ -14,7 +14,6 @@
 
 /** Data that is being written, or has been. */
 typedef struct mca_osc_fastpath_placing_t {
-    opal_object_t super;
     struct mca_osc_fastpath_placing_t *next; /**< of the peer's */
     mca_osc_fastpath_peer_t *peer;           /**< the origin */
     mca_bml_base_btl_t *bml_btl;   /**< of the link that writes: what tells of it goes by that, too */
@@ -22,7 +21,6 @@ typedef struct mca_osc_fastpath_placing_t {
     void *from;                    /**< its data in the window */
     int status;                    /**< valid when peer.target.writing is 0 */
 } mca_osc_fastpath_placing_t;
-OBJ_CLASS_DECLARATION(mca_osc_fastpath_placing_t);
 
 /** Origin: @return whether a get of `total` bytes may be placed */
 bool ompi_osc_fastpath_may_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
@@ -50,7 +48,7 @@ static inline bool mca_osc_fastpath_is_placing(const mca_osc_fastpath_peer_t *pe
     return 0 != atomic_load_explicit(&peer->target.writing, memory_order_acquire);
 }
 
-/** Target: @return what has been written for a peer, one after the other, to be released; or NULL */
+/** Target: @return what has been written for a peer, one after the other, to be freed; or NULL */
 mca_osc_fastpath_placing_t *ompi_osc_fastpath_placed(mca_osc_fastpath_peer_t *peer);
 
 #endif /* MCA_OSC_FASTPATH_PLACE_H */

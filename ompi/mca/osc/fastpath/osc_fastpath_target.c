@@ -189,7 +189,7 @@ static bool end_placing(mca_osc_fastpath_peer_t *peer)
         if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
             peer->target.error = rc;
         }
-        OBJ_RELEASE(placing);
+        free(placing);
     }
     return true;
 }
