@@ -71,11 +71,4 @@ static inline bool fastpath_info_get(opal_info_t *info, const char *key, char *t
     return 0 != found;
 }
 
-/** Apply `op` to `count` elements of a predefined type: target = source op target. */
-static inline void fastpath_op_reduce(ompi_op_t *op, const void *source, void *target, size_t count,
-                                      ompi_datatype_t *datatype)
-{
-    ompi_op_reduce(op, (void *) source, target, count, datatype);
-}
-
 #endif /* FASTPATH_OSC_COMPAT_H */

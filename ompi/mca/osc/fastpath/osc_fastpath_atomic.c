@@ -18,7 +18,7 @@ mca_osc_fastpath_integer_t ompi_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_d
 
     do {
         value = found;
-        fastpath_op_reduce(op, &origin, &value, 1, element);
+        ompi_op_reduce(op, &origin, &value, 1, element);
     } while (!mca_osc_fastpath_atomic_swap_if(at, size, &found, value));
     return found;
 }

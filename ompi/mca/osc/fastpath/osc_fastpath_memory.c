@@ -213,11 +213,6 @@ ompi_datatype_t *ompi_osc_fastpath_predefined(uint32_t id)
                                                  : NULL;
 }
 
-static bool is_no_op(const mca_osc_fastpath_update_t *update)
-{
-    return &ompi_mpi_op_no_op.op == update->op;
-}
-
 /* What is packed has no gaps, but the elements of an operation may have: of MPI_SHORT_INT, for instance. */
 static bool has_gaps(const ompi_datatype_t *element)
 {
@@ -233,7 +228,7 @@ static int reduce_packed(ompi_op_t *op, ompi_datatype_t *element, const void *or
     char *spread;
 
     if (!has_gaps(element)) {
-        fastpath_op_reduce(op, origin, target, count, element);
+        ompi_op_reduce(op, (void *) origin, target, count, element);
         return OMPI_SUCCESS;
     }
     spread = calloc(2 * count, extent); /* gaps are copied, too */
@@ -246,7 +241,7 @@ static int reduce_packed(ompi_op_t *op, ompi_datatype_t *element, const void *or
     ompi_osc_fastpath_cursor_begin(&cursor, spread + count * extent, count, element, true);
     ompi_osc_fastpath_cursor_unpack(&cursor, target, cursor.bytes);
     ompi_osc_fastpath_cursor_end(&cursor);
-    fastpath_op_reduce(op, spread, spread + count * extent, count, element);
+    ompi_op_reduce(op, spread, spread + count * extent, count, element);
     ompi_osc_fastpath_cursor_begin(&cursor, spread + count * extent, count, element, false);
     (void) ompi_osc_fastpath_cursor_pack(&cursor, target, cursor.bytes);
     ompi_osc_fastpath_cursor_end(&cursor);
@@ -267,7 +262,7 @@ bool ompi_osc_fastpath_update_packed(const mca_osc_fastpath_update_t *update, vo
         mca_common_fastpath_copy(target, update->origin, update->length);
         return true;
     }
-    if (is_no_op(update)) {
+    if (&ompi_mpi_op_no_op.op == update->op) {
         return false;
     }
     if (&ompi_mpi_op_replace.op == update->op) {
