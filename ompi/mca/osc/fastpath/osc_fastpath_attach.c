@@ -80,8 +80,9 @@ typedef struct {
 } reading_t;
 
 /* Read the list unless it is known. Inside module.lock. @return whether it is known now, or cannot be */
-static bool read_list(reading_t *reading)
+static bool read_list(mca_osc_fastpath_module_t *module, void *context)
 {
+    reading_t *reading = context;
     mca_osc_fastpath_peer_t *peer = reading->peer;
     mca_osc_fastpath_member_t *member = peer->member;
     mca_osc_fastpath_region_t *list;
@@ -90,6 +91,7 @@ static bool read_list(reading_t *reading)
     const uint32_t count = atomic_load_explicit(&member->regions.count, memory_order_relaxed);
     bool good;
 
+    (void) module;
     if (0 != version % 2) {
         return false;
     }
@@ -122,12 +124,6 @@ static bool read_list(reading_t *reading)
     return true;
 }
 
-static bool list_known(mca_osc_fastpath_module_t *module, void *context)
-{
-    (void) module;
-    return read_list(context);
-}
-
 int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end)
 {
     mca_osc_fastpath_module_t *module = peer->module;
@@ -135,7 +131,7 @@ int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t beg
     int rc;
 
     mca_osc_fastpath_enter(module);
-    rc = ompi_osc_fastpath_wait_until(module, list_known, &reading);
+    rc = ompi_osc_fastpath_wait_until(module, read_list, &reading);
     rc = OMPI_SUCCESS == rc ? reading.rc : rc;
     if (OMPI_SUCCESS == rc && !all_in(peer->regions.list, peer->regions.count, begin, end)) {
         rc = OMPI_ERR_RMA_RANGE;

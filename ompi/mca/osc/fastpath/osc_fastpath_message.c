@@ -348,14 +348,6 @@ static int put_all(sending_t *sending)
     return rc;
 }
 
-/* Give up an operation that has failed, but for the pieces that are on their way: nobody may wait for what
- * they do not ask for. */
-static void give_up(sending_t *sending, mca_osc_fastpath_request_t *request)
-{
-    ompi_osc_fastpath_ticket_cut(sending->peer, sending->hdr.ticket, sending->total - sending->hdr.offset);
-    ompi_osc_fastpath_request_drop(request);
-}
-
 /* A request is waited for by functions that know nothing of packets, so what it needs leaves now. */
 static void send_now(sending_t *sending)
 {
@@ -374,7 +366,10 @@ static int put_prepared(sending_t *sending, mca_osc_fastpath_request_t **request
     if (OMPI_SUCCESS == rc) {
         rc = put_all(sending);
         if (OMPI_SUCCESS != rc && sending->wants_data) {
-            give_up(sending, *request);
+            /* given up but for the pieces on their way: nobody may wait for what they do not ask for */
+            ompi_osc_fastpath_ticket_cut(sending->peer, sending->hdr.ticket,
+                                         sending->total - sending->hdr.offset);
+            ompi_osc_fastpath_request_drop(*request);
         }
         send_now(sending);
     }
