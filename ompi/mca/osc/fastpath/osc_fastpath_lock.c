@@ -100,16 +100,6 @@ static inline void release_lock(mca_osc_fastpath_peer_t *peer)
     }
 }
 
-/* @return whether a passive target epoch may begin. A fence epoch in which nothing has happened ends by it.
- */
-static bool may_lock(mca_osc_fastpath_module_t *module)
-{
-    if (MCA_OSC_FASTPATH_EPOCH_FENCE == module->epoch && !module->fence_used) {
-        module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
-    }
-    return MCA_OSC_FASTPATH_EPOCH_NONE == module->epoch;
-}
-
 static bool granted(mca_osc_fastpath_module_t *module, void *context)
 {
     const mca_osc_fastpath_peer_t *peer = context;
@@ -226,7 +216,7 @@ int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
     peer = mca_osc_fastpath_peer(module, target);
     if (NULL == peer) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
-    } else if (!may_lock(module) || 0 != peer->origin.lock_type) {
+    } else if (!mca_osc_fastpath_no_epoch(module) || 0 != peer->origin.lock_type) {
         rc = OMPI_ERR_RMA_SYNC;
     } else if (OMPI_SUCCESS == (rc = take_last_lock(module))) {
         peer->origin.lock_type = type;
@@ -375,7 +365,7 @@ int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
     int rc = OMPI_SUCCESS;
 
     mca_osc_fastpath_enter(module);
-    if (!may_lock(module) || 0 != module->locks) {
+    if (!mca_osc_fastpath_no_epoch(module) || 0 != module->locks) {
         rc = OMPI_ERR_RMA_SYNC;
     } else if (OMPI_SUCCESS == (rc = take_last_lock(module))) {
         module->epoch = MCA_OSC_FASTPATH_EPOCH_PASSIVE;

@@ -87,10 +87,7 @@ int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
 
     (void) assertion; /* MPI_MODE_NOCHECK: nothing is sent for a post anyway */
     mca_osc_fastpath_enter(module);
-    if (MCA_OSC_FASTPATH_EPOCH_FENCE == module->epoch && !module->fence_used) {
-        module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
-    }
-    if (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch || 0 != module->locks) {
+    if (!mca_osc_fastpath_no_epoch(module) || 0 != module->locks) {
         rc = OMPI_ERR_RMA_SYNC;
     } else if (NULL == (ranks = ranks_of(module, group))) {
         rc = MPI_ERR_GROUP;

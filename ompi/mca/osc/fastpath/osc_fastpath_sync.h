@@ -49,6 +49,16 @@ static inline bool mca_osc_fastpath_accessible(const mca_osc_fastpath_module_t *
     }
 }
 
+/** @return whether an access epoch of another kind may begin. A fence epoch in which nothing has happened
+ * ends by that. */
+static inline bool mca_osc_fastpath_no_epoch(mca_osc_fastpath_module_t *module)
+{
+    if (MCA_OSC_FASTPATH_EPOCH_FENCE == module->epoch && !module->fence_used) {
+        module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
+    }
+    return MCA_OSC_FASTPATH_EPOCH_NONE == module->epoch;
+}
+
 /**
  * Begin to flush: send what there is, and ask for an acknowledgement where one is needed.
  *
