@@ -21,12 +21,6 @@
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_parked_t, opal_list_item_t, NULL, NULL);
 
-static void complain_of_message(const mca_osc_fastpath_hdr_t *hdr, const char *reason)
-{
-    mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "corrupt message", opal_process_info.nodename,
-                                  hdr->window, hdr->rank, reason);
-}
-
 /* Keep a message. Nobody could do without it, hence the end of the job where there is no memory. */
 static mca_osc_fastpath_parked_t *keep_arrived(const void *data, size_t length)
 {
@@ -111,7 +105,8 @@ static bool run_parked(mca_osc_fastpath_peer_t *peer)
             (mca_osc_fastpath_parked_t *) opal_list_get_first(&peer->target.parked);
 
         if (0 >= (int32_t) (sequence_of(parked) - peer->target.done)) { /* not behind it for ever */
-            complain_of_message((const mca_osc_fastpath_hdr_t *) parked->data, "a packet has come twice");
+            ompi_osc_fastpath_complain((const mca_osc_fastpath_hdr_t *) parked->data,
+                                       "a packet has come twice");
             opal_list_remove_item(&peer->target.parked, &parked->super);
             unkeep(parked);
             continue;
@@ -194,7 +189,7 @@ static void packet_arrived(mca_osc_fastpath_peer_t *peer, const void *data, size
     bool locked = false;
 
     if (OPAL_UNLIKELY(0 >= (int32_t) (sequence - peer->target.done))) {
-        complain_of_message(data, "a packet has come twice");
+        ompi_osc_fastpath_complain(data, "a packet has come twice");
         return;
     }
     if (sequence != peer->target.done + 1 || peer->target.blocked) {
@@ -235,7 +230,7 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         size_t length;
 
         if (sizeof(entry) > end - position) {
-            complain_of_message(hdr, "a reply is cut off");
+            ompi_osc_fastpath_complain(hdr, "a reply is cut off");
             return;
         }
         memcpy(&entry, data + position, sizeof(entry));
@@ -243,7 +238,7 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         length = MCA_OSC_FASTPATH_ENTRY_DATA == entry.what ? entry.length : 0;
         if (length > end - position
             || OMPI_SUCCESS != ompi_osc_fastpath_ticket_data(peer, &entry, data + position, &request)) {
-            complain_of_message(hdr, "a reply that nobody waits for");
+            ompi_osc_fastpath_complain(hdr, "a reply that nobody waits for");
             return;
         }
         position += MCA_OSC_FASTPATH_PAD(length);
@@ -266,7 +261,7 @@ static void work(mca_osc_fastpath_module_t *module, const void *data, size_t len
     memcpy(&hdr, data, sizeof(hdr));
     peer = mca_osc_fastpath_peer(module, (int) hdr.rank);
     if (NULL == peer) {
-        complain_of_message(&hdr, "no memory");
+        ompi_osc_fastpath_complain(&hdr, "no memory");
         return;
     }
     acknowledged(peer, hdr.acked);
@@ -320,7 +315,7 @@ static mca_osc_fastpath_module_t *find_window(const mca_osc_fastpath_hdr_t *hdr)
     if (OPAL_SUCCESS == opal_hash_table_get_value_uint32(&component->windows, hdr->window, &module)) {
         ++((mca_osc_fastpath_module_t *) module)->users;
     } else if (hdr->window >= component->next_id) {
-        complain_of_message(hdr, "no such window");
+        ompi_osc_fastpath_complain(hdr, "no such window");
     }
     mca_common_fastpath_unlock(&component->lock);
     return module;
@@ -350,7 +345,7 @@ static void deliver_to_window(const void *data, size_t length)
     if (hdr.length > length - sizeof(hdr) || hdr.rank >= (uint32_t) module->size
         || hdr.rank == (uint32_t) module->rank
         || (MCA_OSC_FASTPATH_PACKET != hdr.type && MCA_OSC_FASTPATH_REPLY != hdr.type)) {
-        complain_of_message(&hdr, "a header that makes no sense");
+        ompi_osc_fastpath_complain(&hdr, "a header that makes no sense");
     } else if (OPAL_LIKELY(mca_osc_fastpath_try_enter(module))) {
         OBJ_CONSTRUCT(&ended, opal_list_t);
         work(module, data, sizeof(hdr) + hdr.length, &ended);

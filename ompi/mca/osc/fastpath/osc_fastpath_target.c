@@ -28,11 +28,10 @@ typedef struct {
     mca_osc_fastpath_memory_t memory;
 } arrived_t;
 
-/* Nothing but a packet that nobody has sent leads here. */
-static void complain_of_packet(const mca_osc_fastpath_peer_t *peer, const char *reason)
+void ompi_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason)
 {
     mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "corrupt message", opal_process_info.nodename,
-                                  peer->module->id, (unsigned) peer->rank, reason);
+                                  hdr->window, hdr->rank, reason);
 }
 
 /* The reply that is being filled, with at least `room` bytes of room, or NULL. It leaves by a certain link,
@@ -352,14 +351,15 @@ static bool parse_update(arrived_t *arrived)
     return compares || (NULL != arrived->op && ompi_osc_fastpath_op_defined(arrived->op, arrived->element));
 }
 
-/* Read an operation and check it. @return its length with data and padding, or 0 when it makes no sense */
-static size_t parse_operation(mca_osc_fastpath_peer_t *peer, const unsigned char *from, size_t length,
+/* Read an operation of a packet and check it. @return its length with data and padding, or 0 when it makes no
+ * sense */
+static size_t parse_operation(const mca_osc_fastpath_hdr_t *hdr, const unsigned char *from, size_t length,
                               arrived_t *arrived)
 {
     size_t data;
 
     if (sizeof(arrived->hdr) > length) {
-        complain_of_packet(peer, "cut off");
+        ompi_osc_fastpath_complain(hdr, "cut off");
         return 0;
     }
     memcpy(&arrived->hdr, from, sizeof(arrived->hdr));
@@ -367,12 +367,12 @@ static size_t parse_operation(mca_osc_fastpath_peer_t *peer, const unsigned char
     arrived->op = NULL;
     arrived->length = arrived->hdr.length;
     if (is_update(arrived->hdr.kind) && !parse_update(arrived)) {
-        complain_of_packet(peer, "an operation that does not exist");
+        ompi_osc_fastpath_complain(hdr, "an operation that does not exist");
         return 0;
     }
     data = data_length(arrived);
     if (SIZE_MAX == data || data > length - sizeof(arrived->hdr)) {
-        complain_of_packet(peer, "an operation that does not exist, or is cut off");
+        ompi_osc_fastpath_complain(hdr, "an operation that does not exist, or is cut off");
         return 0;
     }
     return sizeof(arrived->hdr) + MCA_OSC_FASTPATH_PAD(data);
@@ -526,7 +526,7 @@ int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *pack
     }
     while (*position < end) {
         arrived_t arrived;
-        size_t length = parse_operation(peer, bytes + *position, end - *position, &arrived);
+        size_t length = parse_operation(&hdr, bytes + *position, end - *position, &arrived);
         int rc;
 
         if (0 == length) {

@@ -11,6 +11,9 @@
 
 #include "osc_fastpath.h"
 
+/** Say what is wrong with a message. Nothing but one that nobody has sent leads there. */
+void ompi_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason);
+
 /**
  * Let a packet take effect, or as much of it as may.
  *
