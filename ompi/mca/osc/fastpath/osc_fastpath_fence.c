@@ -73,14 +73,13 @@ static int node_barrier(mca_osc_fastpath_module_t *module)
     return rc;
 }
 
-/* All packets of the epoch have been sent; then all members' sums are in *expected. */
-static int count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected)
+int ompi_osc_fastpath_count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected)
 {
-    mca_coll_base_module_t *coll = module->comm->c_coll->coll_reduce_scatter_block_module;
-    int rc;
+    ompi_communicator_t *comm = module->comm;
+    const int rc = comm->c_coll->coll_reduce_scatter_block(module->fence_sent, expected, 1,
+                                                           &ompi_mpi_uint32_t.dt, &ompi_mpi_op_sum.op, comm,
+                                                           comm->c_coll->coll_reduce_scatter_block_module);
 
-    rc = module->comm->c_coll->coll_reduce_scatter_block(
-        module->fence_sent, expected, 1, &ompi_mpi_uint32_t.dt, &ompi_mpi_op_sum.op, module->comm, coll);
     memset(module->fence_sent, 0, (size_t) module->size * sizeof(module->fence_sent[0]));
     return rc;
 }
@@ -112,7 +111,7 @@ static int end_epoch(mca_osc_fastpath_module_t *module)
     int rc;
 
     send_all(module);
-    rc = count_packets(module, &expected);
+    rc = ompi_osc_fastpath_count_packets(module, &expected);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

@@ -60,6 +60,14 @@ static inline bool mca_osc_fastpath_no_epoch(mca_osc_fastpath_module_t *module)
 }
 
 /**
+ * Find out how many packets are on their way to this process: the sum of what all members have in
+ * module.fence_sent for it. Begins to count these anew. Collective, outside module.lock.
+ *
+ * @return OMPI_SUCCESS or the error of the collective operation
+ */
+int ompi_osc_fastpath_count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected);
+
+/**
  * Begin to flush: send what there is, and ask for an acknowledgement where one is needed.
  *
  * @param flags  MCA_OSC_FASTPATH_UNLOCK to give the lock back, too, or 0

@@ -22,6 +22,7 @@
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_request.h"
+#include "osc_fastpath_sync.h"
 #include "osc_fastpath_ticket.h"
 #include "osc_fastpath_wait.h"
 #include "osc_fastpath_window.h"
@@ -476,7 +477,6 @@ static bool window_all_here(mca_osc_fastpath_module_t *module, void *context)
  * and must not arrive when the window has gone. MPI 3.1, 11.2.5: nobody leaves before all have come. */
 static int drain(mca_osc_fastpath_module_t *module)
 {
-    ompi_communicator_t *comm = module->comm;
     uint32_t expected = 0;
     int rc;
 
@@ -487,9 +487,7 @@ static int drain(mca_osc_fastpath_module_t *module)
     }
     mca_osc_fastpath_leave(module);
     if (OMPI_SUCCESS == rc) {
-        rc = comm->c_coll->coll_reduce_scatter_block(module->fence_sent, &expected, 1, &ompi_mpi_uint32_t.dt,
-                                                     &ompi_mpi_op_sum.op, comm,
-                                                     comm->c_coll->coll_reduce_scatter_block_module);
+        rc = ompi_osc_fastpath_count_packets(module, &expected);
     }
     if (OMPI_SUCCESS == rc) {
         mca_osc_fastpath_enter(module);
