@@ -131,8 +131,7 @@ static bool may_flush(const mca_osc_fastpath_module_t *module, const mca_osc_fas
  * is worked on before what comes after it */
 static bool in_order(const mca_osc_fastpath_peer_t *peer)
 {
-    const mca_bml_base_endpoint_t *endpoint =
-        mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
+    const mca_bml_base_endpoint_t *endpoint = mca_osc_fastpath_endpoint(peer);
     const mca_bml_base_btl_t *link;
 
     if (NULL == endpoint || 1 != endpoint->btl_eager.arr_size || 1 != endpoint->btl_send.arr_size

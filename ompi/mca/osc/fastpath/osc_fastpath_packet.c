@@ -79,8 +79,7 @@ static size_t packet_size(const mca_btl_base_module_t *btl, size_t expected)
 /* The link for the next packet, or NULL. */
 static mca_bml_base_btl_t *next_packet_link(const mca_osc_fastpath_peer_t *peer)
 {
-    mca_bml_base_endpoint_t *endpoint =
-        mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
+    mca_bml_base_endpoint_t *endpoint = mca_osc_fastpath_endpoint(peer);
 
     return NULL == endpoint || 0 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)
                ? NULL

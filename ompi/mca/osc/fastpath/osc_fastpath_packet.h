@@ -14,6 +14,12 @@
 /** @return whether a call to a BTL shall be refused for the sake of a test */
 bool ompi_osc_fastpath_refuse(void);
 
+/** @return the links to a peer, or NULL when there are none */
+static inline mca_bml_base_endpoint_t *mca_osc_fastpath_endpoint(const mca_osc_fastpath_peer_t *peer)
+{
+    return mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
+}
+
 /**
  * Get a packet to fill.
  *

@@ -22,11 +22,6 @@
 /** A link is given so many bytes at least when several share a piece. */
 #define LEAST_SHARE ((size_t) 64 << 10)
 
-static mca_bml_base_endpoint_t *endpoint_of(const mca_osc_fastpath_peer_t *peer)
-{
-    return mca_bml_base_get_endpoint(ompi_comm_peer_lookup(peer->module->comm, peer->rank));
-}
-
 /* The next of the links that packets take which writes memory of the peer without more ado, or NULL. Where
  * failures of processes are survived there is none: a call may return while a target goes on writing. */
 static mca_bml_base_btl_t *next_placing_link(mca_bml_base_endpoint_t *endpoint)
@@ -54,7 +49,7 @@ bool ompi_osc_fastpath_may_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fa
     return OPAL_UNLIKELY(0 != limit && limit <= total) && MCA_OSC_FASTPATH_GET == operation->kind
            && fastpath_is_contiguous(operation->type, operation->count)
            && fastpath_is_contiguous(operation->result_type, operation->result_count)
-           && NULL != next_placing_link(endpoint_of(peer));
+           && NULL != next_placing_link(mca_osc_fastpath_endpoint(peer));
 }
 
 uint64_t ompi_osc_fastpath_place_address(const mca_osc_fastpath_operation_t *operation, size_t offset)
@@ -111,7 +106,7 @@ static bool write_some(mca_osc_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_bt
 size_t ompi_osc_fastpath_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
                                void *from, uint64_t to)
 {
-    mca_bml_base_endpoint_t *endpoint = endpoint_of(peer);
+    mca_bml_base_endpoint_t *endpoint = mca_osc_fastpath_endpoint(peer);
     mca_osc_fastpath_op_hdr_t some = *hdr;
     mca_bml_base_btl_t *bml_btl = next_placing_link(endpoint);
     size_t done = 0, share;
