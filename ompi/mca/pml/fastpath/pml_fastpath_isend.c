@@ -27,6 +27,20 @@ static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
 }
 
 /*
+ * The same number, of which the compiler has to keep 64 bits from here on. Left to itself it puts 32 bits of
+ * a tag aside and later loads 64, to make a header of them. Such a load cannot be served from the store
+ * before it: it waits until that has left the store buffer, and with it all stores of the last message, whose
+ * slot another processor has.
+ */
+static inline int keep_wide(int tag)
+{
+    uint64_t wide = (uint32_t) tag;
+
+    __asm__("" : "+r"(wide));
+    return (int) wide;
+}
+
+/*
  * Send a short message that is contiguous, if it can leave within the call: nothing is set up for it, and
  * nobody is called. Returns whether it has left; else there is no trace of the attempt.
  *
@@ -122,16 +136,16 @@ static inline bool fits_buffers(const mca_pml_fastpath_member_t *member, size_t 
  *
  * refused  receives whether there are no buffers for it, so that nobody need try again
  */
-static inline __opal_attribute_always_inline__ bool send_contiguous(const void *buf, size_t count,
-                                                                    const ompi_datatype_t *datatype, int dst,
-                                                                    int tag, mca_pml_base_send_mode_t mode,
-                                                                    const ompi_communicator_t *comm,
-                                                                    uint32_t *sequence, bool *refused)
+static inline __opal_attribute_always_inline__ bool
+send_contiguous(const void *buf, size_t count, const ompi_datatype_t *datatype, int dst, int narrow_tag,
+                mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, uint32_t *sequence,
+                bool *refused)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[dst];
     const char *data = (const char *) buf + datatype->super.true_lb;
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+    const int tag = keep_wide(narrow_tag);
     bool slots, left;
 
     *refused = false;
@@ -454,20 +468,6 @@ static __opal_attribute_noinline__ int isend_long(const void *buf, size_t count,
     mca_pml_fastpath_send_request_sent((mca_pml_fastpath_send_request_t *) *request, member->peer, comm,
                                        member->ctx, tag, sequence, datatype->super.size * count);
     return OMPI_SUCCESS;
-}
-
-/*
- * The same number, of which the compiler has to keep 64 bits from here on. Left to itself it puts 32 bits of
- * a tag aside and later loads 64, to make a header of them. Such a load cannot be served from the store
- * before it: it waits until that has left the store buffer, and with it all stores of the last message, whose
- * slot another processor has.
- */
-static inline int keep_wide(int tag)
-{
-    uint64_t wide = (uint32_t) tag;
-
-    __asm__("" : "+r"(wide));
-    return (int) wide;
 }
 
 /* The request is made first, because there is no way back from a message that has left. */
