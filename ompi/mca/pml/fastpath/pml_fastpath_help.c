@@ -21,7 +21,8 @@ static bool could_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml
     const mca_pml_fastpath_peer_t *peer = req->req_peer;
 
     return mca_pml_fastpath_is_helped(req->req_accepted) && arrival->btl == mca_pml_fastpath.fastsm
-           && NULL != peer->ext && !peer->help_refused;
+           && NULL != peer->ext && !peer->help_refused
+           && !mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
 }
 
 /* Whether a nonblocking send is waited for by now, and help would be of use. In an exchange, where we wait for

@@ -11,6 +11,8 @@
 #ifndef MCA_PML_FASTPATH_HELP_H
 #define MCA_PML_FASTPATH_HELP_H
 
+#include "ompi/mca/coll/base/coll_tags.h"
+
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -18,6 +20,22 @@
 static inline size_t mca_pml_fastpath_help_first_piece(void)
 {
     return 4 * mca_pml_fastpath.help_limit;
+}
+
+/** Bytes from which on a reduction finds what it works on in no cache of its core. */
+#define MCA_PML_FASTPATH_HELP_REDUCTION_MOST ((size_t) 1024 * 1024)
+
+/**
+ * Whether a message is a part of a reduction in which two processes send to each other, and then work on what
+ * they have received. Each had better read all of it: what the sender wrote would lie in the sender's cache.
+ *
+ * @param size  bytes of the message
+ */
+static inline bool mca_pml_fastpath_help_is_reduced(int tag, size_t size)
+{
+    return (MCA_COLL_BASE_TAG_ALLREDUCE == tag || MCA_COLL_BASE_TAG_REDUCE_SCATTER == tag
+            || MCA_COLL_BASE_TAG_REDUCE_SCATTER_BLOCK == tag)
+           && MCA_PML_FASTPATH_HELP_REDUCTION_MOST > size;
 }
 
 /** Sender: whether a message that it waits for had better be copied by both sides than go in chunks. */

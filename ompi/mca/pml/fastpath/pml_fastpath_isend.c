@@ -4,8 +4,6 @@
  */
 #include "ompi_config.h"
 
-#include "ompi/mca/coll/base/coll_tags.h"
-
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_counters.h"
@@ -510,26 +508,15 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
                : isend(buf, count, datatype, dst, tag, mode, comm, request, false);
 }
 
-/* Bytes from which on a reduction finds what it works on in no cache of its core. */
-#define REDUCTION_MOST (1024 * 1024)
-
-/* Whether a message is a part of a reduction in which two processes send to each other, and then work on what
- * they have received: what the sender wrote would lie in its own cache, not in the receiver's. */
-static inline bool is_reduced(const ompi_datatype_t *datatype, size_t count, int tag)
-{
-    return (MCA_COLL_BASE_TAG_ALLREDUCE == tag || MCA_COLL_BASE_TAG_REDUCE_SCATTER == tag
-            || MCA_COLL_BASE_TAG_REDUCE_SCATTER_BLOCK == tag)
-           && REDUCTION_MOST > datatype->super.size * count;
-}
-
 /* Whether both sides shall copy a message that could leave at once: its sender waits, and that is sooner. */
 static inline bool goes_together(const mca_pml_fastpath_member_t *member, const ompi_datatype_t *datatype,
                                  size_t count, int tag, mca_pml_base_send_mode_t mode)
 {
+    const size_t size = datatype->super.size * count;
     const bool together = MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
                           && fastpath_is_contiguous(datatype, count)
-                          && mca_pml_fastpath_help_pays(member->peer, datatype->super.size * count)
-                          && !is_reduced(datatype, count, tag);
+                          && mca_pml_fastpath_help_pays(member->peer, size)
+                          && !mca_pml_fastpath_help_is_reduced(tag, size);
 
     if (OPAL_UNLIKELY(together)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);
@@ -560,8 +547,8 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
-    req->req_waits =
-        MCA_PML_BASE_SEND_BUFFERED != mode && NULL != member->peer->ext && !is_reduced(datatype, count, tag);
+    req->req_waits = MCA_PML_BASE_SEND_BUFFERED != mode && NULL != member->peer->ext
+                     && !mca_pml_fastpath_help_is_reduced(tag, datatype->super.size * count);
     rc = start_request(req);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
