@@ -89,8 +89,9 @@ OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
 
 /**
  * Free frags of one class.  Those with private memory are used last in first out, because it is warm then.
- * Those in the pools take turns, because what another process has read last is not (btl_fastsm_chunk.c).
- * Buffers that were never used stay untouched until then.
+ * Those in the pools take turns, because what another process has read last is not: all of them, so that by
+ * the next turn it has left that one's cache; but few where processes share cores, and caches
+ * (docs/shared-layout.md, "Buffers take turns").  Buffers that were never used stay untouched until then.
  */
 typedef struct mca_btl_fastsm_frag_list_t {
     opal_mutex_t lock;
@@ -98,6 +99,7 @@ typedef struct mca_btl_fastsm_frag_list_t {
     mca_btl_fastsm_frag_t *last;    /**< the end of that, if there are any */
     uint32_t n_free;                /**< how many */
     uint32_t turns;                 /**< so many are made before one has its second turn */
+    uint32_t turns_shared;          /**< the same where processes share cores */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
     uint32_t used;  /**< frags made so far */

@@ -16,12 +16,14 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
 
+#include "opal/runtime/opal_progress.h"
+
 #include "btl_fastsm.h"
 
 /** private frags are allocated that many at a time */
 #define FASTSM_SMALL_CHUNK 32u
-/** buffers that take turns at least, if there are so many */
-#define FASTSM_TURNS 8u
+/** eager buffers that take turns where processes share cores, at least */
+#define TURNS_SHARED 8u
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
@@ -32,7 +34,8 @@ static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag
     list->free = NULL;
     list->last = NULL;
     list->n_free = 0;
-    list->turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? FASTSM_TURNS : 0;
+    list->turns = MCA_BTL_FASTSM_FRAG_SMALL == frag_class ? 0 : count;
+    list->turns_shared = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0;
     list->chunks = NULL;
     list->n_chunks = 0;
     list->used = 0;
@@ -161,12 +164,18 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
     return frag;
 }
 
+/* How many are made before one has its second turn. */
+static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list)
+{
+    return OPAL_UNLIKELY(opal_progress_yield_when_idle) ? list->turns_shared : list->turns;
+}
+
 /* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held. */
 static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list)
 {
     mca_btl_fastsm_frag_t *frag = NULL;
 
-    if (NULL == list->free || OPAL_UNLIKELY(list->used < list->turns)) {
+    if (NULL == list->free || OPAL_UNLIKELY(list->used < turns(list))) {
         frag = frag_make(list);
     }
     if (OPAL_LIKELY(NULL == frag && NULL != list->free)) {
@@ -238,8 +247,8 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
     uint32_t taken = 0;
 
     OPAL_THREAD_LOCK(&list->lock);
-    if (OPAL_UNLIKELY(list->turns < 2 * count)) {
-        list->turns = 2 * count < list->count ? 2 * count : list->count;
+    if (OPAL_UNLIKELY(list->turns_shared < 2 * count)) {
+        list->turns_shared = 2 * count < list->count ? 2 * count : list->count;
     }
     while (taken < count) {
         mca_btl_fastsm_frag_t *frag = frag_take(list);
