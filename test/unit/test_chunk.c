@@ -391,7 +391,8 @@ static int slow_ones(size_t size)
     return count;
 }
 
-/* More than 7 microseconds, of a message that the kernel may copy; but one in SLOW_PROBE. */
+/* More than 7 microseconds, but for half a one of each chunk, of a message that the kernel may copy; but one
+ * in SLOW_PROBE. */
 static void test_slow(void **state)
 {
     (void) state;
@@ -400,8 +401,11 @@ static void test_slow(void **state)
     world.out.fill_ticks = 10;
     assert_int_equal(0, slow_ones(LONGEST)); /* nobody knows what a tick is */
     ticks_per_millisecond = 10000;
-    assert_int_equal(0, slow_ones(7 * CHUNK));
-    assert_int_equal(10 * (SLOW_PROBE - 1), slow_ones(7 * CHUNK + 1));
+    assert_int_equal(0, slow_ones(14 * CHUNK));
+    assert_int_equal(10 * (SLOW_PROBE - 1), slow_ones(14 * CHUNK + 1));
+    world.out.fill_ticks = 5;
+    assert_int_equal(0, slow_ones(LONGEST));
+    world.out.fill_ticks = 10;
     world.out.write_state = MCA_BTL_FASTSM_GET_REFUSED;
     assert_int_equal(0, slow_ones(LONGEST));
     world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;

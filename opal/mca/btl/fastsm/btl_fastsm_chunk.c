@@ -32,6 +32,8 @@
 #define CHUNKS_ANYWAY 4u
 /** of messages for which chunks are slow one in so many takes them all the same: they may not be any more */
 #define SLOW_PROBE 64u
+/** the part of the parameter chunk_time that the kernel takes for a page, about: half a microsecond of 7 */
+#define PAGE_PART 14u
 /** lines that are fetched between two looks for a message */
 #define LINES_AT_A_TIME 8u
 
@@ -174,9 +176,11 @@ bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t si
 {
     const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
     const size_t chunk = mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params);
+    const uint64_t most = chunk_time(&mca_btl_fastsm_component);
+    const uint64_t page = most / PAGE_PART;
 
     return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
-           && fill * chunks_of(size, chunk) > chunk_time(&mca_btl_fastsm_component)
+           && fill > page && (fill - page) * chunks_of(size, chunk) > most
            && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
 }
 

@@ -60,7 +60,8 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .text =
          "Microseconds that a sender which waits may take to fill eager buffers with a message, by what it "
          "took lately.  Of one that would take longer, because it is long or the peer's core is far away, "
-         "each side copies a part where the kernel permits that.  0: any time"},
+         "each side copies a part where the kernel permits that.  A fourteenth of it does not count for each "
+         "buffer, because the kernel would take that for a page.  0: any time"},
     {"poll_max", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.poll_max, 32, 1,
      1u << 20, .text = "Messages taken from one sender before the others get their turn"},
     {"ring_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.ring_depth,

@@ -221,7 +221,8 @@ typedef struct {
     /**
      * Whether sendi of so many bytes would take long, because that many have to be copied or the peer's core
      * is far away, while both sides can copy the message, each a part (write()).  Known from what it took
-     * lately; now and then the answer is no in any case, so that it is known what it takes now.
+     * lately, less what the kernel takes for a page of each chunk; now and then the answer is no in any case,
+     * so that it is known what it takes now.
      */
     bool (*chunks_are_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size);
 
