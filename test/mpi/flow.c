@@ -68,6 +68,20 @@ static void check_growth(const char *what, long before, long more)
              "receiver grew by %ld KiB", grown);
 }
 
+/* The buffers of the sender's that take turns are mapped here, each once a message has come in it. */
+static void map_buffers(void)
+{
+    enum { COUNT = 2000 };
+
+    for (int i = 0; i < COUNT; i++) {
+        if (0 == fp_rank) {
+            fp_send(&fp_modes[FP_SYNCHRONOUS], LENGTH, 1, TAG, i, MPI_COMM_WORLD);
+        } else {
+            fp_recv(LENGTH, 0, TAG, i, MPI_COMM_WORLD);
+        }
+    }
+}
+
 static void blocking(int count)
 {
     long before = resident();
@@ -133,6 +147,8 @@ int main(int argc, char **argv)
 
     fp_init(&argc, &argv, 2);
     if (CHECK(2 == fp_size)) {
+        fp_case("buffers");
+        map_buffers();
         fp_case("blocking sends");
         blocking(sends);
         fp_case("nonblocking sends");
