@@ -98,8 +98,7 @@ typedef struct mca_btl_fastsm_frag_list_t {
     mca_btl_fastsm_frag_t *free;    /**< the next ones, linked through super.opal_list_next */
     mca_btl_fastsm_frag_t *last;    /**< the end of that, if there are any */
     uint32_t n_free;                /**< how many */
-    uint32_t turns;                 /**< so many are made before one has its second turn */
-    uint32_t turns_shared;          /**< the same where processes share cores */
+    uint32_t turns;                 /**< so many are made before one has its second turn, if not all */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
     uint32_t used;  /**< frags made so far */

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
-
 #include "opal/runtime/opal_progress.h"
 
 #include "btl_fastsm.h"
@@ -34,8 +33,7 @@ static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag
     list->free = NULL;
     list->last = NULL;
     list->n_free = 0;
-    list->turns = MCA_BTL_FASTSM_FRAG_SMALL == frag_class ? 0 : count;
-    list->turns_shared = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0;
+    list->turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0;
     list->chunks = NULL;
     list->n_chunks = 0;
     list->used = 0;
@@ -164,10 +162,12 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
     return frag;
 }
 
-/* How many are made before one has its second turn. */
+/* How many are made before one has its second turn: of a pool all, unless processes share cores. */
 static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list)
 {
-    return OPAL_UNLIKELY(opal_progress_yield_when_idle) ? list->turns_shared : list->turns;
+    return MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class || OPAL_UNLIKELY(opal_progress_yield_when_idle)
+               ? list->turns
+               : list->count;
 }
 
 /* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held. */
@@ -247,8 +247,8 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
     uint32_t taken = 0;
 
     OPAL_THREAD_LOCK(&list->lock);
-    if (OPAL_UNLIKELY(list->turns_shared < 2 * count)) {
-        list->turns_shared = 2 * count < list->count ? 2 * count : list->count;
+    if (OPAL_UNLIKELY(list->turns < 2 * count)) {
+        list->turns = 2 * count < list->count ? 2 * count : list->count;
     }
     while (taken < count) {
         mca_btl_fastsm_frag_t *frag = frag_take(list);

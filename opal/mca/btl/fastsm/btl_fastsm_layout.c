@@ -112,8 +112,8 @@ static uint32_t scaled_depth(uint32_t n_local)
     return depth;
 }
 
-/* Processes of a node that have a part of its caches each that holds as many buffers as are best. */
-#define FEW 4
+/* Up to so many processes of a node each have enough of its caches for as many buffers as are best. */
+#define FEW_PROCESSES 4
 
 /* The value for the first of four sizes of nodes that holds n_local processes. */
 static uint32_t by_size(uint32_t n_local, uint32_t up_to_64, uint32_t up_to_256, uint32_t up_to_1024,
@@ -148,7 +148,7 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
     unless_given(&params->position_stride, threads || n <= MCA_BTL_FASTSM_POSITIONS_APART
                                                ? MCA_BTL_FASTSM_LINE
                                                : sizeof(mca_btl_fastsm_read_pos_t));
-    unless_given(&params->eager_count, FEW >= n ? 768 : by_size(n, 256, 128, 16, 16));
+    unless_given(&params->eager_count, FEW_PROCESSES >= n ? 768 : by_size(n, 256, 128, 16, 16));
     unless_given(&params->eager_size, MCA_BTL_FASTSM_LINE + by_size(n, 4096, 4096, 2048, 1024));
     unless_given(&params->max_count, by_size(n, 32, 16, 4, 4));
     unless_given(&params->max_size, max_size < params->eager_size ? params->eager_size : max_size);
