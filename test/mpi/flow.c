@@ -50,6 +50,13 @@ static void look_away(void)
     }
 }
 
+static void send_all(const fp_mode_t *mode, int count)
+{
+    for (int i = 0; i < count; i++) {
+        fp_send(mode, LENGTH, 1, TAG, i, MPI_COMM_WORLD);
+    }
+}
+
 static void receive_all(int count)
 {
     for (int i = 0; i < count; i++) {
@@ -71,14 +78,12 @@ static void check_growth(const char *what, long before, long more)
 /* The buffers of the sender's that take turns are mapped here, each once a message has come in it. */
 static void map_buffers(void)
 {
-    enum { COUNT = 2000 };
+    enum { COUNT = 2000 }; /* more than there are buffers */
 
-    for (int i = 0; i < COUNT; i++) {
-        if (0 == fp_rank) {
-            fp_send(&fp_modes[FP_SYNCHRONOUS], LENGTH, 1, TAG, i, MPI_COMM_WORLD);
-        } else {
-            fp_recv(LENGTH, 0, TAG, i, MPI_COMM_WORLD);
-        }
+    if (0 == fp_rank) {
+        send_all(&fp_modes[FP_SYNCHRONOUS], COUNT);
+    } else {
+        receive_all(COUNT);
     }
 }
 
@@ -87,9 +92,7 @@ static void blocking(int count)
     long before = resident();
 
     if (0 == fp_rank) {
-        for (int i = 0; i < count; i++) {
-            fp_send(&fp_modes[FP_STANDARD], LENGTH, 1, TAG, i, MPI_COMM_WORLD);
-        }
+        send_all(&fp_modes[FP_STANDARD], count);
         return;
     }
     look_away();
