@@ -31,8 +31,10 @@ enum {
 static const size_t lengths[] = {LIMIT - 1, LIMIT,   128 << 10,    (256 << 10) + 1,
                                  300001,    1 << 20, (4 << 20) + 3};
 
-/* Those of the sender, and the one of the receiver. */
-static const char *const names[] = {FP_SEND_COUNTERS, "pml_fastpath_messages_helped"};
+/* Those of the sender, and those of the receiver. */
+static const char *const names[] = {FP_SEND_COUNTERS, "pml_fastpath_messages_helped",
+                                    "pml_fastpath_messages_streamed"};
+enum { HELPED = FP_SENDS, STREAMED, COUNTERS };
 
 static enum { EXACT, NEVER, SOME } counts;
 
@@ -45,7 +47,12 @@ static const char *const receive_names[RECEIVES] = {"posted", "late", "from anyb
 
 static unsigned long helped(void)
 {
-    return fp_counter(FP_SENDS);
+    return fp_counter(HELPED);
+}
+
+static unsigned long streamed(void)
+{
+    return fp_counter(STREAMED);
 }
 
 static unsigned long sends(void)
@@ -59,13 +66,23 @@ static unsigned long sends(void)
 }
 
 /* The receiver has counted, since, LEAST to MOST of these messages. */
-static void check_helped(unsigned long before, unsigned long least, unsigned long most)
+static void check_count(unsigned long now, unsigned long least, unsigned long most)
 {
-    const unsigned long now = helped() - before;
-
     least = EXACT == counts ? least : 0;
     most = EXACT == counts ? most : NEVER == counts ? 0 : 1;
     fp_check(least <= now && now <= most, __FILE__, __LINE__, "%lu messages were copied by both sides", now);
+}
+
+/* Both copied, half of the message each. */
+static void check_helped(unsigned long before, unsigned long least, unsigned long most)
+{
+    check_count(helped() - before, least, most);
+}
+
+/* Both copied, half of the message each, or all of it by way of fragments. */
+static void check_exchanged(unsigned long before, unsigned long least, unsigned long most)
+{
+    check_count(helped() + streamed() - before, least, most);
 }
 
 static MPI_Datatype gaps_of(size_t length)
@@ -183,7 +200,7 @@ static void one(send_t how, receive_t to, size_t length, int sequence)
 {
     const bool waits = SEND == how || SSEND == how || RSEND == how;
     const bool can = GAPS_SEND != how && GAPS != to && LIMIT <= (SHORT == to ? length - LESS : length);
-    const unsigned long before = helped();
+    const unsigned long before = helped(), streamed_before = streamed();
 
     if ((RSEND == how && LATE == to) || ((GAPS == to || GAPS_SEND == how) && MOST_GAPS < length)) {
         return;
@@ -195,6 +212,7 @@ static void one(send_t how, receive_t to, size_t length, int sequence)
     } else {
         receive_so(to, length, sequence);
         check_helped(before, can && SURE < length && waits ? 1 : 0, can ? 1 : 0);
+        CHECK(SOME == counts || streamed() == streamed_before); /* it sends nothing itself */
     }
 }
 
@@ -203,7 +221,7 @@ static void both_ways(size_t length, int sequence)
     const int peer = 1 - fp_rank;
     unsigned char *out = fp_alloc_filled(length, fp_key(fp_rank, peer, TAG, sequence));
     unsigned char *in = fp_alloc(length);
-    const unsigned long before = helped();
+    const unsigned long before = helped() + streamed();
     MPI_Status status;
 
     fp_case("both ways, %zu bytes", length);
@@ -211,7 +229,7 @@ static void both_ways(size_t length, int sequence)
                     MPI_COMM_WORLD, &status));
     CHECK_STATUS(&status, peer, TAG, length);
     CHECK_DATA(in, length, fp_key(peer, fp_rank, TAG, sequence));
-    check_helped(before, SURE < length ? 1 : 0, LIMIT <= length ? 1 : 0);
+    check_exchanged(before, SURE < length ? 1 : 0, LIMIT <= length ? 1 : 0);
     fp_free(in);
     fp_free(out);
 }
@@ -219,7 +237,7 @@ static void both_ways(size_t length, int sequence)
 /* Both ways at once by nonblocking calls, for which both wait. */
 static void both_ways_nonblocking(size_t length, int sequence)
 {
-    const unsigned long before = helped();
+    const unsigned long before = helped() + streamed();
     fp_message_t in, out;
     MPI_Request requests[2];
 
@@ -230,7 +248,7 @@ static void both_ways_nonblocking(size_t length, int sequence)
     requests[1] = out.request;
     FP(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     CHECK_DATA(in.buffer, length, fp_key(1 - fp_rank, fp_rank, TAG, sequence));
-    check_helped(before, 0, LIMIT <= length ? 1 : 0);
+    check_exchanged(before, 0, LIMIT <= length ? 1 : 0);
     fp_free(in.buffer);
     fp_free(out.buffer);
 }
@@ -448,6 +466,29 @@ static void in_time(bool slow)
     }
 }
 
+/* Both ways at once, messages are streamed where filling buffers is quick, and copied half by half where it
+ * is slow, but for one in 64 and the first one. */
+static void exchanges_in_time(bool slow)
+{
+    enum { COUNT = 200, MOST_OTHERS = COUNT / 5 };
+    const unsigned long helped_before = helped(), streamed_before = streamed();
+    int found = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        both_ways(lengths[4 + i % 3], i);
+    }
+    if (slow) {
+        CHECK(COUNT - MOST_OTHERS <= helped() - helped_before);
+        return;
+    }
+    for (int waited = 0; !found && PATIENCE > waited; waited++) {
+        both_ways_nonblocking(lengths[6], waited);
+        found = streamed_before != streamed();
+        FP(MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));
+    }
+    CHECK(found);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = 1 < argc ? argv[1] : "";
@@ -461,8 +502,9 @@ int main(int argc, char **argv)
     } else {
         fp_init(&argc, &argv, 2);
     }
-    fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, FP_SENDS + 1);
+    fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, COUNTERS);
     if (0 == strcmp("slow", how) || 0 == strcmp("quick", how)) {
+        exchanges_in_time(0 == strcmp("slow", how)); /* first: so fragments tell how long filling takes */
         in_time(0 == strcmp("slow", how));
     } else if (1 >= fp_rank) {
         run(threads);

@@ -63,6 +63,14 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_req
     return other;
 }
 
+mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void)
+{
+    const mca_pml_fastpath_awaited_t other = awaited;
+
+    awaited = (mca_pml_fastpath_awaited_t){.sends = true};
+    return other;
+}
+
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
 {
     awaited = other;

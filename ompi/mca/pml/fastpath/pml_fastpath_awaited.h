@@ -17,7 +17,7 @@ typedef struct {
     ompi_request_t **requests;
     size_t count;
     size_t first; /**< those before this one are complete */
-    bool sends;   /**< large sends were among them when it began */
+    bool sends;   /**< large sends were among them when it began, or it is such a send */
 } mca_pml_fastpath_awaited_t;
 
 /**
@@ -26,6 +26,9 @@ typedef struct {
  * @return the call that it interrupts, for mca_pml_fastpath_awaited_end()
  */
 mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_request_t **requests);
+
+/** The same of a call that sends, and waits for that. Its header has said so. */
+mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void);
 
 /** It ends, and the other one goes on. */
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);

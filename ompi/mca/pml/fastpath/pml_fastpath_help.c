@@ -15,24 +15,25 @@
 /** parts of a message begin with a page, where that is possible */
 #define PAGE 4096u
 
-/* @return whether the sender, if it waits, can write into that buffer, and that would be of use */
-static bool could_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+/* Whether both sides are of this node, and the message is worth it. */
+static bool is_local(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
-    const mca_pml_fastpath_peer_t *peer = req->req_peer;
-
     return mca_pml_fastpath_is_helped(req->req_accepted) && arrival->btl == mca_pml_fastpath.fastsm
-           && NULL != peer->ext && !peer->help_refused
-           && !mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
+           && NULL != req->req_peer->ext;
 }
 
-/* Whether a nonblocking send is waited for by now, and help would be of use. In an exchange, where we wait for
- * large sends of our own as well, it would not: both processes copy anyway, and what the other one writes
- * arrives in its cache, not in ours. */
+/* Whether the sender, if it waits, can write into that buffer, and that would be of use. */
+static bool could_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+{
+    return !req->req_peer->help_refused && !mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
+}
+
+/* Whether a nonblocking send is waited for by now. */
 static bool is_awaited(const mca_pml_fastpath_recv_request_t *req)
 {
     const mca_pml_fastpath_peer_t *peer = req->req_peer;
 
-    return !mca_pml_fastpath_awaited_sends() && peer->ext->is_awaited(peer->btl_endpoint, req->req_src_req);
+    return peer->ext->is_awaited(peer->btl_endpoint, req->req_src_req);
 }
 
 /* Whether we can read that peer's memory. */
@@ -67,36 +68,55 @@ static void ask_from(mca_pml_fastpath_recv_request_t *req, size_t own)
     mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
 }
 
+/* The sender waits, and is asked for a part of what has not been read, or for all of that. @return end of
+ * what is left to be read */
+static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
+{
+    size_t own = next;
+
+    if (req->req_streams) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_STREAMED);
+        return next; /* mca_pml_fastpath_help_read asks for what is behind */
+    }
+    if (reads(req->req_peer)) {
+        own += half(req->req_own - next);
+    }
+    ask_from(req, own);
+    return own;
+}
+
+/* What else could be done than to read a message alone, if the sender waits: streaming it, in an exchange and
+ * where that is sooner; or help. In an exchange a send that is not blocking gets no help: both processes copy
+ * anyway, and what the other one writes arrives in its cache, not in ours. */
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
     const size_t all = req->req_accepted;
-    const bool could = could_help(req, arrival);
-    const bool waits =
-        could && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(is_awaited(req)));
-    const size_t own = !waits ? all : reads(req->req_peer) ? half(all) : 0;
+    const bool local = is_local(req, arrival), exchange = mca_pml_fastpath_awaited_sends();
+    const bool streams = local && exchange && 0 != (MCA_PML_FASTPATH_HDR_FLAG_STREAM & arrival->flags);
+    const bool could = streams || (local && could_help(req, arrival));
+    const bool looks = could && (streams || !exchange);
+    const bool waits = could
+                       && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags)
+                           || (looks && OPAL_UNLIKELY(is_awaited(req))));
 
-    req->req_alone = could && !waits && !mca_pml_fastpath_awaited_sends()
-                     && mca_pml_fastpath_help_first_piece() < all / 2;
+    req->req_streams = streams;
+    req->req_alone = looks && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
     req->req_own = all;
-    if (waits) {
-        ask_from(req, own);
-    }
-    return own;
+    return waits ? ask_for_rest(req, 0) : all;
 }
 
 size_t mca_pml_fastpath_help_again(mca_pml_fastpath_recv_request_t *req, size_t next)
 {
-    const size_t own = next + half(req->req_accepted - next);
+    size_t own = req->req_own;
 
-    if (0 < next && next < own && is_awaited(req)) {
+    if (0 < next && PAGE <= half(own - next) && is_awaited(req)) {
         req->req_alone = false;
         OPAL_THREAD_UNLOCK(&req->req_lock);
-        ask_from(req, own);
+        own = ask_for_rest(req, next);
         OPAL_THREAD_LOCK(&req->req_lock);
-        return own;
     }
-    return req->req_own;
+    return own;
 }
 
 void mca_pml_fastpath_help_read(mca_pml_fastpath_recv_request_t *req, size_t unread)

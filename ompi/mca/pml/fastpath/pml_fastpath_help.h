@@ -45,19 +45,27 @@ static inline bool mca_pml_fastpath_help_pays(const mca_pml_fastpath_peer_t *pee
            && peer->ext->chunks_are_slow(peer->btl_endpoint, size);
 }
 
+/** Sender: whether a message, while both wait for it, is sooner at its receiver in fragments than by the
+ * kernel. */
+static inline bool mca_pml_fastpath_help_streams(const mca_pml_fastpath_peer_t *peer, size_t size)
+{
+    return mca_pml_fastpath_is_helped(size) && NULL != peer->ext && !opal_progress_yield_when_idle
+           && !peer->ext->chunks_are_slow(peer->btl_endpoint, size);
+}
+
 /**
  * Receiver: begin to receive a message that has been offered to be read.
  *
  * @return bytes that the receiver has to read itself, the first ones; the sender has been asked for the
- * others
+ * others, or mca_pml_fastpath_help_read() asks for them
  */
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival);
 
 /**
  * Receiver: before a further piece is read of a message whose sender does not wait, or did not: it may have
- * come to wait since, and then it is asked for a part of what is left. req_lock is held, and left for a
- * moment; the caller keeps others from reading.
+ * come to wait since, and then it is asked for a part of what is left, or for all of it. req_lock is held,
+ * and left for a moment; the caller keeps others from reading.
  *
  * @param next  first byte that has not been read
  * @return end of what the receiver has to read itself
@@ -79,10 +87,10 @@ static inline size_t mca_pml_fastpath_help_piece(const mca_pml_fastpath_recv_req
 }
 
 /**
- * Receiver: its own part of such a message is done. The sender is told, or asked to stream what could not be
+ * Receiver: its own part of such a message is done. The sender is told, or asked to stream what has not been
  * read. It may go on when it has written its part, whenever we come to look at that.
  *
- * @param unread  first byte of the own part that could not be read; its end if there is none
+ * @param unread  first byte of the own part that has not been read; its end if there is none
  */
 void mca_pml_fastpath_help_read(mca_pml_fastpath_recv_request_t *req, size_t unread);
 

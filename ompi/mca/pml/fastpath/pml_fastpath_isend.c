@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_counters.h"
@@ -524,6 +525,20 @@ static inline bool goes_together(const mca_pml_fastpath_member_t *member, const 
     return together;
 }
 
+/* What is received meanwhile finds that a send is waited for. */
+static void await_send(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_fastpath_awaited_t other;
+
+    if (!req->req_waits || opal_using_threads()) {
+        mca_pml_fastpath_await(&req->req_send.req_base.req_ompi);
+        return;
+    }
+    other = mca_pml_fastpath_awaited_begin_send();
+    mca_pml_fastpath_await(&req->req_send.req_base.req_ompi);
+    mca_pml_fastpath_awaited_end(other);
+}
+
 /* What neither send_slot nor send_contiguous has sent. */
 static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
@@ -547,13 +562,12 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
-    req->req_waits = MCA_PML_BASE_SEND_BUFFERED != mode && NULL != member->peer->ext
-                     && !mca_pml_fastpath_help_is_reduced(tag, datatype->super.size * count);
+    req->req_waits = MCA_PML_BASE_SEND_BUFFERED != mode && NULL != member->peer->ext;
     rc = start_request(req);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }
-    mca_pml_fastpath_await(&req->req_send.req_base.req_ompi);
+    await_send(req);
     rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
     mca_pml_fastpath_send_request_drop(req);
     (void) mca_pml_fastpath_pace_sent(opal_using_threads()); /* it may have been complete at once */

@@ -285,6 +285,9 @@ static const struct {
                                          "with the same lower bits of the id"},
     [MCA_PML_FASTPATH_HELPED] = {"messages_helped",
                                  "Messages received of which the sender has copied a part"},
+    [MCA_PML_FASTPATH_STREAMED] = {"messages_streamed",
+                                   "Messages received that were offered to be read, and streamed from there "
+                                   "on where both processes waited for sends"},
     [MCA_PML_FASTPATH_MULTI] = {"messages_multi_eager",
                                 "Messages sent in several eager fragments (multi_eager_limits)"},
 };

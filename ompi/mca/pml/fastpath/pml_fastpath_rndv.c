@@ -400,6 +400,7 @@ void mca_pml_fastpath_send_request_acked(const mca_btl_base_module_t *btl,
             mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type, "part of the message");
         }
         req->req_dst_req = hdr->hdr_dst_req;
+        mca_pml_fastpath_awaited_answered(req);
         if (0 < hdr->hdr_length) {
             mca_pml_fastpath_send_request_stream(req, hdr->hdr_offset, hdr->hdr_length);
         }

@@ -150,7 +150,7 @@ static inline uint32_t chunks_of(size_t bytes, size_t chunk)
     return (uint32_t) ((bytes + chunk - 1) / chunk);
 }
 
-/* Filling a chunk has taken so many ticks.  Whoever else had the core meanwhile shall not count for long. */
+/* What is kept is the time for a chunk.  Whoever else had the core meanwhile shall not count for long. */
 static inline void note_fill(mca_btl_fastsm_endpoint_t *endpoint, uint64_t ticks)
 {
     const uint64_t before = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
@@ -158,6 +158,11 @@ static inline void note_fill(mca_btl_fastsm_endpoint_t *endpoint, uint64_t ticks
     ticks = ticks > 4 * before && 0 != before ? 4 * before : ticks;
     atomic_store_explicit(&endpoint->fill_ticks, 0 == before ? ticks : before - before / 8 + ticks / 8,
                           memory_order_relaxed);
+}
+
+void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes, uint64_t ticks)
+{
+    note_fill(endpoint, ticks * mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params) / bytes);
 }
 
 /* The parameter, in ticks; UINT64_MAX: there is none, or the clock's speed is not known yet. */

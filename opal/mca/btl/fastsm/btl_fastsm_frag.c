@@ -21,6 +21,8 @@
 
 /** private frags are allocated that many at a time */
 #define FASTSM_SMALL_CHUNK 32u
+/** bytes of a fragment from which on reading the clock twice does not count */
+#define MEASURED_LEAST ((size_t) 16 * 1024)
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
 
@@ -336,6 +338,23 @@ int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *d
     return OPAL_SUCCESS;
 }
 
+/* Packs data into a buffer.  What that takes is measured of fragments that are worth it. @return OPAL_SUCCESS
+ * or what the convertor says */
+static int pack(mca_btl_fastsm_endpoint_t *endpoint, opal_convertor_t *convertor, void *to, size_t *length)
+{
+    const bool measured =
+        MEASURED_LEAST <= *length && NULL != endpoint && !opal_convertor_need_buffers(convertor);
+    const uint64_t begin = measured ? mca_common_fastpath_ticks() : 0;
+    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) to, .iov_len = *length};
+    uint32_t iov_count = 1;
+    const int rc = opal_convertor_pack(convertor, &iov, &iov_count, length);
+
+    if (measured && 0 <= rc) {
+        mca_btl_fastsm_note_fill(endpoint, *length, mca_common_fastpath_ticks() - begin);
+    }
+    return rc;
+}
+
 /**
  * A frag with `reserve` bytes for the caller and as much packed data as fits.
  */
@@ -346,8 +365,6 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
 {
     const size_t most = mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_MAX].size;
     mca_btl_base_descriptor_t *des;
-    uint32_t iov_count = 1;
-    struct iovec iov;
     size_t length = *size;
 
     if (reserve > most) {
@@ -361,13 +378,11 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
         return NULL;
     }
 
-    if (0 < length) {
-        iov.iov_base = (IOVBASE_TYPE *) ((char *) des->des_segments->seg_addr.pval + reserve);
-        iov.iov_len = length;
-        if (OPAL_UNLIKELY(0 > opal_convertor_pack(convertor, &iov, &iov_count, &length))) {
-            mca_btl_fastsm_free(btl, des);
-            return NULL;
-        }
+    if (0 < length
+        && OPAL_UNLIKELY(
+            0 > pack(endpoint, convertor, (char *) des->des_segments->seg_addr.pval + reserve, &length))) {
+        mca_btl_fastsm_free(btl, des);
+        return NULL;
     }
     des->des_segments->seg_len = reserve + length;
     *size = length;
