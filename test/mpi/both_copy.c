@@ -466,6 +466,37 @@ static void in_time(bool slow)
     }
 }
 
+/* Who has sent its message of an exchange and leaves MPI does not hold up the other one. Now and then the
+ * other one may not be running. */
+static void leaves_exchange(void)
+{
+    enum { COUNT = 20, MOST_HELD_UP = COUNT / 4, MOMENT = 100 };
+    const size_t length = lengths[6];
+    fp_message_t message;
+    int held_up = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        char path[256] = "";
+
+        fp_case("rank 0 leaves exchange %d", i);
+        name_file(path);
+        fp_irecv(&message, length, 1 - fp_rank, TAG, i, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], length, 1 - fp_rank, TAG, i, MPI_COMM_WORLD);
+        if (0 != fp_rank) {
+            close(open(path, O_CREAT | O_WRONLY, 0600));
+        } else {
+            for (int waited = 0; 0 != access(path, F_OK) && MOMENT > waited; ++waited) {
+                fp_sleep_ms(1);
+            }
+            held_up += 0 != access(path, F_OK);
+        }
+        fp_wait_recv(&message);
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        (void) unlink(path);
+    }
+    CHECK(MOST_HELD_UP >= held_up);
+}
+
 /* Both ways at once, messages are streamed where filling buffers is quick, and copied half by half where it
  * is slow, but for one in 64 and the first one. */
 static void exchanges_in_time(bool slow)
@@ -505,6 +536,7 @@ int main(int argc, char **argv)
     fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, COUNTERS);
     if (0 == strcmp("slow", how) || 0 == strcmp("quick", how)) {
         exchanges_in_time(0 == strcmp("slow", how)); /* first: so fragments tell how long filling takes */
+        leaves_exchange();
         in_time(0 == strcmp("slow", how));
     } else if (1 >= fp_rank) {
         run(threads);

@@ -9,10 +9,14 @@
 
 /** names that are said at a time */
 #define MOST 8u
+/** looks after which streams are not waited for any more: some 50 ms, and longer while something comes */
+#define LOOKS (1u << 20)
 
 /* The call that waits, and how many names it has said. */
 static mca_pml_fastpath_awaited_t awaited;
 static uint32_t said;
+/* Messages that are being streamed to us. */
+static uint32_t streams;
 
 /* Whether the receiver may still ask for help with this send. One that is complete for its user is not: a
  * buffered one, or one that has failed. */
@@ -71,10 +75,32 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void)
     return other;
 }
 
+void mca_pml_fastpath_awaited_stream(mca_pml_fastpath_recv_request_t *req)
+{
+    req->req_streamed = true;
+    ++streams;
+}
+
+void mca_pml_fastpath_awaited_stream_end(mca_pml_fastpath_recv_request_t *req)
+{
+    streams -= req->req_streamed ? 1 : 0;
+    req->req_streamed = false;
+}
+
+static __opal_attribute_noinline__ void await_streams(void)
+{
+    for (unsigned looks = LOOKS; 0 < streams && 0 < looks; --looks) {
+        opal_progress();
+    }
+}
+
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
 {
     awaited = other;
     say_awaited();
+    if (OPAL_UNLIKELY(0 < streams)) {
+        await_streams();
+    }
 }
 
 bool mca_pml_fastpath_awaited_sends(void)

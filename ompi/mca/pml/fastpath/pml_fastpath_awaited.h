@@ -10,6 +10,7 @@
 #ifndef MCA_PML_FASTPATH_AWAITED_H
 #define MCA_PML_FASTPATH_AWAITED_H
 
+#include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 
 /** A call that waits for requests, all of them. */
@@ -30,11 +31,21 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_req
 /** The same of a call that sends, and waits for that. Its header has said so. */
 mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void);
 
-/** It ends, and the other one goes on. */
+/**
+ * It ends, and the other one goes on. Before it returns, what it has asked to be streamed comes: its senders
+ * would be held up, as they would not if we had read it. They wait for that themselves, so it lasts as long
+ * as it takes to copy. One whose call has returned for some error does not hold us up for long.
+ */
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
 
 /** Whether such a call is under way here that had large sends to wait for when it began. */
 bool mca_pml_fastpath_awaited_sends(void);
+
+/** During such a call a message is asked to be streamed. */
+void mca_pml_fastpath_awaited_stream(mca_pml_fastpath_recv_request_t *req);
+
+/** Nothing more of a message is to come, whether it was streamed or not. */
+void mca_pml_fastpath_awaited_stream_end(mca_pml_fastpath_recv_request_t *req);
 
 /** The receiver has answered a message of ours: another one may take its place. */
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req);

@@ -76,6 +76,7 @@ static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
 
     if (req->req_streams) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_STREAMED);
+        mca_pml_fastpath_awaited_stream(req);
         return next; /* mca_pml_fastpath_help_read asks for what is behind */
     }
     if (reads(req->req_peer)) {

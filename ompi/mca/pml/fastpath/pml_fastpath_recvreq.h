@@ -63,6 +63,7 @@ typedef struct {
 
     /* a message that is read, pml_fastpath_help.h */
     bool req_streams; /**< what has not been read when the sender comes to wait is streamed */
+    bool req_streamed; /**< the sender has been asked for that: mca_pml_fastpath_awaited_stream() */
     bool req_alone;   /**< the sender may come to wait, and then it may be asked; of who reads */
     bool req_helping; /**< HELP has gone out, and is unanswered; protected by req_lock */
     size_t req_own; /**< bytes that we read, the first ones; the sender has been asked to write the others */
