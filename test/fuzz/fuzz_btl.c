@@ -607,14 +607,14 @@ static ptrdiff_t receive_view(peer_t *peer, void *data, size_t room, uint64_t he
 static ptrdiff_t receive_slot(peer_t *peer, void *data, size_t room, uint64_t header[2])
 {
     fastsm_fifo_receiver_t *in = &peer->endpoint->in;
-    const void *payload;
-    const ptrdiff_t length = fastsm_fifo_see_slot(in, fastsm_fifo_peek(in), TAG, header, &payload);
+    const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(in);
+    const ptrdiff_t length = fastsm_fifo_see(in, slot, TAG, header);
 
     if (0 > length || (size_t) length > room) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    mca_common_fastpath_copy_small(data, payload, (size_t) length);
-    fastsm_fifo_release_slot(in, (size_t) length);
+    fastsm_fifo_copy(data, slot, (size_t) length);
+    fastsm_fifo_release_message(in, (size_t) length);
     return length;
 }
 

@@ -149,73 +149,76 @@ static void test_send_slot(void **state)
     }
 }
 
+/* bytes of the longest message that a test looks at: 4 slots, less a header */
+#define SEEN_MOST (MCA_BTL_FASTSM_HEAD_DATA + 3 * MCA_BTL_FASTSM_CONT_DATA - 16)
+
 /* Room for what an attempt to receive must leave alone. */
 typedef struct {
     uint64_t header[2];
-    uint8_t data[MCA_BTL_FASTSM_SLOT_PAYLOAD + 1];
+    uint8_t data[SEEN_MOST + 1];
 } received_t;
 
-/* Looking at a message of one slot leaves it where it is. */
-static ptrdiff_t see_slot(fixture_t *f, uint8_t tag, received_t *received)
+/* Looking at a message in slots leaves it where it is. */
+static ptrdiff_t see(fixture_t *f, uint8_t tag, received_t *received)
 {
     const uint32_t shared = fastsm_load_read_pos(f->in.shared_read_pos);
     const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&f->in);
     const uint32_t read_pos = f->in.read_pos;
-    const void *payload = NULL;
     ptrdiff_t rc;
 
     memset(received, 0xee, sizeof(*received));
-    rc = fastsm_fifo_see_slot(&f->in, slot, tag, received->header, &payload);
+    rc = fastsm_fifo_see(&f->in, slot, tag, received->header);
     assert_int_equal(read_pos, f->in.read_pos);
     assert_int_equal(shared, fastsm_load_read_pos(f->in.shared_read_pos));
-    assert_int_equal(0 <= rc, NULL != payload);
     if (0 < rc) {
-        memcpy(received->data, payload, (size_t) rc);
+        fastsm_fifo_copy(received->data, slot, (size_t) rc);
+        assert_int_equal(0xee, received->data[rc]);
     }
     return rc;
 }
 
 /* The same, and then it is taken. */
-static ptrdiff_t take_slot(fixture_t *f, uint8_t tag, received_t *received)
+static ptrdiff_t take(fixture_t *f, uint8_t tag, received_t *received)
 {
-    const ptrdiff_t rc = see_slot(f, tag, received);
+    const ptrdiff_t rc = see(f, tag, received);
     const uint32_t read_pos = f->in.read_pos;
 
     if (0 <= rc) {
-        fastsm_fifo_release_slot(&f->in, (size_t) rc);
-        assert_int_equal(read_pos + fastsm_fifo_slot_halves((size_t) rc), f->in.read_pos);
+        fastsm_fifo_release_message(&f->in, (size_t) rc);
+        assert_int_equal(read_pos + fastsm_fifo_halves(16 + (size_t) rc), f->in.read_pos);
         assert_int_equal(f->in.read_pos, fastsm_load_read_pos(f->in.shared_read_pos));
     }
     return rc;
 }
 
 /* A message is seen by its tag, as long as nobody else is at it, and until it is taken. */
-static void test_take_slot(void **state)
+static void test_take(void **state)
 {
     (void) state;
     for (size_t s = 0; s < N_STARTS; ++s) {
         fixture_t f;
 
         fixture_open(&f, 8, starts[s]);
-        for (unsigned i = 0; i < 3 * (MCA_BTL_FASTSM_SLOT_PAYLOAD + 1); ++i) {
-            const size_t payload = i % (MCA_BTL_FASTSM_SLOT_PAYLOAD + 1);
+        for (unsigned i = 0; i < 3 * (SEEN_MOST + 1); ++i) {
+            const size_t payload = i % (SEEN_MOST + 1);
             const uint8_t tag = (uint8_t) i;
-            uint8_t wanted[MCA_BTL_FASTSM_HEAD_DATA];
+            uint8_t wanted[16 + SEEN_MOST];
             received_t received;
 
             fill(wanted, 16 + payload, i);
-            assert_int_equal(FASTSM_NOTHING, see_slot(&f, tag, &received));
+            assert_int_equal(FASTSM_NOTHING, see(&f, tag, &received));
             assert_true(send_message(&f, 16 + payload, i));
-            assert_int_equal(payload, see_slot(&f, tag, &received));
+            (void) fixture_peek(&f); /* pads are passed */
+            assert_int_equal(payload, see(&f, tag, &received));
             assert_memory_equal(wanted, received.header, 16);
             assert_memory_equal(wanted + 16, received.data, payload);
             for (unsigned bit = 0; bit < 8; ++bit) {
-                assert_int_equal(FASTSM_SOMETHING_ELSE, see_slot(&f, (uint8_t) (tag ^ 1u << bit), &received));
+                assert_int_equal(FASTSM_SOMETHING_ELSE, see(&f, (uint8_t) (tag ^ 1u << bit), &received));
             }
             atomic_store(&f.in.consuming, 1);
-            assert_int_equal(FASTSM_SOMETHING_ELSE, see_slot(&f, tag, &received));
+            assert_int_equal(FASTSM_SOMETHING_ELSE, see(&f, tag, &received));
             atomic_store(&f.in.consuming, 0);
-            assert_int_equal(payload, take_slot(&f, tag, &received));
+            assert_int_equal(payload, take(&f, tag, &received));
             assert_memory_equal(wanted, received.header, 16);
             assert_memory_equal(wanted + 16, received.data, payload);
         }
@@ -223,9 +226,9 @@ static void test_take_slot(void **state)
     }
 }
 
-/* What is not a message of one slot with a header is left for others: too short, too long, a pad, a
- * reference. */
-static void test_see_slot_refuses(void **state)
+/* What is not a message in slots with a header is left for others: too short, longer than what is left of the
+ * ring, a pad, a reference. */
+static void test_see_refuses(void **state)
 {
     received_t received;
     fixture_t f;
@@ -234,11 +237,20 @@ static void test_see_slot_refuses(void **state)
     for (size_t length = 0; length <= 200; ++length) {
         fixture_open(&f, 8, 0);
         assert_true(send_message(&f, length, 0));
-        assert_int_equal(16 <= length && length <= MCA_BTL_FASTSM_HEAD_DATA ? (ptrdiff_t) length - 16
-                                                                            : FASTSM_SOMETHING_ELSE,
-                         see_slot(&f, 0, &received));
+        assert_int_equal(16 <= length ? (ptrdiff_t) length - 16 : FASTSM_SOMETHING_ELSE,
+                         see(&f, 0, &received));
         fixture_close(&f);
     }
+    fixture_open(&f, 8, 12); /* two slots are left */
+    for (size_t length = 16; length <= UINT16_MAX; ++length) {
+        mca_btl_fastsm_slot_t *head = fastsm_fifo_slot(f.out.slots, f.out.depth, 12);
+        uint64_t header[2];
+
+        fastsm_fifo_describe(head, length, 0, 0);
+        assert_int_equal(length <= 116 ? (ptrdiff_t) length - 16 : FASTSM_SOMETHING_ELSE,
+                         fastsm_fifo_see(&f.in, head, 0, header));
+    }
+    fixture_close(&f);
     for (unsigned flags = 1; flags < 256; flags <<= 1) {
         mca_btl_fastsm_slot_t *head;
 
@@ -249,7 +261,7 @@ static void test_see_slot_refuses(void **state)
         assert_int_equal(24, head->u.head.length);
         assert_int_equal(flags, head->u.head.flags);
         fastsm_fifo_commit(&f.out, head, 1);
-        assert_int_equal(FASTSM_SOMETHING_ELSE, see_slot(&f, 0, &received));
+        assert_int_equal(FASTSM_SOMETHING_ELSE, see(&f, 0, &received));
         fixture_close(&f);
     }
 }
@@ -794,8 +806,8 @@ int main(void)
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_header_and_payload),
         cmocka_unit_test(test_send_slot),
-        cmocka_unit_test(test_take_slot),
-        cmocka_unit_test(test_see_slot_refuses),
+        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_see_refuses),
         cmocka_unit_test(test_expected_slots),
         cmocka_unit_test(test_await),
         cmocka_unit_test(test_words_of_further_slots),

@@ -173,7 +173,7 @@ static __opal_attribute_noinline__ int recv_long_blocks(ompi_communicator_t *com
     return recv_immediate(comm, src, target, status);
 }
 
-/* Such data that is short: by way of contiguous memory, so that it is taken from its slot without a call. */
+/* Such data that is short: by way of contiguous memory, so that it is taken from its slots without a call. */
 static __opal_attribute_noinline__ int recv_short_blocks(ompi_communicator_t *comm, int src,
                                                          mca_pml_fastpath_target_t *target,
                                                          const mca_pml_fastpath_blocks_t *blocks, void *buf,
@@ -232,8 +232,8 @@ static __opal_attribute_noinline__ int recv_convertor(ompi_communicator_t *comm,
     return rc;
 }
 
-/* recv_slot() for a message that is not in one slot: in several, or in buffers of its sender's. The target is
- * another one: a compiler that knows that somebody is shown the first one keeps it in memory. */
+/* recv_slots() for a message that is in buffers of its sender's, or synchronous. The target is another one: a
+ * compiler that knows that somebody is shown the first one keeps it in memory. */
 static __opal_attribute_noinline__ int recv_view(mca_pml_fastpath_comm_t *pml_comm,
                                                  mca_pml_fastpath_member_t *member, int src, void *buffer,
                                                  size_t room, int tag, ompi_status_public_t *status)
@@ -247,12 +247,12 @@ static __opal_attribute_noinline__ int recv_view(mca_pml_fastpath_comm_t *pml_co
     return OMPI_SUCCESS;
 }
 
-/* The next message of a member's from its slot to the user's buffer, while there is one thread. Returns what
+/* The next message of a member's from its slots to the user's buffer, while there is one thread. Returns what
  * recv_fast does. */
-static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_comm_t *pml_comm,
-                                                             mca_pml_fastpath_member_t *member, int src,
-                                                             unsigned spins, void *buffer, size_t room,
-                                                             int tag, ompi_status_public_t *status)
+static inline __opal_attribute_always_inline__ int recv_slots(mca_pml_fastpath_comm_t *pml_comm,
+                                                              mca_pml_fastpath_member_t *member, int src,
+                                                              unsigned spins, void *buffer, size_t room,
+                                                              int tag, ompi_status_public_t *status)
 {
     mca_pml_fastpath_target_t target = {.tag = tag, .buffer = buffer, .room = room};
     int rc;
@@ -263,8 +263,8 @@ static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_co
     if (OPAL_UNLIKELY(!mca_pml_fastpath_none_before(pml_comm, src, tag))) {
         return OMPI_ERR_RESOURCE_BUSY;
     }
-    rc = mca_pml_fastpath_take_slot(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &spins),
-                                    &target);
+    rc = mca_pml_fastpath_take_slots(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &spins),
+                                     &target);
     if (OPAL_UNLIKELY(0 != rc)) {
         return FASTSM_SOMETHING_ELSE == rc ? recv_view(pml_comm, member, src, buffer, room, tag, status)
                                            : OMPI_ERR_NOT_FOUND;
@@ -283,8 +283,8 @@ static inline __opal_attribute_always_inline__ int recv_slot(mca_pml_fastpath_co
 #define ANY_HITS 8
 
 /* The same from whomever: any_src, if a message has come. */
-static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pml_comm, void *buffer,
-                                                     size_t room, int tag, ompi_status_public_t *status)
+static __opal_attribute_noinline__ int recv_slots_any(mca_pml_fastpath_comm_t *pml_comm, void *buffer,
+                                                      size_t room, int tag, ompi_status_public_t *status)
 {
     unsigned spins = spin_count_for(MCA_PML_FASTPATH_ANY_SOURCE);
     mca_pml_fastpath_member_t *member;
@@ -298,8 +298,8 @@ static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pm
     }
     do {
         if (OPAL_LIKELY(ANY_STREAK == pml_comm->any_streak && ANY_HITS > pml_comm->any_hits)) {
-            rc = recv_slot(pml_comm, pml_comm->members[pml_comm->any_src], pml_comm->any_src,
-                           1 < spins ? ANY_SPINS : 1, buffer, room, tag, status);
+            rc = recv_slots(pml_comm, pml_comm->members[pml_comm->any_src], pml_comm->any_src,
+                            1 < spins ? ANY_SPINS : 1, buffer, room, tag, status);
             if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
                 ++pml_comm->any_hits;
                 return OMPI_SUCCESS;
@@ -320,16 +320,16 @@ static __opal_attribute_noinline__ int recv_slot_any(mca_pml_fastpath_comm_t *pm
     } else if (ANY_STREAK > pml_comm->any_streak) {
         ++pml_comm->any_streak;
     }
-    return recv_slot(pml_comm, member, src, 1, buffer, room, tag, status);
+    return recv_slots(pml_comm, member, src, 1, buffer, room, tag, status);
 }
 
 /*
- * Receive a short message that is contiguous, while there is one thread: it is taken from its slot,
- * and nothing is set up for it. Returns OMPI_SUCCESS; or, without a trace of the attempt and with the
- * message, if there is one, where it was, OMPI_ERR_RESOURCE_BUSY when matching has to see to it (a message in
- * the queues, or a receive that was posted earlier, may come first), else OMPI_ERR_NOT_FOUND: it may be
- * somewhere else, or something else, or come later. OMPI_ERR_NOT_AVAILABLE: the message has been begun, and
- * its rest does not come; from whomever, it is any_src's.
+ * Receive a message that is contiguous, while there is one thread: it is taken from its slots, or from
+ * buffers, and nothing is set up for it. Returns OMPI_SUCCESS; or, without a trace of the attempt and with
+ * the message, if there is one, where it was, OMPI_ERR_RESOURCE_BUSY when matching has to see to it (a
+ * message in the queues, or a receive that was posted earlier, may come first), else OMPI_ERR_NOT_FOUND: it
+ * may be somewhere else, or something else, or come later. OMPI_ERR_NOT_AVAILABLE: the message has been
+ * begun, and its rest does not come; from whomever, it is any_src's.
  */
 static inline __opal_attribute_always_inline__ int recv_fast(void *buf, size_t count,
                                                              const ompi_datatype_t *datatype, int src,
@@ -344,9 +344,9 @@ static inline __opal_attribute_always_inline__ int recv_fast(void *buf, size_t c
         return OMPI_ERR_NOT_FOUND;
     }
     return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
-               ? recv_slot(pml_comm, pml_comm->members[src], src, spin_count_for(src), buffer, room, tag,
-                           status)
-               : recv_slot_any(pml_comm, buffer, room, tag, status);
+               ? recv_slots(pml_comm, pml_comm->members[src], src, spin_count_for(src), buffer, room, tag,
+                            status)
+               : recv_slots_any(pml_comm, buffer, room, tag, status);
 }
 
 /* Why a receive has not been immediate, by what recv_immediate says. */

@@ -141,22 +141,20 @@ mca_pml_fastpath_accepted(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_me
 }
 
 /**
- * Take the next message of a member's from its slot for a target, without a call. Only without threads. Who
+ * Take the next message of a member's from its slots for a target, without a call. Only without threads. Who
  * is called when a receive completes may look into the FIFO, so that comes after it.
  *
  * @param slot  where it begins, or NULL
- * @return      0, or what fastsm_fifo_see_slot() says; FASTSM_SOMETHING_ELSE leaves it as it was: it may be
+ * @return      0, or what fastsm_fifo_see() says; FASTSM_SOMETHING_ELSE leaves it as it was: it may be
  *              something for mca_pml_fastpath_take_view()
  */
 static inline __opal_attribute_always_inline__ int
-mca_pml_fastpath_take_slot(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
-                           const mca_btl_fastsm_slot_t *slot, mca_pml_fastpath_target_t *target)
+mca_pml_fastpath_take_slots(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
+                            const mca_btl_fastsm_slot_t *slot, mca_pml_fastpath_target_t *target)
 {
     fastsm_fifo_receiver_t *in = member->peer->in;
-    const void *payload;
     uint64_t header[2];
-    const ptrdiff_t length =
-        fastsm_fifo_see_slot(in, slot, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header, &payload);
+    const ptrdiff_t length = fastsm_fifo_see(in, slot, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, header);
 
     if (OPAL_UNLIKELY(0 > length)) {
         return (int) length;
@@ -164,8 +162,8 @@ mca_pml_fastpath_take_slot(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
     if (OPAL_UNLIKELY(!mca_pml_fastpath_accept(pml_comm, member, src, header, (size_t) length, target))) {
         return FASTSM_SOMETHING_ELSE;
     }
-    mca_common_fastpath_copy_small(target->buffer, payload, target->accepted);
-    fastsm_fifo_release_slot(in, (size_t) length);
+    fastsm_fifo_copy(target->buffer, slot, target->accepted);
+    fastsm_fifo_release_message(in, (size_t) length);
     mca_pml_fastpath_accepted(pml_comm, member, target);
     return 0;
 }
@@ -260,13 +258,13 @@ mca_pml_fastpath_take_view(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
     return rc;
 }
 
-/** The same, but without threads what fits a slot is taken from there. */
+/** The same, but without threads what is in slots is taken from there. */
 static inline int mca_pml_fastpath_take(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member,
                                         int src, unsigned spins, mca_pml_fastpath_target_t *target)
 {
     if (OPAL_LIKELY(NULL != member->peer->in && NULL == target->data && !opal_using_threads())) {
-        const int rc = mca_pml_fastpath_take_slot(pml_comm, member, src,
-                                                  fastsm_fifo_await(member->peer->in, &spins), target);
+        const int rc = mca_pml_fastpath_take_slots(pml_comm, member, src,
+                                                   fastsm_fifo_await(member->peer->in, &spins), target);
 
         if (OPAL_LIKELY(FASTSM_SOMETHING_ELSE != rc)) {
             return OPAL_LIKELY(0 == rc) ? OMPI_SUCCESS : OMPI_ERR_NOT_FOUND;

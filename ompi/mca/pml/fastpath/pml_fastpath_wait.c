@@ -176,7 +176,7 @@ delivered_to_posted(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_ta
     mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length, false);
 }
 
-/* deliver_awaited() for a message that is not in one slot: in several, or in buffers of its sender's. */
+/* deliver_awaited() for a message that is in buffers of its sender's. */
 static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml_comm,
                                                     mca_pml_fastpath_member_t *member, int src)
 {
@@ -201,7 +201,7 @@ static inline __opal_attribute_always_inline__ int deliver_awaited(mca_pml_fastp
                                                                    const mca_btl_fastsm_slot_t *slot)
 {
     mca_pml_fastpath_target_t target = {.posted = true};
-    const int rc = mca_pml_fastpath_take_slot(pml_comm, member, src, slot, &target);
+    const int rc = mca_pml_fastpath_take_slots(pml_comm, member, src, slot, &target);
 
     if (OPAL_UNLIKELY(0 != rc)) {
         return FASTSM_NOTHING == rc ? rc : deliver_long(pml_comm, member, src);

@@ -1013,8 +1013,7 @@ static inline size_t mca_btl_fastsm_inline_bytes(uint32_t depth)
 
 /**
  * Halves of slots of the message or pad that begins at the consumer's position, by what its header says.
- * Messages of up to one slot need not come here: fastsm_fifo_short_halves() and fastsm_fifo_see_slot() check
- * those.
+ * Messages that fastsm_fifo_short_halves() or fastsm_fifo_see() has checked need not come here.
  *
  * @param flags   0 or MCA_BTL_FASTSM_SLOT_PAD; everything else is one half
  * @param length  the header's

@@ -249,9 +249,9 @@ typedef struct {
     uint32_t (*refused)(mca_btl_base_module_t *btl);
 
     /**
-     * The receiving end of an endpoint's FIFO, for callers that want to take short messages from there
-     * themselves, with fastsm_fifo_see_slot() and fastsm_fifo_release_slot(), and nothing else, so that there
-     * is no call on their way.  What those do not take may be something for peek.  Only while
+     * The receiving end of an endpoint's FIFO, for callers that want to take messages in slots from
+     * there themselves, with fastsm_fifo_see(), _copy() and _release_message(), and nothing else, so that
+     * there is no call on their way.  What those do not take may be something for peek.  Only while
      * opal_using_threads() says that there is one thread.
      *
      * @return  constant while the endpoint exists; or NULL: there is no such end now, or peek has to be

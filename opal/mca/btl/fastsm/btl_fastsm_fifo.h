@@ -129,17 +129,6 @@ static inline uint32_t fastsm_fifo_short_halves(const fastsm_fifo_receiver_t *fi
 }
 
 /**
- * Whether a message or pad of `halves` halves could start at the consumer's position.
- * For counts that a peer supplies.
- */
-static inline bool fastsm_fifo_count_ok(const fastsm_fifo_receiver_t *fifo, uint32_t halves)
-{
-    return 1 == halves
-           || (0 < halves && 0 == ((fifo->read_pos | halves) & 1)
-               && halves <= fifo->depth - (fifo->read_pos & (fifo->depth - 1)));
-}
-
-/**
  * Collects the data of a message of `halves` halves.
  *
  * @param to  has room for fastsm_fifo_capacity() bytes of whole slots, all of which are

@@ -774,28 +774,38 @@ static inline void fastsm_fifo_extract(void *to, const mca_btl_fastsm_slot_t *he
     mca_common_fastpath_copy_small(t, (++head)->u.cont.data, length);
 }
 
-/* ---- receiving what fits a slot ---- */
+/* ---- receiving what is in slots ---- */
 
-/** what fastsm_fifo_see_slot() says, if not bytes */
+/**
+ * Whether a message or pad of `halves` halves could start at the consumer's position.
+ * For counts that a peer supplies.
+ */
+static inline bool fastsm_fifo_count_ok(const fastsm_fifo_receiver_t *fifo, uint32_t halves)
+{
+    return 1 == halves
+           || (0 < halves && 0 == ((fifo->read_pos | halves) & 1)
+               && halves <= fifo->depth - (fifo->read_pos & (fifo->depth - 1)));
+}
+
+/** what fastsm_fifo_see() says, if not bytes */
 enum {
     FASTSM_NOTHING = -1,       /**< nothing has come */
     FASTSM_SOMETHING_ELSE = -2 /**< something has, and it is still there; or somebody is busy with it */
 };
 
 /**
- * Says what a message is, if it fits one slot, for callers that look at its header themselves before they
- * take it: by copying the payload and fastsm_fifo_release_slot(), in that order.  Only while the process has
- * one thread, because nobody is kept out.
+ * Says what a message is, if it is in slots, for callers that look at its header themselves before they take
+ * it: by fastsm_fifo_copy() and fastsm_fifo_release_message(), in that order.  Only while the process has one
+ * thread, because nobody is kept out.
  *
- * @param slot     of fastsm_fifo_await(), may be NULL
- * @param tag      the active message tag that it has to have
- * @param header   receives the first MCA_BTL_FASTSM_HEADER_BYTES
- * @param payload  receives where the rest is
- * @return         bytes of that, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
+ * @param slot    of fastsm_fifo_await(), may be NULL
+ * @param tag     the active message tag that it has to have
+ * @param header  receives the first MCA_BTL_FASTSM_HEADER_BYTES
+ * @return        bytes behind the header, FASTSM_NOTHING or FASTSM_SOMETHING_ELSE
  */
-static inline __attribute__((always_inline)) ptrdiff_t
-fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_slot_t *slot, uint8_t tag,
-                     uint64_t header[2], const void **payload)
+static inline __attribute__((always_inline)) ptrdiff_t fastsm_fifo_see(const fastsm_fifo_receiver_t *fifo,
+                                                                       const mca_btl_fastsm_slot_t *slot,
+                                                                       uint8_t tag, uint64_t header[2])
 {
     uint32_t length;
 
@@ -803,20 +813,42 @@ fastsm_fifo_see_slot(const fastsm_fifo_receiver_t *fifo, const mca_btl_fastsm_sl
         return FASTSM_NOTHING;
     }
     length = fastsm_slot_length(slot, tag) - MCA_BTL_FASTSM_HEADER_BYTES; /* a short one becomes a long one */
-    if (length > MCA_BTL_FASTSM_SLOT_PAYLOAD || 0 != (fifo->read_pos & (fastsm_fifo_slot_halves(length) - 1))
-        || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
+    if (length <= MCA_BTL_FASTSM_SLOT_PAYLOAD
+            ? 0 != (fifo->read_pos & (fastsm_fifo_slot_halves(length) - 1))
+            : UINT16_MAX < length
+                  || !fastsm_fifo_count_ok(fifo, fastsm_fifo_halves(MCA_BTL_FASTSM_HEADER_BYTES + length))) {
+        return FASTSM_SOMETHING_ELSE;
+    }
+    if (0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
         return FASTSM_SOMETHING_ELSE;
     }
     memcpy(&header[0], slot->u.head.data, sizeof(header[0]));
     memcpy(&header[1], slot->u.head.data + sizeof(header[0]), sizeof(header[1]));
-    *payload = slot->u.head.data + MCA_BTL_FASTSM_HEADER_BYTES;
     return (ptrdiff_t) length;
 }
 
-/** Hands back what a message of fastsm_fifo_see_slot()'s takes. */
-static inline void fastsm_fifo_release_slot(fastsm_fifo_receiver_t *fifo, size_t payload)
+__attribute__((noinline, unused)) static void
+fastsm_fifo_copy_slots(void *to, const mca_btl_fastsm_slot_t *head, size_t length)
 {
-    fastsm_fifo_release(fifo, fastsm_fifo_slot_halves(payload));
+    fastsm_fifo_extract(to, head, MCA_BTL_FASTSM_HEADER_BYTES, length);
+}
+
+/** Copies the first `length` bytes behind the header of a message that fastsm_fifo_see() has shown. */
+static inline void fastsm_fifo_copy(void *to, const mca_btl_fastsm_slot_t *head, size_t length)
+{
+    if (length <= MCA_BTL_FASTSM_SLOT_PAYLOAD) {
+        mca_common_fastpath_copy_small(to, head->u.head.data + MCA_BTL_FASTSM_HEADER_BYTES, length);
+    } else {
+        fastsm_fifo_copy_slots(to, head, length);
+    }
+}
+
+/** Hands back what such a message takes. @param payload  what fastsm_fifo_see() has said */
+static inline void fastsm_fifo_release_message(fastsm_fifo_receiver_t *fifo, size_t payload)
+{
+    fastsm_fifo_release(fifo, payload <= MCA_BTL_FASTSM_SLOT_PAYLOAD
+                                  ? fastsm_fifo_slot_halves(payload)
+                                  : fastsm_fifo_halves(MCA_BTL_FASTSM_HEADER_BYTES + payload));
 }
 
 #endif /* MCA_BTL_FASTSM_INLINE_H */
