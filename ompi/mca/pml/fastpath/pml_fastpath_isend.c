@@ -58,8 +58,8 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     char copy[MCA_BTL_FASTSM_SLOT_PAYLOAD];
     bool leaves;
 
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->out || !immediate_mode(mode)
-                      || !fastpath_is_contiguous(datatype, count) || size > MCA_BTL_FASTSM_SLOT_PAYLOAD)) {
+    if (OPAL_UNLIKELY(size > MCA_BTL_FASTSM_SLOT_PAYLOAD || NULL == member || NULL == member->out
+                      || !immediate_mode(mode) || !fastpath_is_contiguous(datatype, count))) {
         return false;
     }
     if (threads) {
