@@ -439,7 +439,7 @@ static void run(bool threads)
     }
 }
 
-/* Messages that would go in chunks, were it not for the time that it takes to fill them. One in 64 does so in
+/* Messages that would go in chunks, were it not for the time that it takes to fill them. One in 67 does so in
  * any case, and the first one, which tells how long that is. Those for which there is no room do not. */
 static void in_time(bool slow)
 {
@@ -498,7 +498,7 @@ static void leaves_exchange(void)
 }
 
 /* Both ways at once, messages are streamed where filling buffers is quick, and copied half by half where it
- * is slow, but for one in 64 and the first one. */
+ * is slow, but for one in 67 and the first one. */
 static void exchanges_in_time(bool slow)
 {
     enum { COUNT = 200, MOST_OTHERS = COUNT / 5 };

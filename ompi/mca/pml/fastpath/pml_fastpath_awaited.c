@@ -87,6 +87,7 @@ void mca_pml_fastpath_awaited_stream_end(mca_pml_fastpath_recv_request_t *req)
     req->req_streamed = false;
 }
 
+/* What we have asked for comes, as long as its senders wait. */
 static __opal_attribute_noinline__ void await_streams(void)
 {
     for (unsigned looks = LOOKS; 0 < streams && 0 < looks; --looks) {

@@ -30,8 +30,9 @@
 #define CHUNK_LOOKS 1000u
 /** buffers that a message may take in any case */
 #define CHUNKS_ANYWAY 4u
-/** of messages for which chunks are slow one in so many takes them all the same: they may not be any more */
-#define SLOW_PROBE 64u
+/** of messages for which chunks are slow one in so many takes them all the same: they may not be any more. A
+ * prime number, so that where messages of several lengths take turns it is not always the same one */
+#define SLOW_PROBE 67u
 /** the part of the parameter chunk_time that the kernel takes for a page, about: half a microsecond of 7 */
 #define PAGE_PART 14u
 /** lines that are fetched between two looks for a message */

@@ -349,7 +349,7 @@ static int pack(mca_btl_fastsm_endpoint_t *endpoint, opal_convertor_t *convertor
     uint32_t iov_count = 1;
     const int rc = opal_convertor_pack(convertor, &iov, &iov_count, length);
 
-    if (measured && 0 <= rc) {
+    if (measured && 0 <= rc && 0 < *length) {
         mca_btl_fastsm_note_fill(endpoint, *length, mca_common_fastpath_ticks() - begin);
     }
     return rc;
