@@ -313,13 +313,13 @@ static void name_file(char path[256])
     }
 }
 
-/* Outside MPI, until the other rank has made the file. */
-static void await_file(const char *path)
+/* Outside MPI, until the other rank has made the file.  Whether it has, in so many milliseconds. */
+static bool file_comes(const char *path, int patience)
 {
-    for (int waited = 0; 0 != access(path, F_OK) && PATIENCE > waited; ++waited) {
+    for (int waited = 0; 0 != access(path, F_OK) && patience > waited; ++waited) {
         fp_sleep_ms(1);
     }
-    CHECK(0 == access(path, F_OK));
+    return 0 == access(path, F_OK);
 }
 
 /* A sender is done when both have copied, though its receiver calls MPI no more than once. */
@@ -337,7 +337,7 @@ static void receiver_away(size_t length, int sequence)
     }
     FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     fp_irecv(&message, length, 0, TAG, sequence, MPI_COMM_WORLD);
-    await_file(path);
+    CHECK(file_comes(path, PATIENCE));
     fp_wait_recv(&message);
     (void) unlink(path);
 }
@@ -358,7 +358,7 @@ static void sender_away(size_t length, int sequence)
     }
     fp_isend(&message, &fp_modes[FP_STANDARD], length, 1, TAG, sequence, MPI_COMM_WORLD);
     fp_signal(1, MPI_COMM_WORLD);
-    await_file(path);
+    CHECK(file_comes(path, PATIENCE));
     fp_wait_send(&message);
     (void) unlink(path);
 }
@@ -485,10 +485,7 @@ static void leaves_exchange(void)
         if (0 != fp_rank) {
             close(open(path, O_CREAT | O_WRONLY, 0600));
         } else {
-            for (int waited = 0; 0 != access(path, F_OK) && MOMENT > waited; ++waited) {
-                fp_sleep_ms(1);
-            }
-            held_up += 0 != access(path, F_OK);
+            held_up += !file_comes(path, MOMENT);
         }
         fp_wait_recv(&message);
         FP(MPI_Barrier(MPI_COMM_WORLD));
