@@ -15,8 +15,9 @@
 /** parts of a message begin with a page, where that is possible */
 #define PAGE 4096u
 
-/* Whether both sides are of this node, and the message is worth it. */
-static bool is_local(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+/* Whether the sender is of this node, and the message long enough that it may do a part of the work. */
+static bool is_large_local(const mca_pml_fastpath_recv_request_t *req,
+                           const mca_pml_fastpath_arrival_t *arrival)
 {
     return mca_pml_fastpath_is_helped(req->req_accepted) && arrival->btl == mca_pml_fastpath.fastsm
            && NULL != req->req_peer->ext;
@@ -93,7 +94,7 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
     const size_t all = req->req_accepted;
-    const bool local = is_local(req, arrival), exchange = mca_pml_fastpath_awaited_sends();
+    const bool local = is_large_local(req, arrival), exchange = mca_pml_fastpath_awaited_sends();
     const bool streams = local && exchange && 0 != (MCA_PML_FASTPATH_HDR_FLAG_STREAM & arrival->flags);
     const bool could = streams || (local && could_help(req, arrival));
     const bool looks = could && (streams || !exchange);

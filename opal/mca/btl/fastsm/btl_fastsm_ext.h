@@ -154,14 +154,10 @@ typedef struct {
  */
 static inline void mca_btl_fastsm_view_copy(const mca_btl_fastsm_view_t *view, void *to, size_t length)
 {
-    const char *data = view->data + MCA_BTL_FASTSM_HEADER_BYTES;
-
-    if (length <= MCA_BTL_FASTSM_SLOT_PAYLOAD) {
-        mca_common_fastpath_copy_small(to, data, length);
-    } else if (2 < view->halves) {
-        fastsm_fifo_extract(to, view->head, MCA_BTL_FASTSM_HEADER_BYTES, length);
+    if (2 < view->halves) {
+        fastsm_fifo_copy(to, view->head, length);
     } else {
-        memcpy(to, data, length);
+        mca_common_fastpath_copy(to, view->data + MCA_BTL_FASTSM_HEADER_BYTES, length);
     }
 }
 

@@ -813,13 +813,9 @@ static inline __attribute__((always_inline)) ptrdiff_t fastsm_fifo_see(const fas
         return FASTSM_NOTHING;
     }
     length = fastsm_slot_length(slot, tag) - MCA_BTL_FASTSM_HEADER_BYTES; /* a short one becomes a long one */
-    if (length <= MCA_BTL_FASTSM_SLOT_PAYLOAD
-            ? 0 != (fifo->read_pos & (fastsm_fifo_slot_halves(length) - 1))
-            : UINT16_MAX < length
-                  || !fastsm_fifo_count_ok(fifo, fastsm_fifo_halves(MCA_BTL_FASTSM_HEADER_BYTES + length))) {
-        return FASTSM_SOMETHING_ELSE;
-    }
-    if (0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
+    if (length > UINT16_MAX
+        || !fastsm_fifo_count_ok(fifo, fastsm_fifo_halves(MCA_BTL_FASTSM_HEADER_BYTES + length))
+        || 0 != atomic_load_explicit(&fifo->consuming, memory_order_relaxed)) {
         return FASTSM_SOMETHING_ELSE;
     }
     memcpy(&header[0], slot->u.head.data, sizeof(header[0]));
@@ -846,9 +842,7 @@ static inline void fastsm_fifo_copy(void *to, const mca_btl_fastsm_slot_t *head,
 /** Hands back what such a message takes. @param payload  what fastsm_fifo_see() has said */
 static inline void fastsm_fifo_release_message(fastsm_fifo_receiver_t *fifo, size_t payload)
 {
-    fastsm_fifo_release(fifo, payload <= MCA_BTL_FASTSM_SLOT_PAYLOAD
-                                  ? fastsm_fifo_slot_halves(payload)
-                                  : fastsm_fifo_halves(MCA_BTL_FASTSM_HEADER_BYTES + payload));
+    fastsm_fifo_release(fifo, fastsm_fifo_halves(MCA_BTL_FASTSM_HEADER_BYTES + payload));
 }
 
 #endif /* MCA_BTL_FASTSM_INLINE_H */
