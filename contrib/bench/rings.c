@@ -13,7 +13,7 @@
  * Usage: mpirun -np N rings [-c CPU,CPU,...] [-n RINGS] [-w WARM_UPS] [-s STEPS] [-S SEED]
  *
  * -c  processors, one per core: rings of as many ranks as these, each on one of them, while all others sleep
- *     outside MPI.  Without it all ranks are in every ring.
+ *     outside MPI, on one host.  Without it all ranks are in every ring, on as many hosts as there are.
  * -n  random rings (default: 10); of the natural one there is one
  *
  * Prints the time of one MPI_Sendrecv at the slowest rank: WHAT-cold RANKS_IN_RING MEDIAN_US LEAST_US, and
@@ -42,8 +42,8 @@ static int steps = 100;
 static int rings = 10; /* random ones */
 static int cpus[CPU_SETSIZE];
 static int cpu_count;
-static turns_t *turns;
-static slot_t *slots; /* by rank */
+static turns_t *turns; /* NULL where all ranks are in every ring */
+static slot_t *slots;  /* by rank; with turns only */
 
 static uint64_t random_state;
 
@@ -99,6 +99,10 @@ static double slowest(const int *ring, int members, int ranks, double us)
 {
     double most = 0.0;
 
+    if (NULL == turns) {
+        MPI_Allreduce(&us, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        return most;
+    }
     slots[rank].us = us;
     meet(members, ranks);
     for (int i = 0; i < members; ++i) {
@@ -130,12 +134,19 @@ static int place(const int *ring, int members)
     return at;
 }
 
+static void wake(const int *ranks, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        turns_wake(turns, ranks[i]);
+    }
+}
+
 /*
  * The natural ring and then random ones; ring 0 is the natural one.  results[i] is written by the first
- * member of ring i.  Where they are pinned, the members of each ring are woken by the first member of the one
- * before.
+ * member of ring i, or by all where each of them has its own.  With turns the members of each ring are woken
+ * by the first member of the one before.
  */
-static void measure_all(int members, int ranks, bool pin, double (*results)[2])
+static void measure_all(int members, int ranks, double (*results)[2])
 {
     int *ring = malloc(2 * (size_t) ranks * sizeof(*ring));
     int *next = ring + ranks;
@@ -146,9 +157,9 @@ static void measure_all(int members, int ranks, bool pin, double (*results)[2])
     for (int i = 0; i < ranks; ++i) {
         next[i] = i;
     }
-    turns_settle(turns, ranks, 0 == rank);
-    for (int i = 0; 0 == rank && i < members; ++i) {
-        turns_wake(turns, next[i]);
+    if (NULL != turns) {
+        turns_settle(turns, ranks, 0 == rank);
+        wake(next, 0 == rank ? members : 0);
     }
     for (int r = 0; r <= rings; ++r) {
         double cold, warm;
@@ -160,20 +171,22 @@ static void measure_all(int members, int ranks, bool pin, double (*results)[2])
         if (at == members) {
             continue;
         }
-        turns_sleep(turns, rank);
-        if (pin) {
+        if (NULL != turns) {
+            turns_sleep(turns, rank);
             turns_pin(cpus[at]);
         }
         measure(ring, members, ranks, at, &cold, &warm);
-        if (0 == at) {
+        if (0 == at || NULL == turns) {
             results[r][0] = cold;
             results[r][1] = warm;
         }
-        for (int i = 0; 0 == at && i < (r < rings ? members : ranks); ++i) {
-            turns_wake(turns, next[i]); /* after the last ring: all */
+        if (0 == at && NULL != turns) {
+            wake(next, r < rings ? members : ranks); /* after the last ring: all */
         }
     }
-    turns_sleep(turns, rank);
+    if (NULL != turns) {
+        turns_sleep(turns, rank);
+    }
     free(ring);
 }
 
@@ -225,23 +238,35 @@ static void parse(int argc, char **argv, int ranks)
 void bench_rings(int argc, char **argv)
 {
     int members, ranks;
-    void *room = NULL;
     double(*results)[2];
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     parse(argc, argv, ranks);
     members = 0 == cpu_count || ranks < cpu_count ? ranks : cpu_count;
-    turns =
-        turns_open_or_abort((size_t) ranks * sizeof(*slots) + ((size_t) rings + 1) * sizeof(*results), &room);
-    slots = room;
-    results = (void *) (slots + ranks);
-    measure_all(members, ranks, members < ranks || cpu_count == ranks, results);
+    if (0 == cpu_count) {
+        turns = NULL;
+        results = calloc((size_t) rings + 1, sizeof(*results));
+        if (NULL == results) {
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    } else {
+        void *room = NULL;
+
+        turns = turns_open_or_abort((size_t) ranks * sizeof(*slots) + ((size_t) rings + 1) * sizeof(*results),
+                                    &room);
+        slots = room;
+        results = (void *) (slots + ranks);
+    }
+    measure_all(members, ranks, results);
     if (0 == rank) {
         print("natural-cold", members, results, 1, 0);
         print("natural-warm", members, results, 1, 1);
         print("random-cold", members, results + 1, rings, 0);
         print("random-warm", members, results + 1, rings, 1);
+    }
+    if (NULL == turns) {
+        free(results);
     }
 }
 
