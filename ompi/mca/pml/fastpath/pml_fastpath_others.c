@@ -15,8 +15,8 @@
  */
 #define LATE_MOST 8
 
-/* How long yields are tried. In the first half others may not have begun: what counts is the second. */
-#define TRIAL_TIME (100 * MS)
+/* How long yields are tried. Others begin when they have the core next: what counts is the second half. */
+#define TRIAL_TIME (64 * MS)
 #define TRIAL_HALF (TRIAL_TIME / 2)
 
 /* The core has been taken from us so often while we waited, in looks not farther apart than this, before
@@ -24,18 +24,18 @@
 #define TAKEN      3
 #define TAKEN_TIME (100 * MS)
 
-/* Where yields did not help, the next trial begins when the clock shows a multiple of this: the first time,
- * and the most that it is doubled to. So those who wait for each other meet in a trial, however often each
- * of them has failed before. */
-#define BACKOFF_FIRST (500 * MS)
-#define BACKOFF_MOST  (8000 * MS)
+/* A trial begins when the clock shows a multiple of this, which is doubled from the second one on that fails,
+ * up to the most. So those who wait for each other meet in a trial, whoever has found out first and however
+ * often each of them has failed before: one who yields hides from the others that they share a core. */
+#define TRIAL_EVERY_FIRST (125 * MS)
+#define TRIAL_EVERY_MOST  (8000 * MS)
 
 /* Nobody has wanted the core for so long: yields are no longer needed. */
 #define ALONE_TIME (1000 * MS)
 
 void mca_pml_fastpath_others_init(mca_pml_fastpath_others_t *others)
 {
-    *others = (mca_pml_fastpath_others_t){.backoff = BACKOFF_FIRST};
+    *others = (mca_pml_fastpath_others_t){0};
 }
 
 static void set(mca_pml_fastpath_others_t *others, mca_pml_fastpath_others_state_t state, uint64_t now)
@@ -60,32 +60,40 @@ static uint64_t next_multiple(uint64_t now, uint64_t of)
     return (now / of + 1) * of;
 }
 
+/* @return what the next trial begins at a multiple of */
+static uint64_t trial_every(const mca_pml_fastpath_others_t *others)
+{
+    uint64_t every = TRIAL_EVERY_FIRST;
+
+    for (int i = 1; i < others->failed && TRIAL_EVERY_MOST > every; ++i) {
+        every *= 2;
+    }
+    return every;
+}
+
 /* Yields are over that took so much of the time that was measured. */
 static void judge_yields(mca_pml_fastpath_others_t *others, uint64_t now, uint64_t measured)
 {
     if (others->late_time > measured / 2) {
-        others->trial_next = next_multiple(now, others->backoff);
-        others->backoff = BACKOFF_MOST / 2 > others->backoff ? 2 * others->backoff : BACKOFF_MOST;
+        ++others->failed;
+        others->trial_next = next_multiple(now, trial_every(others));
         set(others, MCA_PML_FASTPATH_OTHERS_NONE, now);
     } else {
-        others->backoff = BACKOFF_FIRST;
+        others->failed = 0;
         others->trial_next = 0;
         set(others, MCA_PML_FASTPATH_OTHERS_SHARED, now);
     }
 }
 
-/* Begin a trial if it is time. The first one begins at once, another one with those of everybody else or not
- * at all. */
+/* Begin a trial if it is time: with those of everybody else or not at all. */
 static void begin_trial(mca_pml_fastpath_others_t *others, uint64_t now)
 {
-    if (now < others->trial_next) {
-        return;
+    if (0 == others->trial_next || now > others->trial_next + TRIAL_HALF) {
+        others->trial_next = next_multiple(now, trial_every(others));
     }
-    if (0 != others->trial_next && now - others->trial_next > TRIAL_HALF) {
-        others->trial_next = next_multiple(now, others->backoff / 2);
-        return;
+    if (now >= others->trial_next) {
+        set(others, MCA_PML_FASTPATH_OTHERS_TRIAL, others->trial_next);
     }
-    set(others, MCA_PML_FASTPATH_OTHERS_TRIAL, 0 == others->trial_next ? now : others->trial_next);
 }
 
 void mca_pml_fastpath_others_look(mca_pml_fastpath_others_t *others, uint64_t now, bool taken)
@@ -123,7 +131,10 @@ void mca_pml_fastpath_others_waited(mca_pml_fastpath_others_t *others, uint64_t 
         return;
     }
     others->late_time += waited; /* of longer times nobody knows in how many parts */
-    if (LATE_MOST == ++others->late && !trial) {
+    ++others->late;
+    if (trial && others->late_time > TRIAL_HALF / 2) {
+        judge_yields(others, to, TRIAL_HALF); /* whatever the rest of it brings */
+    } else if (!trial && LATE_MOST == others->late) {
         judge_yields(others, to, to - others->begun);
     }
 }

@@ -32,8 +32,8 @@ typedef struct {
     uint64_t begun;      /**< the trial, or the measurement of yields */
     uint64_t late_time;  /**< that late yields took since */
     int late;            /**< how many they are */
-    uint64_t backoff;    /**< until the next trial, if the next one fails */
-    uint64_t trial_next; /**< no earlier */
+    int failed;          /**< trials in which yields did not help, since they helped last */
+    uint64_t trial_next; /**< when the next trial begins; 0: that is found out when there is to be one */
 } mca_pml_fastpath_others_t;
 
 /** Nothing is known yet. */
