@@ -15,6 +15,7 @@ enum {
     TAG = 27,
     FROM_SELF = 28,
     BLOCKED_MS = 200,
+    QUIET_MS = 60,       /* more than that after which waits sleep where threads take each other's core */
     POSTPONED_MS = 1000, /* so long waits sleep later where sleeps have ended too soon (docs/waiting.md) */
     TRIES = 5,
     THREADS = 2,
@@ -212,7 +213,7 @@ static void exchange(int index)
         const size_t length = 0 == round % 10 ? LONG : 100 * (size_t) round;
 
         if (0 == round % 20) {
-            fp_sleep_ms(20);
+            fp_sleep_ms(QUIET_MS);
         }
         fp_send(&fp_modes[0], length, 0, FROM_SELF, round, MPI_COMM_WORLD);
         fp_recv(length, 0, FROM_SELF, round, MPI_COMM_WORLD);

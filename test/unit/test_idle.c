@@ -137,6 +137,21 @@ static void test_later_expires(void **state)
     assert_sleeps_after(&idle, 2 * AFTER, 20 * US); /* and not 4: it begins anew */
 }
 
+/* Where waits give their core away others have it anyway. */
+static void test_yielding(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+
+    (void) state;
+    begin();
+    opal_progress_yield_when_idle = true;
+    for (int i = 0; i < 3; ++i) {
+        assert_sleeps_after(&idle, 8 * AFTER, 100 * MS);
+    }
+    opal_progress_yield_when_idle = false;
+    assert_sleeps_after(&idle, AFTER, 20 * MS);
+}
+
 /* What counts is the whole time asleep: many short sleeps of one wait are a long one. */
 static void test_several_sleeps_are_one(void **state)
 {
@@ -211,13 +226,10 @@ static void test_modes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sleeps_after),
-        cmocka_unit_test(test_sleeps_later),
-        cmocka_unit_test(test_later_expires),
-        cmocka_unit_test(test_several_sleeps_are_one),
-        cmocka_unit_test(test_activity_ends_a_sleep),
-        cmocka_unit_test(test_another_thread),
-        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_sleeps_after),           cmocka_unit_test(test_sleeps_later),
+        cmocka_unit_test(test_later_expires),          cmocka_unit_test(test_yielding),
+        cmocka_unit_test(test_several_sleeps_are_one), cmocka_unit_test(test_activity_ends_a_sleep),
+        cmocka_unit_test(test_another_thread),         cmocka_unit_test(test_modes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "compat/fastpath_opal_compat.h"
+#include "opal/runtime/opal_progress.h"
 #include "opal/util/proc.h"
 
 #include "common_fastpath_clock.h"
@@ -108,9 +109,13 @@ static bool sleep_until_woken(mca_common_fastpath_idle_t *idle, mca_common_fastp
     return result.woken;
 }
 
-/* How often `after` is doubled now. */
+/* How often `after` is doubled now. Where waits give their core away a sleep gains nothing for the others,
+ * and may give back to this thread what it has given away. */
 static unsigned later_now(const mca_common_fastpath_idle_t *idle, uint64_t now)
 {
+    if (opal_progress_yield_when_idle) {
+        return LATER_MOST;
+    }
     return now < atomic_load_explicit(&idle->later_until, memory_order_relaxed)
                ? atomic_load_explicit(&idle->later, memory_order_relaxed)
                : 0;

@@ -68,8 +68,8 @@ typedef struct {
  * if it then calls fastsm_wake_if_asleep() with the extension's asleep(NULL).
  *
  * @param activity  grows whenever something moves, for whomever: then the time begins anew
- * @param after     nanoseconds without anything after which it sleeps; later for a while where sleeps have
- *                  ended too soon (docs/waiting.md, "A core that others need")
+ * @param after     nanoseconds without anything after which it sleeps; later where waits yield, and for a
+ *                  while where sleeps have ended too soon (docs/waiting.md, "A core that others need")
  * @param mode      mca_common_fastpath_wait_t
  * @param one_node  all processes of the job are on this node
  */
