@@ -40,8 +40,8 @@
 /* Calls of opal_progress from one look at the clock to the next. */
 #define LOOK_CALLS 64
 
-/* The same while yields are measured: each may take long. */
-#define LOOK_CALLS_YIELDING 0
+/* The same while yields are measured; none in between where these calls take longer than LOOK_TIME. */
+#define LOOK_CALLS_YIELDING 7
 
 /* Time from one look at what the kernel says to the next. Below what makes a yield late (LATE in
  * pml_fastpath_others.c): short waits for the core add up from one look to the next. */
@@ -77,8 +77,9 @@ static struct {
     volatile int busy;
 } pause_;
 
-/* What the kernel has said of this thread. */
+/* What this thread has seen, and what the kernel has said of it. */
 static _Thread_local struct {
+    uint64_t clock;  /* at its last look */
     long switches;   /* times that the core was taken from it, until its last look */
     uint64_t waited; /* time that it has waited for a core, when that was asked last */
     uint64_t asked;  /* when that was; 0: never */
@@ -327,6 +328,18 @@ static bool shall_yield(uint64_t now)
     }
 }
 
+/* Calls of opal_progress until the next look at the clock. */
+static int calls_until_look(uint64_t now)
+{
+    const uint64_t since = now - thread_.clock;
+
+    thread_.clock = now;
+    if (!mca_pml_fastpath_others_want(&pause_.others)) {
+        return LOOK_CALLS;
+    }
+    return LOOK_TIME < since ? 0 : LOOK_CALLS_YIELDING;
+}
+
 static void look_at_cores(uint64_t now)
 {
     if (shall_yield(now) != opal_progress_yield_when_idle) {
@@ -339,8 +352,7 @@ void mca_pml_fastpath_pause_look(void)
 {
     const uint64_t now = mca_common_fastpath_nanoseconds();
 
-    mca_pml_fastpath_pause_state.countdown =
-        mca_pml_fastpath_others_want(&pause_.others) ? LOOK_CALLS_YIELDING : LOOK_CALLS;
+    mca_pml_fastpath_pause_state.countdown = calls_until_look(now);
     /* not while Open MPI is still to set what we set; nor while who makes up for progress has set it */
     if (now - pause_.looked < LOOK_TIME || OMPI_MPI_STATE_INIT_STARTED == ompi_mpi_state
         || (mca_pml_fastpath_pace.making_up && !opal_using_threads())) {
