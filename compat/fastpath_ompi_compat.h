@@ -21,7 +21,6 @@
 #include "ompi/proc/proc.h"
 #if 5 <= OMPI_MAJOR_VERSION
 #    include "ompi/runtime/ompi_rte.h"
-#    include "opal/mca/accelerator/base/base.h"
 #else
 #    include "ompi/mca/rte/rte.h"
 #    include "opal/runtime/opal_cr.h"
@@ -147,28 +146,17 @@ static inline void fastpath_comm_announced(ompi_communicator_t *comm)
 #endif
 }
 
-/** @return whether this Open MPI knows accelerators, whose memory only convertors can read and write */
-static inline bool fastpath_have_accelerator(void)
+/** Whether `count` elements follow each other without gaps. */
+static inline bool fastpath_has_no_gaps(const ompi_datatype_t *datatype, size_t count)
 {
-#if 5 <= OMPI_MAJOR_VERSION
-    return 'n' != opal_accelerator_base_selected_component.base_version.mca_component_name[0]; /* null */
-#elif OPAL_CUDA_SUPPORT
-    return true;
-#else
-    return false;
-#endif
+    return opal_datatype_is_contiguous_memory_layout(&datatype->super, 1 == count ? 1 : 2);
 }
 
-/**
- * Whether `count` elements may be moved with memcpy, because they are contiguous in this process's memory.
- *
- * Builds that know accelerators answer no: their buffers may be on a device, which is the convertor's
- * business.
- */
-static inline bool fastpath_is_contiguous(const ompi_datatype_t *datatype, size_t count)
+/** Whether `count` elements at `buf` may be moved with memcpy: they follow each other in memory that is no
+ * accelerator's. */
+static inline bool fastpath_is_contiguous(const void *buf, const ompi_datatype_t *datatype, size_t count)
 {
-    return !fastpath_have_accelerator()
-           && opal_datatype_is_contiguous_memory_layout(&datatype->super, 1 == count ? 1 : 2);
+    return fastpath_has_no_gaps(datatype, count) && fastpath_is_host_memory(buf);
 }
 
 /** @return whether Open MPI's functions that wait for requests do no more than MPI says of them */

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "opal/constants.h"
+#include "opal/datatype/opal_convertor.h"
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_component_repository.h"
 #include "opal/mca/btl/btl.h"
@@ -29,6 +30,7 @@
 #include "opal/version.h"
 
 #if 5 <= OPAL_MAJOR_VERSION
+#    include "opal/mca/accelerator/base/base.h"
 #    include "opal/mca/pmix/pmix-internal.h"
 #    include "opal/mca/threads/mutex.h"
 #    include "opal/mca/threads/thread_usage.h"
@@ -156,6 +158,49 @@ static inline void fastpath_proc_hostname(const opal_proc_t *proc, char *text, s
     const char *name = opal_get_proc_hostname(proc);
 
     snprintf(text, size, "%s", NULL == name ? "(unknown)" : name);
+#endif
+}
+
+/** @return whether this process has an accelerator whose memory only convertors can read and write */
+static inline bool fastpath_have_accelerator(void)
+{
+#if 5 <= OPAL_MAJOR_VERSION
+    return 'n' != opal_accelerator_base_selected_component.base_version.mca_component_name[0]; /* null */
+#elif OPAL_CUDA_SUPPORT
+    return true;
+#else
+    return false;
+#endif
+}
+
+/**
+ * Whether the memory at `buf` can be read and written as usual: what convertors find out of it, too. Costs
+ * nothing but a load where there is no accelerator, and a question to its driver where there is one. Before
+ * Open MPI 5.0 a component cannot ask, so in builds that know accelerators it is never so.
+ */
+static inline bool fastpath_is_host_memory(const void *buf)
+{
+#if 5 <= OPAL_MAJOR_VERSION
+    uint64_t flags = 0;
+    int device;
+
+    return OPAL_LIKELY(!fastpath_have_accelerator())
+           || (0 >= opal_accelerator.check_addr(buf, &device, &flags)
+               && 0 == (MCA_ACCELERATOR_FLAGS_UNIFIED_MEMORY & flags));
+#else
+    (void) buf;
+    return !fastpath_have_accelerator();
+#endif
+}
+
+/** Whether the data of a convertor can be read and written only by it: it has gaps, another representation,
+ * or is an accelerator's. */
+static inline bool fastpath_convertor_needs_buffers(const opal_convertor_t *convertor)
+{
+#if 5 <= OPAL_MAJOR_VERSION
+    return opal_convertor_need_buffers(convertor) || opal_convertor_on_device(convertor);
+#else
+    return opal_convertor_need_buffers(convertor); /* it knows of the memory, too */
 #endif
 }
 

@@ -399,27 +399,27 @@ static void test_other_forms(void **state)
 
     (void) state;
     describe(&layout, &datatype, desc);
-    assert_true(mca_pml_fastpath_blocks_of(&datatype, &result));
+    assert_true(mca_pml_fastpath_blocks_of(NULL, &datatype, &result));
     assert_int_equal(result.loops, 1);
     item = desc[1];
     desc[3] = desc[2];
     desc[2] = item; /* LOOP, item, item, END_LOOP */
     datatype.desc.used = 4;
-    assert_false(mca_pml_fastpath_blocks_of(&datatype, &result));
+    assert_false(mca_pml_fastpath_blocks_of(NULL, &datatype, &result));
 
     describe(&layout, &datatype, desc);
     memmove(desc + 1, desc, 3 * sizeof(desc[0]));
     desc[0] = item; /* item, LOOP, item, END_LOOP, item */
     desc[4] = item;
     datatype.desc.used = 5;
-    assert_false(mca_pml_fastpath_blocks_of(&datatype, &result));
+    assert_false(mca_pml_fastpath_blocks_of(NULL, &datatype, &result));
 
     describe(&layout, &datatype, desc);
     for (int i = 0; i < ITEMS; ++i) {
         desc[i] = ITEMS / 2 > i ? desc[0] : item;
     }
     datatype.desc.used = ITEMS;
-    assert_false(mca_pml_fastpath_blocks_of(&datatype, &result));
+    assert_false(mca_pml_fastpath_blocks_of(NULL, &datatype, &result));
 }
 
 /* A loop around single blocks is a row of them. */
@@ -434,7 +434,7 @@ static void test_single_blocks(void **state)
 
     (void) state;
     describe(&layout, &datatype, desc);
-    assert_true(mca_pml_fastpath_blocks_of(&datatype, &result));
+    assert_true(mca_pml_fastpath_blocks_of(NULL, &datatype, &result));
     assert_int_equal(result.blocks, 3);
     assert_int_equal(result.stride, 8);
     assert_int_equal(result.loops, 1);

@@ -408,4 +408,11 @@ int ompi_osc_fastpath_flush_all(ompi_win_t *win);
 int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win);
 int ompi_osc_fastpath_flush_local_all(ompi_win_t *win);
 
+/** Whether `count` elements may be moved with memcpy, wherever they are: nobody asks here which memory is an
+ * accelerator's, so where there is one convertors move all. */
+static inline bool ompi_osc_fastpath_is_contiguous(const ompi_datatype_t *type, size_t count)
+{
+    return !fastpath_have_accelerator() && fastpath_has_no_gaps(type, count);
+}
+
 #endif /* MCA_OSC_FASTPATH_H */

@@ -25,7 +25,7 @@ mca_osc_fastpath_integer_t ompi_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_d
 
 static bool is_contiguous(const mca_osc_fastpath_memory_t *memory)
 {
-    return fastpath_is_contiguous(memory->type, memory->count);
+    return ompi_osc_fastpath_is_contiguous(memory->type, memory->count);
 }
 
 /* Of memory that is not one piece, any element may lie anywhere. */

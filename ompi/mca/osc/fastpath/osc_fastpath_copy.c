@@ -120,7 +120,7 @@ static int move_buffer(mca_osc_fastpath_peer_t *peer, bool write, void *buffer, 
         moved = ompi_osc_fastpath_cursor_pack(&cursor, packed + done, cursor.bytes - done);
         done += moved;
     }
-    rc = fastpath_is_contiguous(memory->type, memory->count)
+    rc = ompi_osc_fastpath_is_contiguous(memory->type, memory->count)
              ? move_piece(peer, write, begin_of(memory), packed, cursor.bytes)
              : move(peer, write, memory, 0, packed, cursor.bytes);
     if (!write && packed != cursor.memory && OMPI_SUCCESS == rc) {
@@ -183,8 +183,8 @@ static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
 {
     return MCA_OSC_FASTPATH_BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)
            && NULL == operation->request && !peer->module->eager
-           && fastpath_is_contiguous(operation->type, operation->count)
-           && fastpath_is_contiguous(operation->origin_type, operation->origin_count);
+           && ompi_osc_fastpath_is_contiguous(operation->type, operation->count)
+           && ompi_osc_fastpath_is_contiguous(operation->origin_type, operation->origin_count);
 }
 
 static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,

@@ -44,7 +44,8 @@ static bool describe_update(const mca_osc_fastpath_peer_t *peer, const mca_osc_f
         NULL == update->op ? MCA_OSC_FASTPATH_MAILBOX_COMPARE : ompi_osc_fastpath_op_index(update->op);
 
     if (MCA_OSC_FASTPATH_MAILBOX_BYTES < update->length || update->length != element->super.size || 0 > op
-        || !fastpath_is_contiguous(memory->type, memory->count) || !fastpath_is_contiguous(element, 1)
+        || !ompi_osc_fastpath_is_contiguous(memory->type, memory->count)
+        || !ompi_osc_fastpath_is_contiguous(element, 1)
         || (NULL == update->origin && &ompi_mpi_op_no_op.op != update->op)) {
         return false;
     }
@@ -202,7 +203,7 @@ static bool parse_posted(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpa
     ompi_datatype_t *element = ompi_osc_fastpath_predefined(posted->element);
 
     if (NULL == element || 0 == posted->length || sizeof(posted->data) < posted->length
-        || posted->length != element->super.size || !fastpath_is_contiguous(element, 1)) {
+        || posted->length != element->super.size || !ompi_osc_fastpath_is_contiguous(element, 1)) {
         return false;
     }
     update->element = element;

@@ -22,7 +22,7 @@ void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const voi
     if (0 == cursor->bytes) {
         return;
     }
-    if (fastpath_is_contiguous(type, count)) {
+    if (ompi_osc_fastpath_is_contiguous(type, count)) {
         cursor->memory = (char *) address + type->super.true_lb;
         return;
     }
@@ -95,7 +95,7 @@ void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
     struct iovec skipped;
 
     pieces->next = 0;
-    pieces->contiguous = fastpath_is_contiguous(memory->type, memory->count);
+    pieces->contiguous = ompi_osc_fastpath_is_contiguous(memory->type, memory->count);
     pieces->ended = pieces->contiguous;
     pieces->count = pieces->contiguous ? 1 : 0;
     if (pieces->contiguous) {
@@ -315,7 +315,7 @@ int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
         return ompi_osc_fastpath_atomic(update);
     }
     if (OPAL_UNLIKELY(has_gaps(update->element)
-                      || !fastpath_is_contiguous(update->memory.type, update->memory.count))) {
+                      || !ompi_osc_fastpath_is_contiguous(update->memory.type, update->memory.count))) {
         return update_by_copy(update);
     }
     (void) ompi_osc_fastpath_update_packed(

@@ -149,7 +149,7 @@ static int name_type(sending_t *sending)
 
     sending->hdr.count = operation->count;
     if (!ompi_datatype_is_predefined(type) && 0 == type->super.true_lb
-        && fastpath_is_contiguous(type, operation->count)) {
+        && ompi_osc_fastpath_is_contiguous(type, operation->count)) {
         type = &ompi_mpi_byte.dt;
         sending->hdr.count = sending->total;
     }
@@ -178,7 +178,7 @@ static void choose_unit(sending_t *sending)
     const mca_osc_fastpath_operation_t *operation = sending->operation;
     ompi_datatype_t *element = operation->element;
 
-    if (NULL == element && !fastpath_is_contiguous(operation->type, operation->count)) {
+    if (NULL == element && !ompi_osc_fastpath_is_contiguous(operation->type, operation->count)) {
         element = ompi_osc_fastpath_element(operation->type);
         if (NULL == element) {
             sending->unit = operation->type->super.size;
@@ -192,9 +192,10 @@ static void choose_unit(sending_t *sending)
         }
     }
     if (MCA_OSC_FASTPATH_GET == operation->kind) {
-        ompi_datatype_t *result = fastpath_is_contiguous(operation->result_type, operation->result_count)
-                                      ? NULL
-                                      : ompi_osc_fastpath_element(operation->result_type);
+        ompi_datatype_t *result =
+            ompi_osc_fastpath_is_contiguous(operation->result_type, operation->result_count)
+                ? NULL
+                : ompi_osc_fastpath_element(operation->result_type);
 
         element = NULL != element ? element : result;
         sending->hdr.element = (uint16_t) (NULL != element ? element->super.size : 1);

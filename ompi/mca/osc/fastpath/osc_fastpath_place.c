@@ -47,8 +47,8 @@ bool ompi_osc_fastpath_may_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fa
     const size_t limit = mca_osc_fastpath_component.place_limit;
 
     return OPAL_UNLIKELY(0 != limit && limit <= total) && MCA_OSC_FASTPATH_GET == operation->kind
-           && fastpath_is_contiguous(operation->type, operation->count)
-           && fastpath_is_contiguous(operation->result_type, operation->result_count)
+           && ompi_osc_fastpath_is_contiguous(operation->type, operation->count)
+           && ompi_osc_fastpath_is_contiguous(operation->result_type, operation->result_count)
            && NULL != next_placing_link(mca_osc_fastpath_endpoint(peer));
 }
 

@@ -142,7 +142,7 @@ static int do_get_place(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     uint64_t to;
     size_t placed;
 
-    if (!fastpath_is_contiguous(memory->type, memory->count)) {
+    if (!ompi_osc_fastpath_is_contiguous(memory->type, memory->count)) {
         return do_get(peer, arrived);
     }
     memcpy(&to, arrived->data, sizeof(to));

@@ -75,7 +75,7 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
         return NULL;
     }
     /* replies may end within elements of a type that has different ones, which convertors cannot take */
-    if (!fastpath_is_contiguous(type, count) && NULL == ompi_osc_fastpath_element(type)) {
+    if (!ompi_osc_fastpath_is_contiguous(type, count) && NULL == ompi_osc_fastpath_element(type)) {
         staged = calloc(1, bytes);
         if (NULL == staged) {
             return NULL;

@@ -66,7 +66,7 @@ static void merge_rows(mca_pml_fastpath_blocks_t *blocks)
     }
 }
 
-bool mca_pml_fastpath_blocks_of(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
+static bool describe(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
     const ddt_elem_desc_t *elem;
@@ -74,7 +74,7 @@ bool mca_pml_fastpath_blocks_of(const opal_datatype_t *datatype, mca_pml_fastpat
 
     blocks->loops = 0;
     elem = 1 == desc->used ? &desc->desc[0].elem : nest_of(datatype, blocks, &rows);
-    if (NULL == elem || 0 == (OPAL_DATATYPE_FLAG_DATA & elem->common.flags) || fastpath_have_accelerator()) {
+    if (NULL == elem || 0 == (OPAL_DATATYPE_FLAG_DATA & elem->common.flags)) {
         return false;
     }
     blocks->first = elem->disp;
@@ -90,6 +90,12 @@ bool mca_pml_fastpath_blocks_of(const opal_datatype_t *datatype, mca_pml_fastpat
         merge_rows(blocks);
     }
     return true;
+}
+
+bool mca_pml_fastpath_blocks_of(const void *buf, const opal_datatype_t *datatype,
+                                mca_pml_fastpath_blocks_t *blocks)
+{
+    return describe(datatype, blocks) && fastpath_is_host_memory(buf);
 }
 
 static inline __opal_attribute_always_inline__ void copy_block(char *data, char *packed, size_t block,
@@ -248,7 +254,7 @@ static int32_t advance(opal_convertor_t *convertor, struct iovec *iov, uint32_t 
     mca_pml_fastpath_blocks_t blocks;
     uint32_t used = 0;
 
-    (void) mca_pml_fastpath_blocks_of(convertor->pDesc, &blocks); /* it is: it has been asked before */
+    (void) describe(convertor->pDesc, &blocks); /* it is: it has been asked before */
     for (; used < *iov_count && convertor->bConverted < size; ++used) {
         const size_t left = size - convertor->bConverted;
 
@@ -287,7 +293,7 @@ void mca_pml_fastpath_blocks_convertor(opal_convertor_t *convertor)
     mca_pml_fastpath_blocks_t blocks;
 
     if (mca_pml_fastpath.use_immediate && 0 != (CONVERTOR_HOMOGENEOUS & convertor->flags)
-        && mca_pml_fastpath_blocks_of(convertor->pDesc, &blocks)) {
+        && mca_pml_fastpath_blocks_of(convertor->pBaseBuf, convertor->pDesc, &blocks)) {
         convertor->fAdvance = 0 != (CONVERTOR_SEND & convertor->flags) ? advance_pack : advance_unpack;
     }
 }

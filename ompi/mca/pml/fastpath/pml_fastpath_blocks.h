@@ -37,11 +37,13 @@ typedef struct {
 } mca_pml_fastpath_blocks_t;
 
 /**
- * Whether the data of a datatype's elements is of that kind, and in this process's memory.
+ * Whether the data of a datatype's elements is of that kind, and in memory that is no accelerator's.
  *
+ * @param buf     where the data is, as convertors are told
  * @param blocks  receives what it looks like, if so
  */
-bool mca_pml_fastpath_blocks_of(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks);
+bool mca_pml_fastpath_blocks_of(const void *buf, const opal_datatype_t *datatype,
+                                mca_pml_fastpath_blocks_t *blocks);
 
 /**
  * Copy a part of such data to contiguous memory.

@@ -176,9 +176,10 @@ irecv_contiguous(mca_pml_fastpath_recv_request_t *req, void *buf, size_t count, 
 }
 
 /* Whether irecv_contiguous knows all that there is to do for a receive. */
-static inline bool is_simple(ompi_datatype_t *datatype, size_t count, int tag, ompi_communicator_t *comm)
+static inline bool is_simple(const void *buf, ompi_datatype_t *datatype, size_t count, int tag,
+                             ompi_communicator_t *comm)
 {
-    return fastpath_is_contiguous(datatype, count) && MPI_SUCCESS == fastpath_comm_error(comm, tag);
+    return fastpath_is_contiguous(buf, datatype, count) && MPI_SUCCESS == fastpath_comm_error(comm, tag);
 }
 
 /* MPI_Irecv of any other kind. */
@@ -186,8 +187,8 @@ static __opal_attribute_noinline__ int irecv_rest(mca_pml_fastpath_recv_request_
                                                   size_t count, ompi_datatype_t *datatype, int src, int tag,
                                                   ompi_communicator_t *comm)
 {
-    mca_pml_fastpath_count(fastpath_is_contiguous(datatype, count) ? MCA_PML_FASTPATH_IRECVS_OTHER
-                                                                   : MCA_PML_FASTPATH_IRECVS_DATA);
+    mca_pml_fastpath_count(fastpath_is_contiguous(buf, datatype, count) ? MCA_PML_FASTPATH_IRECVS_OTHER
+                                                                        : MCA_PML_FASTPATH_IRECVS_DATA);
     return irecv_any(req, buf, count, datatype, src, tag, comm);
 }
 
@@ -201,7 +202,7 @@ static __opal_attribute_noinline__ int irecv(void *buf, size_t count, ompi_datat
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *request = &req->req_recv.req_base.req_ompi;
-    return OPAL_LIKELY(is_simple(datatype, count, tag, comm))
+    return OPAL_LIKELY(is_simple(buf, datatype, count, tag, comm))
                ? irecv_contiguous(req, buf, count, datatype, src, tag, comm, true)
                : irecv_rest(req, buf, count, datatype, src, tag, comm);
 }
@@ -247,7 +248,7 @@ int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, i
     const bool alone = 0 == matcher->posted;
 
     if (OPAL_UNLIKELY(
-            opal_using_threads() || !is_simple(datatype, count, tag, comm) || 0 != matcher->unexpected
+            opal_using_threads() || !is_simple(buf, datatype, count, tag, comm) || 0 != matcher->unexpected
             || !(alone ? is_early(pml_comm, src) : mca_pml_fastpath_match_posted_same(matcher, src, tag)))) {
         return irecv(buf, count, datatype, src, tag, comm, request);
     }
@@ -311,7 +312,7 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = OPAL_LIKELY(is_simple(datatype, count, tag, comm))
+    rc = OPAL_LIKELY(is_simple(buf, datatype, count, tag, comm))
              ? irecv_contiguous(req, buf, count, datatype, src, tag, comm, false)
              : irecv_any(req, buf, count, datatype, src, tag, comm);
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;

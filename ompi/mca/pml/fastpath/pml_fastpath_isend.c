@@ -59,7 +59,7 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     bool leaves;
 
     if (OPAL_UNLIKELY(size > MCA_BTL_FASTSM_SLOT_PAYLOAD || NULL == member || NULL == member->out
-                      || !immediate_mode(mode) || !fastpath_is_contiguous(datatype, count))) {
+                      || !immediate_mode(mode) || !fastpath_is_contiguous(buf, datatype, count))) {
         return false;
     }
     if (threads) {
@@ -149,7 +149,7 @@ send_contiguous(const void *buf, size_t count, const ompi_datatype_t *datatype, 
 
     *refused = false;
     if (OPAL_UNLIKELY(NULL == member || NULL == member->out || opal_using_threads() || !immediate_mode(mode)
-                      || !fastpath_is_contiguous(datatype, count) || 0 != member->peer->queued)) {
+                      || !fastpath_is_contiguous(buf, datatype, count) || 0 != member->peer->queued)) {
         return false;
     }
     slots = OPAL_LIKELY(fastsm_fifo_takes(member->out, sizeof(mca_pml_fastpath_match_hdr_t) + size));
@@ -246,11 +246,11 @@ static int hand_to_btl(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bm
     mca_pml_fastpath_blocks_t blocks;
 
     if (OPAL_LIKELY(NULL != member->sendi)) {
-        if (OPAL_LIKELY(fastpath_is_contiguous(datatype, count))) {
+        if (OPAL_LIKELY(fastpath_is_contiguous(buf, datatype, count))) {
             return sendi_contiguous(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
                                     comm);
         }
-        if (mca_pml_fastpath_blocks_of(&datatype->super, &blocks)) {
+        if (mca_pml_fastpath_blocks_of(buf, &datatype->super, &blocks)) {
             return sendi_blocks(member, &blocks, buf, size, tag, &sequence, comm, false);
         }
     }
@@ -287,11 +287,11 @@ static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf
     if (NULL == member->sendi) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    if (OPAL_LIKELY(fastpath_is_contiguous(datatype, count))) {
+    if (OPAL_LIKELY(fastpath_is_contiguous(buf, datatype, count))) {
         return sendi_numbered(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
                               comm);
     }
-    return mca_pml_fastpath_blocks_of(&datatype->super, &blocks)
+    return mca_pml_fastpath_blocks_of(buf, &datatype->super, &blocks)
                ? sendi_blocks(member, &blocks, buf, size, tag, sequence, comm, true)
                : OMPI_ERR_NOT_AVAILABLE;
 }
@@ -510,12 +510,13 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
 }
 
 /* Whether both sides shall copy a message that could leave at once: its sender waits, and that is sooner. */
-static inline bool goes_together(const mca_pml_fastpath_member_t *member, const ompi_datatype_t *datatype,
-                                 size_t count, int tag, mca_pml_base_send_mode_t mode)
+static inline bool goes_together(const mca_pml_fastpath_member_t *member, const void *buf,
+                                 const ompi_datatype_t *datatype, size_t count, int tag,
+                                 mca_pml_base_send_mode_t mode)
 {
     const size_t size = datatype->super.size * count;
     const bool together = MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
-                          && fastpath_is_contiguous(datatype, count)
+                          && fastpath_is_contiguous(buf, datatype, count)
                           && mca_pml_fastpath_help_pays(member->peer, size)
                           && !mca_pml_fastpath_help_is_reduced(tag, size);
 
@@ -553,7 +554,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
         return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(!refused && !goes_together(member, datatype, count, tag, mode)
+    if (OPAL_LIKELY(!refused && !goes_together(member, buf, datatype, count, tag, mode)
                     && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         return mca_pml_fastpath_pace_sent(opal_using_threads());
     }

@@ -340,7 +340,7 @@ static inline __opal_attribute_always_inline__ int recv_fast(void *buf, size_t c
     void *buffer = (char *) buf + datatype->super.true_lb;
     const size_t room = datatype->super.size * count;
 
-    if (OPAL_UNLIKELY(opal_using_threads() || !fastpath_is_contiguous(datatype, count))) {
+    if (OPAL_UNLIKELY(opal_using_threads() || !fastpath_is_contiguous(buf, datatype, count))) {
         return OMPI_ERR_NOT_FOUND;
     }
     return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
@@ -376,10 +376,11 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
     int rc = OMPI_ERR_NOT_SUPPORTED;
 
     if (OPAL_LIKELY(mca_pml_fastpath.use_immediate_recv && NULL != mca_pml_fastpath.fastsm)) {
-        if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_contiguous(datatype, count))) {
+        if (OPAL_LIKELY(mca_pml_fastpath.use_immediate && fastpath_is_contiguous(buf, datatype, count))) {
             target.buffer = (char *) buf + datatype->super.true_lb;
             rc = recv_immediate(comm, src, &target, status);
-        } else if (mca_pml_fastpath.use_immediate && mca_pml_fastpath_blocks_of(&datatype->super, &blocks)) {
+        } else if (mca_pml_fastpath.use_immediate
+                   && mca_pml_fastpath_blocks_of(buf, &datatype->super, &blocks)) {
             rc = recv_blocks(comm, src, &target, &blocks, buf, status);
         } else {
             rc = recv_convertor(comm, src, &target, buf, count, datatype, status);

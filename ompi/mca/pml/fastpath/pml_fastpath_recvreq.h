@@ -145,8 +145,8 @@ static inline void mca_pml_fastpath_recv_request_init(mca_pml_fastpath_recv_requ
     MCA_PML_BASE_RECV_REQUEST_INIT(&req->req_recv, buf, count, datatype, src, tag, comm, persistent);
     req->req_recv.req_base.req_ompi.req_type = OMPI_REQUEST_PML;
     req->req_holds = 1;
-    req->req_state = fastpath_is_contiguous(datatype, count) ? MCA_PML_FASTPATH_RECV_CONTIGUOUS
-                                                             : MCA_PML_FASTPATH_RECV_CONVERTOR;
+    req->req_state = fastpath_is_contiguous(buf, datatype, count) ? MCA_PML_FASTPATH_RECV_CONTIGUOUS
+                                                                  : MCA_PML_FASTPATH_RECV_CONVERTOR;
     req->req_buffer = (char *) buf + datatype->super.true_lb;
     req->req_room = datatype->super.size * count;
 }

@@ -141,7 +141,7 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
     mca_pml_fastpath_send_request_await_answer(req, req->req_send.req_bytes_packed);
     req->req_base = NULL;
     if (0 < req->req_send.req_bytes_packed
-        && !opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
+        && !fastpath_convertor_needs_buffers(&req->req_send.req_base.req_convertor)) {
         opal_convertor_get_current_pointer(&req->req_send.req_base.req_convertor, &req->req_base);
         if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)
             && 0 == mca_pml_fastpath_extcid_size(&req->req_hdr)) {
@@ -212,7 +212,7 @@ static bool frag_sendi(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
     uint8_t type;
 
     if (NULL == bml_btl->btl->btl_sendi || size + hdr_size > bml_btl->btl->btl_eager_limit
-        || opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
+        || fastpath_convertor_needs_buffers(&req->req_send.req_base.req_convertor)) {
         return false;
     }
     type = frag_hdr(req, &hdr, offset);

@@ -27,7 +27,7 @@ static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
     if (0 == req->req_send.req_bytes_packed) {
         return;
     }
-    if (OPAL_UNLIKELY(opal_convertor_need_buffers(convertor))) {
+    if (OPAL_UNLIKELY(fastpath_convertor_needs_buffers(convertor))) {
         mca_pml_fastpath_blocks_convertor(convertor);
     }
     if (OPAL_UNLIKELY(0 != convertor->bConverted)) {
@@ -256,7 +256,7 @@ static bool chunks_suit(const mca_pml_fastpath_send_request_t *req)
 static bool goes_in_chunks(mca_pml_fastpath_send_request_t *req)
 {
     if (NULL == req->req_peer->ext || opal_using_threads()
-        || opal_convertor_need_buffers(&req->req_send.req_base.req_convertor)) {
+        || fastpath_convertor_needs_buffers(&req->req_send.req_base.req_convertor)) {
         return false;
     }
     mca_pml_fastpath_member_ready(req->req_member);

@@ -343,7 +343,7 @@ int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *d
 static int pack(mca_btl_fastsm_endpoint_t *endpoint, opal_convertor_t *convertor, void *to, size_t *length)
 {
     const bool measured =
-        MEASURED_LEAST <= *length && NULL != endpoint && !opal_convertor_need_buffers(convertor);
+        MEASURED_LEAST <= *length && NULL != endpoint && !fastpath_convertor_needs_buffers(convertor);
     const uint64_t begin = measured ? mca_common_fastpath_ticks() : 0;
     struct iovec iov = {.iov_base = (IOVBASE_TYPE *) to, .iov_len = *length};
     uint32_t iov_count = 1;

@@ -229,7 +229,7 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
     void *payload = NULL;
     int rc;
 
-    if (0 < payload_size && !opal_convertor_need_buffers(convertor)) {
+    if (0 < payload_size && !fastpath_convertor_needs_buffers(convertor)) {
         opal_convertor_get_current_pointer(convertor, &payload);
     }
     rc = sendi_any(endpoint, convertor, payload, header, header_size, payload_size, tag, NULL);
