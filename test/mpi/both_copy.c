@@ -470,7 +470,7 @@ static void in_time(bool slow)
  * other one may not be running. */
 static void leaves_exchange(void)
 {
-    enum { COUNT = 20, MOST_HELD_UP = COUNT / 4, MOMENT = 100 };
+    enum { COUNT = 12, MOST_HELD_UP = COUNT / 4, MOMENT = 500 };
     const size_t length = lengths[6];
     fp_message_t message;
     int held_up = 0;
