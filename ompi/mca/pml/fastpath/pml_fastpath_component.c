@@ -56,10 +56,8 @@ static const mca_common_fastpath_param_t params[] = {
     {"sleep_after", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_pml_fastpath_pause_state.sleep_after,
      5000, 0, 1000000000,
      .text = "Microseconds without anything after which a wait sleeps, where pml_fastpath_wait says so, and "
-             "eight "
-             "times that where it gives its core away: until a message comes, and each time for a 64th of "
-             "the time "
-             "since, from 50 us to 10 ms"},
+             "eight times that where it gives its core away: until a message comes, and each time for a "
+             "64th of the time since, from 50 us to 10 ms"},
     {"progress_interval", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_pml_fastpath.interval, 50, 0,
      1000000000,
      .text = "Microseconds that may pass from one call of opal_progress to the next while MPI is called and "
