@@ -10,7 +10,8 @@
  * which is the address that MPI is given, and once where its functions do. So whoever takes it for usual
  * memory ends the job, and the kernel refuses it single copies.
  *
- * With an argument: over btl/fastsm, where all that is short takes a fast path. */
+ * With "fast": over btl/fastsm, where all that is short takes a fast path. With "windows": one-sided
+ * communication. */
 
 #define _GNU_SOURCE
 
@@ -105,14 +106,13 @@ static void fill(const layout_t *layout, char *to, int count, uint64_t key)
     }
 }
 
-static bool is_good(const layout_t *layout, const char *at, int count, uint64_t key)
+static void check(const layout_t *layout, const char *at, int count, uint64_t key)
 {
     for (size_t i = 0; i < (size_t) count; ++i) {
         if (!CHECK_DATA_FROM(at + i * layout->stride, layout->block, key, i * layout->block)) {
-            return false;
+            return;
         }
     }
-    return true;
 }
 
 typedef void way_t(const void *out, void *in, int count, MPI_Datatype type, int other);
@@ -194,7 +194,7 @@ static void exchange(size_t way, const layout_t *layout, size_t size, const memo
     fill(layout, out->real, count, key);
     fill(layout, in->real, count, ~key);
     ways[way].go(out->told, in->told, count, layout->type, other);
-    is_good(layout, in->real, count, fp_key(from, fp_rank, (int) way, (int) size));
+    check(layout, in->real, count, fp_key(from, fp_rank, (int) way, (int) size));
 }
 
 static void all(const memory_t *out, const memory_t *in)
@@ -236,6 +236,151 @@ static void fast(void)
     printf("# %lu questions in %d sends and as many receives\n", questions - before, EXCHANGES);
 }
 
+static void messages(bool over_fastsm)
+{
+    FP(MPI_Type_vector(1, BLOCK, BLOCK, MPI_BYTE, &layouts[1].type));
+    FP(MPI_Type_create_resized(layouts[1].type, 0, STRIDE, &layouts[1].type));
+    FP(MPI_Type_commit(&layouts[1].type));
+    all(&host[0], &host[1]);
+    if (over_fastsm) {
+        fast();
+    }
+    CHECK_INT(copies, 0);
+    all(&ours[0], &host[1]);
+    all(&host[0], &ours[1]);
+    all(&ours[0], &ours[1]);
+    FP(MPI_Type_free(&layouts[1].type));
+}
+
+/* ---- windows ---- */
+
+enum { VALUES = 5000 };
+
+static int value_at(const memory_t *memory, int i)
+{
+    int value;
+
+    memcpy(&value, memory->real + (size_t) i * sizeof(value), sizeof(value));
+    return value;
+}
+
+static void set_values(const memory_t *memory, int first, int step)
+{
+    for (int i = 0; i < VALUES; ++i) {
+        const int value = first + i * step;
+
+        memcpy(memory->real + (size_t) i * sizeof(value), &value, sizeof(value));
+    }
+}
+
+/* Checks that all values are first + i * step. */
+static void check_values(const memory_t *memory, int first, int step)
+{
+    int good = 0;
+
+    while (VALUES > good && first + good * step == value_at(memory, good)) {
+        ++good;
+    }
+    CHECK_INT(good, VALUES);
+}
+
+/* Rank 0 does all that there is to the memory of a rank; what one operation takes and gives is the next
+ * one's. */
+static void operations(const memory_t *origin, int target, MPI_Aint at, MPI_Win win)
+{
+    int *const told = (int *) (void *) origin->told;
+
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
+    set_values(origin, 1, 1);
+    FP(MPI_Put(told, VALUES, MPI_INT, target, at, VALUES, MPI_INT, win));
+    FP(MPI_Win_flush(target, win));
+    set_values(origin, 0, 1);
+    FP(MPI_Accumulate(told, VALUES, MPI_INT, target, at, VALUES, MPI_INT, MPI_SUM, win));
+    FP(MPI_Win_flush(target, win));
+    set_values(origin, 0, 0);
+    FP(MPI_Get(told, VALUES, MPI_INT, target, at, VALUES, MPI_INT, win));
+    FP(MPI_Win_flush(target, win));
+    check_values(origin, 1, 2);
+    FP(MPI_Put(told, 1, MPI_INT, target, at, 1, MPI_INT, win)); /* short ones: 1 */
+    FP(MPI_Win_flush(target, win));
+    FP(MPI_Fetch_and_op(told, told + VALUES, MPI_INT, target, at, MPI_SUM, win));
+    FP(MPI_Win_flush(target, win));
+    CHECK_INT(value_at(origin, VALUES), 1);
+    set_values(origin, 2, 3);
+    FP(MPI_Compare_and_swap(told + 1, told, told + VALUES, MPI_INT, target, at, win)); /* 5 where 2 is */
+    FP(MPI_Win_flush(target, win));
+    CHECK_INT(value_at(origin, VALUES), 2);
+    FP(MPI_Get_accumulate(told, 1, MPI_INT, told + VALUES, 1, MPI_INT, target, at, 1, MPI_INT, MPI_SUM, win));
+    FP(MPI_Win_unlock(target, win));
+    CHECK_INT(value_at(origin, VALUES), 5);
+}
+
+enum { CREATED, DYNAMIC, ALLOCATED };
+
+static const char *const flavors[] = {"", "dynamic ", "allocated "};
+
+/* Makes a window of `memory`, or of memory that it receives. */
+static MPI_Win make_window(int flavor, memory_t *memory, MPI_Aint places[2])
+{
+    MPI_Win win;
+
+    switch (flavor) {
+    case CREATED:
+        FP(MPI_Win_create(memory->told, ROOM, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        break;
+    case DYNAMIC:
+        FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        FP(MPI_Win_attach(win, memory->told, ROOM));
+        FP(MPI_Get_address(memory->told, &places[fp_rank]));
+        FP(MPI_Allgather(MPI_IN_PLACE, 1, MPI_AINT, places, 1, MPI_AINT, MPI_COMM_WORLD));
+        break;
+    default:
+        FP(MPI_Win_allocate(ROOM, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory->told, &win));
+        memory->real = memory->told;
+    }
+    set_values(memory, 0, 0);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    return win;
+}
+
+static void windows_of(int flavor, const memory_t *origin, memory_t memory)
+{
+    for (int target = 0; target < 2; ++target) {
+        MPI_Aint places[2] = {0, 0};
+        MPI_Win win;
+
+        fp_case("%swindow of rank %d on %s, origin on %s", flavors[flavor], target,
+                on_device(memory.told) ? "device" : "host", on_device(origin->told) ? "device" : "host");
+        win = make_window(flavor, &memory, places);
+        if (0 == fp_rank) {
+            operations(origin, target, places[target], win);
+        }
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        if (target == fp_rank) {
+            CHECK_INT(value_at(&memory, 0), 7);
+            CHECK_INT(value_at(&memory, 1), 3);
+        }
+        if (DYNAMIC == flavor) {
+            FP(MPI_Win_detach(win, memory.told));
+        }
+        FP(MPI_Win_free(&win));
+    }
+}
+
+static void windows(void)
+{
+    const memory_t none = {.told = NULL};
+
+    for (int flavor = CREATED; flavor <= DYNAMIC; ++flavor) {
+        windows_of(flavor, &host[0], host[1]);
+        windows_of(flavor, &ours[0], host[1]);
+        windows_of(flavor, &host[0], ours[1]);
+        windows_of(flavor, &ours[0], ours[1]);
+    }
+    windows_of(ALLOCATED, &host[0], none);
+    windows_of(ALLOCATED, &ours[0], none);
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 2);
@@ -245,19 +390,12 @@ int main(int argc, char **argv)
         host[i].told = host[i].real = fp_alloc(ROOM);
         ours[i] = (memory_t){.told = device + i * ROOM, .real = shadow + i * ROOM};
     }
-    FP(MPI_Type_vector(1, BLOCK, BLOCK, MPI_BYTE, &layouts[1].type));
-    FP(MPI_Type_create_resized(layouts[1].type, 0, STRIDE, &layouts[1].type));
-    FP(MPI_Type_commit(&layouts[1].type));
-    all(&host[0], &host[1]);
-    if (1 < argc) {
-        fast();
+    if (1 < argc && 0 == strcmp(argv[1], "windows")) {
+        windows();
+    } else {
+        messages(1 < argc);
     }
-    copies = 0;
-    all(&ours[0], &host[1]);
-    all(&host[0], &ours[1]);
-    all(&ours[0], &ours[1]);
     CHECK(0 < copies);
-    FP(MPI_Type_free(&layouts[1].type));
     for (int i = 0; i < 2; ++i) {
         fp_free(host[i].told);
     }

@@ -159,11 +159,26 @@ int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, o
                                              type, op, win, NULL);
 }
 
+/* The longest integer that may be compared: Fortran's INTEGER*16. */
+#define COMPARED_MOST 16
+
+/* @return where an element of MPI_Compare_and_swap's can be read: where it is, or in `room`, to which an
+ * accelerator has copied it */
+static const void *on_host(const void *element, const ompi_datatype_t *type, char room[COMPARED_MOST])
+{
+    if (OPAL_LIKELY(fastpath_is_host_memory(element)) || COMPARED_MOST < type->super.size) {
+        return element;
+    }
+    fastpath_copy_to_host(room, element, type->super.size);
+    return room;
+}
+
 int ompi_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
                                        ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win)
 {
     void *at = mca_osc_fastpath_atomic_target(win, type, target, disp);
     mca_osc_fastpath_operation_t operation;
+    char origin[COMPARED_MOST], compare[COMPARED_MOST];
 
     if (NULL != at) {
         const mca_osc_fastpath_integer_t found =
@@ -177,10 +192,10 @@ int ompi_osc_fastpath_compare_and_swap(const void *origin_addr, const void *comp
                                                .disp = disp,
                                                .count = 1,
                                                .type = type,
-                                               .origin = origin_addr,
+                                               .origin = on_host(origin_addr, type, origin),
                                                .origin_count = 1,
                                                .origin_type = type,
-                                               .compare = compare_addr,
+                                               .compare = on_host(compare_addr, type, compare),
                                                .result = result_addr,
                                                .result_count = 1,
                                                .result_type = type};

@@ -249,10 +249,19 @@ static bool all_good(const making_t *making)
     return true;
 }
 
+/* Whether memory of this member's may be an accelerator's, of which the kernel makes no copies. What is
+ * attached to a dynamic window is not known yet. */
+static bool may_be_on_accelerator(const mca_osc_fastpath_module_t *module)
+{
+    return MPI_WIN_FLAVOR_DYNAMIC == module->flavor ? fastpath_have_accelerator()
+                                                    : !fastpath_is_host_memory(module->base);
+}
+
 /* Make the file here, or open it. @return whether all members have it */
 static bool share(making_t *making)
 {
-    const bool may_copy = mca_osc_fastpath_component.single_copy && !in_file(making->module);
+    const bool may_copy = mca_osc_fastpath_component.single_copy && !in_file(making->module)
+                          && !may_be_on_accelerator(making->module);
     ompi_communicator_t *comm = making->comm;
     int32_t bad[2]; /* file, single copy */
 

@@ -264,7 +264,8 @@ static mca_osc_fastpath_module_t *module_make(ompi_win_t *win, int flavor)
     module->super = module_template;
     module->win = win;
     module->flavor = flavor;
-    module->atomic = MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor;
+    module->atomic = (MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor)
+                     && !fastpath_have_accelerator(); /* whose memory origins and results may be in */
     module->post_count = -1;
     OBJ_CONSTRUCT(&module->item, opal_list_item_t);
     OBJ_CONSTRUCT(&module->active, opal_list_t);
