@@ -66,7 +66,7 @@ static void merge_rows(mca_pml_fastpath_blocks_t *blocks)
     }
 }
 
-static bool describe(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
+static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
     const ddt_elem_desc_t *elem;
@@ -95,7 +95,7 @@ static bool describe(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t 
 bool mca_pml_fastpath_blocks_of(const void *buf, const opal_datatype_t *datatype,
                                 mca_pml_fastpath_blocks_t *blocks)
 {
-    return describe(datatype, blocks) && fastpath_is_host_memory(buf);
+    return describe_blocks(datatype, blocks) && fastpath_is_host_memory(buf);
 }
 
 static inline __opal_attribute_always_inline__ void copy_block(char *data, char *packed, size_t block,
@@ -254,7 +254,7 @@ static int32_t advance(opal_convertor_t *convertor, struct iovec *iov, uint32_t 
     mca_pml_fastpath_blocks_t blocks;
     uint32_t used = 0;
 
-    (void) describe(convertor->pDesc, &blocks); /* it is: it has been asked before */
+    (void) describe_blocks(convertor->pDesc, &blocks); /* it is: it has been asked before */
     for (; used < *iov_count && convertor->bConverted < size; ++used) {
         const size_t left = size - convertor->bConverted;
 
