@@ -48,6 +48,7 @@ const opal_datatype_t *opal_datatype_basicDatatypes[OPAL_DATATYPE_MAX_PREDEFINED
 #if 5 <= OMPI_MAJOR_VERSION
 opal_accelerator_base_component_t opal_accelerator_base_selected_component = {
     .base_version = {.mca_component_name = "null"}};
+opal_accelerator_base_module_t opal_accelerator;
 #endif
 
 /** Some elements of such a layout. */
