@@ -193,17 +193,6 @@ static inline bool fastpath_is_host_memory(const void *buf)
 #endif
 }
 
-/** Copy bytes that fastpath_is_host_memory() says are an accelerator's. */
-static inline void fastpath_copy_to_host(void *to, const void *from, size_t bytes)
-{
-#if 5 <= OPAL_MAJOR_VERSION
-    (void) opal_accelerator.mem_copy(MCA_ACCELERATOR_NO_DEVICE_ID, MCA_ACCELERATOR_NO_DEVICE_ID, to, from,
-                                     bytes, MCA_ACCELERATOR_TRANSFER_UNSPEC);
-#else
-    memcpy(to, from, bytes);                       /* nobody knows better */
-#endif
-}
-
 /** Whether the data of a convertor can be read and written only by it: it has gaps, another representation,
  * or is an accelerator's. */
 static inline bool fastpath_convertor_needs_buffers(const opal_convertor_t *convertor)

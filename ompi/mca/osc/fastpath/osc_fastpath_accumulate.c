@@ -163,13 +163,17 @@ int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, o
 #define COMPARED_MOST 16
 
 /* @return where an element of MPI_Compare_and_swap's can be read: where it is, or in `room`, to which an
- * accelerator has copied it */
-static const void *on_host(const void *element, const ompi_datatype_t *type, char room[COMPARED_MOST])
+ * accelerator's has been packed */
+static const void *on_host(const void *element, ompi_datatype_t *type, char room[COMPARED_MOST])
 {
+    mca_osc_fastpath_cursor_t cursor;
+
     if (OPAL_LIKELY(fastpath_is_host_memory(element)) || COMPARED_MOST < type->super.size) {
         return element;
     }
-    fastpath_copy_to_host(room, element, type->super.size);
+    ompi_osc_fastpath_cursor_begin(&cursor, element, 1, type, false);
+    (void) ompi_osc_fastpath_cursor_pack(&cursor, room, COMPARED_MOST);
+    ompi_osc_fastpath_cursor_end(&cursor);
     return room;
 }
 
