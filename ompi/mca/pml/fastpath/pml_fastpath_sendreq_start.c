@@ -27,7 +27,7 @@ static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
     if (0 == req->req_send.req_bytes_packed) {
         return;
     }
-    if (OPAL_UNLIKELY(fastpath_convertor_needs_buffers(convertor))) {
+    if (OPAL_UNLIKELY(opal_convertor_need_buffers(convertor))) {
         mca_pml_fastpath_blocks_convertor(convertor);
     }
     if (OPAL_UNLIKELY(0 != convertor->bConverted)) {
