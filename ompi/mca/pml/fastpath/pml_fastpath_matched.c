@@ -37,8 +37,9 @@ static void recv_request_bind(mca_pml_fastpath_recv_request_t *req, const mca_pm
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
     req->req_accepted = mca_pml_fastpath_recv_request_room(req, arrival->length);
-    mca_pml_fastpath_recv_request_status(req, mca_pml_fastpath_match_word1(arrival->src, arrival->tag),
-                                         arrival->length, req->req_accepted);
+    req->req_recv.req_bytes_packed = arrival->length;
+    mca_pml_fastpath_status_set(&base->req_ompi.req_status,
+                                mca_pml_fastpath_match_word1(arrival->src, arrival->tag), req->req_accepted);
     req->req_base = NULL;
     if (0 == req->req_accepted) {
         return;
@@ -144,6 +145,7 @@ void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
         if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_SYNC & arrival->flags))) {
             matched_sync(req, arrival);
         }
+        mca_pml_fastpath_recv_request_check_length(req);
         mca_pml_fastpath_recv_request_complete(req);
         return;
     }

@@ -163,6 +163,7 @@ void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, 
         mca_pml_fastpath_recv_request_whole(req, wanted);
     }
     if (OPAL_LIKELY(wanted)) {
+        mca_pml_fastpath_recv_request_check_length(req);
         mca_pml_fastpath_recv_request_complete(req);
     } else {
         mca_pml_fastpath_recv_request_drop(req);

@@ -291,7 +291,7 @@ static inline size_t mca_pml_fastpath_recv_request_room(const mca_pml_fastpath_r
 }
 
 /**
- * Fill in what the status says of a message.
+ * Fill in what the status says of a message, for a receive that completes now.
  *
  * @param word1     source and tag, as in the header
  * @param accepted  mca_pml_fastpath_recv_request_room()
@@ -304,6 +304,17 @@ static inline void mca_pml_fastpath_recv_request_status(mca_pml_fastpath_recv_re
     req->req_recv.req_bytes_packed = length;
     status->MPI_ERROR = OPAL_LIKELY(length == accepted) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
     mca_pml_fastpath_status_set(status, word1, accepted);
+}
+
+/**
+ * Say in the status of a receive that is about to complete whether its message was too long. Not before that:
+ * Open MPI gives back each request of a call that is in error, also one that is still active.
+ */
+static inline void mca_pml_fastpath_recv_request_check_length(mca_pml_fastpath_recv_request_t *req)
+{
+    if (OPAL_UNLIKELY(req->req_recv.req_bytes_packed > req->req_accepted)) {
+        req->req_recv.req_base.req_ompi.req_status.MPI_ERROR = MPI_ERR_TRUNCATE;
+    }
 }
 
 /** A whole message, in one piece, and a receive have found each other, whose buffer is contiguous: all is
