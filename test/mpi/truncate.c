@@ -149,6 +149,55 @@ static void one_of_several(size_t length)
     }
 }
 
+/* Data with gaps that the sender's convertor makes no parts of, and room that ends within an element. */
+static void within_element(int count, MPI_Datatype element, int cut)
+{
+    const int lengths[] = {1, 2, 1}, places[] = {0, 3, 7};
+    MPI_Datatype blocks, irregular;
+    MPI_Status status;
+    int size, capacity;
+
+    FP(MPI_Type_size(element, &size));
+    FP(MPI_Type_indexed(3, lengths, places, element, &blocks));
+    FP(MPI_Type_create_resized(blocks, 0, 9 * size, &irregular));
+    FP(MPI_Type_commit(&irregular));
+    capacity = 4 * count * size - size - cut;
+    if (0 == fp_rank) {
+        unsigned char *data = fp_alloc((size_t) count * 9 * (size_t) size);
+
+        FP(MPI_Send(data, count, irregular, 1, TAG, MPI_COMM_WORLD));
+        fp_send(&fp_modes[FP_STANDARD], 33, 1, TAG, 1, MPI_COMM_WORLD);
+        fp_free(data);
+    } else {
+        unsigned char *buffer = fp_alloc((size_t) capacity + 100);
+
+        FP_ERROR(MPI_ERR_TRUNCATE, MPI_Recv(buffer, capacity, MPI_PACKED, 0, TAG, MPI_COMM_WORLD, &status));
+        CHECK_POISON(buffer + capacity, 100);
+        fp_recv(33, 0, TAG, 1, MPI_COMM_WORLD);
+        fp_free(buffer);
+    }
+    FP(MPI_Type_free(&blocks));
+    FP(MPI_Type_free(&irregular));
+}
+
+static void within_elements(void)
+{
+    static const struct {
+        MPI_Datatype type;
+        int size;
+    } elements[] = {{MPI_DOUBLE, 8}, {MPI_C_DOUBLE_COMPLEX, 16}, {MPI_C_LONG_DOUBLE_COMPLEX, 32}};
+
+    for (int count = 30; count <= 30000; count *= 10) {
+        for (int e = 0; e < 3; e++) {
+            for (int cut = 1; cut < elements[e].size; cut += 6) {
+                fp_case("%d irregular blocks of elements of %d bytes, room ends within one by %d", count,
+                        elements[e].size, cut);
+                within_element(count, elements[e].type, cut);
+            }
+        }
+    }
+}
+
 static void all_ways(size_t length, size_t capacity)
 {
     for (int way = 0; way < 2 * WAYS && capacity < length; way++) {
@@ -173,6 +222,9 @@ int main(int argc, char **argv)
         }
         fp_case("one of several, %zu bytes", lengths[l]);
         one_of_several(lengths[l]);
+    }
+    if (only_long && 1 >= fp_rank) {
+        within_elements();
     }
     return fp_finish();
 }

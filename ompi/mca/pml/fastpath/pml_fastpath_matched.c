@@ -78,11 +78,21 @@ static bool recv_request_answerable(mca_pml_fastpath_recv_request_t *req,
     return true;
 }
 
+/* Bytes of a message that its sender has to send. Of data with gaps that is all of it, also what finds no
+ * room: the sender's convertor makes no parts of elements, and only the sender knows where these end. */
+static size_t wanted_of(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival,
+                        size_t eager)
+{
+    return 0 == (MCA_PML_FASTPATH_HDR_FLAG_CONTIG & arrival->flags) && eager < req->req_accepted
+               ? arrival->length
+               : req->req_accepted;
+}
+
 static void matched_rndv(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
     size_t eager = mca_pml_fastpath_recv_request_unpack(req, arrival->segments, arrival->num_segments,
                                                         arrival->skip, 0, req->req_accepted);
-    size_t left = req->req_accepted - eager;
+    size_t left = wanted_of(req, arrival, eager) - eager;
     size_t stream = left;
 
     req->req_todo = (int64_t) left + 1;

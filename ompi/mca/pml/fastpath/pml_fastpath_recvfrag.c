@@ -366,6 +366,17 @@ void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked)
                     mca_pml_fastpath_rule(parked->hdr->hdr_type)->size);
 }
 
+/* What lies behind the user's buffer is dropped. */
+static void unpack_frag(mca_pml_fastpath_recv_request_t *req, const mca_btl_base_segment_t *segments,
+                        size_t num_segments, size_t offset)
+{
+    if (OPAL_LIKELY(offset < req->req_accepted)) {
+        (void) mca_pml_fastpath_recv_request_unpack(req, segments, num_segments,
+                                                    sizeof(mca_pml_fastpath_frag_hdr_t), offset,
+                                                    req->req_accepted - offset);
+    }
+}
+
 static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                              size_t num_segments)
 {
@@ -380,13 +391,13 @@ static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segm
     }
     if (mca_pml_fastpath_has_failed(&req->req_watch)) {
         length = 0; /* nothing of it counts any more */
-    } else if (OPAL_UNLIKELY(!mca_pml_fastpath_is_within(hdr.hdr_offset, length, req->req_accepted))) {
+    } else if (OPAL_UNLIKELY(
+                   !mca_pml_fastpath_is_within(hdr.hdr_offset, length, req->req_recv.req_bytes_packed))) {
         mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr.hdr_type, "place within the message");
     } else {
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_uncovered,
                                        -mca_pml_fastpath_range_sum(hdr.hdr_offset, length));
-        (void) mca_pml_fastpath_recv_request_unpack(req, segments, num_segments, sizeof(hdr), hdr.hdr_offset,
-                                                    SIZE_MAX);
+        unpack_frag(req, segments, num_segments, hdr.hdr_offset);
     }
     mca_pml_fastpath_recv_request_progressed(req, length + 1);
 }
