@@ -361,14 +361,15 @@ static void put_ask(mca_pml_fastpath_recv_request_t *req, mca_bml_base_btl_t *bm
 static size_t put_size(const mca_pml_fastpath_recv_request_t *req, const mca_bml_base_btl_t *bml_btl)
 {
     size_t left = req->req_accepted - req->req_put_next;
-    size_t limit = bml_btl->btl->btl_rdma_pipeline_frag_size;
+    size_t limit = bml_btl->btl->btl_put_limit;
+    size_t fragment = bml_btl->btl->btl_rdma_pipeline_frag_size; /* 0: no limit of its own, as for pml/ob1 */
     size_t share = req->req_accepted - req->req_put_begin;
 
     if (1 < mca_bml_base_btl_array_get_size(&req->req_peer->endpoint->btl_rdma)) {
         share = (size_t) ((double) share * bml_btl->btl_weight);
         share = share < LEAST_SHARE ? LEAST_SHARE : (share + 4095) / 4096 * 4096;
     }
-    limit = limit < bml_btl->btl->btl_put_limit ? limit : bml_btl->btl->btl_put_limit;
+    limit = 0 == fragment || limit < fragment ? limit : fragment;
     limit = limit < share ? limit : share;
     return left < limit ? left : limit;
 }
