@@ -741,6 +741,31 @@ static void test_read_pos_is_read_when_full(void **state)
     fixture_close(&f);
 }
 
+/* A position is compared with the others at any time after its message has been read. */
+static void test_was_read(void **state)
+{
+    static const uint32_t later[] = {0, 127, 0x7fffffff, 0x80000000u, 0x80000001u, 0xc0000000u, 0xffffff00u};
+
+    (void) state;
+    for (size_t i = 0; i < N_STARTS; ++i) {
+        fixture_t f;
+
+        fixture_open(&f, 128, starts[i]);
+        f.out.write_pos += f.out.depth; /* full: nothing of it has been read */
+        for (uint32_t k = 0; k < f.out.depth; ++k) {
+            assert_false(fastsm_fifo_was_read(&f.out, starts[i], starts[i] + k));
+            assert_true(fastsm_fifo_was_read(&f.out, starts[i] + k + 1, starts[i] + k));
+        }
+        for (size_t k = 0; k < sizeof(later) / sizeof(later[0]); ++k) {
+            f.out.write_pos = starts[i] + 1 + later[k] + f.out.depth / 2;
+            assert_true(fastsm_fifo_was_read(&f.out, starts[i] + 1 + later[k], starts[i]));
+        }
+        f.out.write_pos = starts[i]; /* all 2^32 later: in doubt only while something is to be read */
+        assert_true(fastsm_fifo_was_read(&f.out, starts[i], starts[i]));
+        fixture_close(&f);
+    }
+}
+
 /* A read position that a damaged peer might leave must not make room that is not there. */
 static void test_bad_read_pos_is_no_room(void **state)
 {
@@ -825,6 +850,7 @@ int main(void)
         cmocka_unit_test(test_second_half_in_time),
         cmocka_unit_test(test_deepest),
         cmocka_unit_test(test_read_pos_is_read_when_full),
+        cmocka_unit_test(test_was_read),
         cmocka_unit_test(test_bad_read_pos_is_no_room),
         cmocka_unit_test(test_counts_are_checked),
         cmocka_unit_test(test_copy_small),

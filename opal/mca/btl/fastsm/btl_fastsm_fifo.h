@@ -118,6 +118,20 @@ static inline void fastsm_fifo_renew(fastsm_fifo_receiver_t *fifo, _Atomic uint8
 }
 
 /**
+ * Whether the consumer has read the half at position `pos`, where we have put a message.
+ *
+ * Small messages move the positions on by any number before the sender looks, so "behind" would be
+ * ambiguous after 2^31 of them.  What is not between the read position and ours has been read.  A position
+ * of an earlier lap of all 2^32 that lies there counts as not read until the consumer has passed it again.
+ *
+ * @param read_pos  the consumer's, at most fifo->depth behind ours
+ */
+static inline bool fastsm_fifo_was_read(const fastsm_fifo_sender_t *fifo, uint32_t read_pos, uint32_t pos)
+{
+    return pos - read_pos >= fifo->write_pos - read_pos;
+}
+
+/**
  * Halves of an inline message of `length` bytes that takes at most a slot and may start at the consumer's
  * position; 0 for every other one.
  */

@@ -123,7 +123,7 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
     while (!opal_list_is_empty(&endpoint->in_flight)) {
         mca_btl_fastsm_frag_t *frag = (mca_btl_fastsm_frag_t *) opal_list_get_first(&endpoint->in_flight);
 
-        if (0 >= (int32_t) (read_pos - frag->position)) {
+        if (!fastsm_fifo_was_read(&endpoint->out, read_pos, frag->position)) {
             break;
         }
         landed(endpoint);
