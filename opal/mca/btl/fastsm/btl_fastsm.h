@@ -332,7 +332,7 @@ typedef struct {
     uint32_t n_local;         /**< processes of our job on this node */
     uint32_t n_connected;     /**< peers whose FIFOs may be looked at */
     _Atomic uint32_t n_bells; /**< bells that may ring: of local processes, and of deep FIFOs so far */
-    _Atomic uint32_t n_recent; /**< valid entries of `recent`; grows under `lock` */
+    _Atomic uint32_t n_recent; /**< valid entries of `recent`; both change under `lock` */
     /** last senders, latest first; all that were heard of, in any order, while no more are connected.  The
      * slots of others are not looked at, because that would take pages that may never be needed */
     _Atomic(mca_btl_fastsm_endpoint_t *) recent[MCA_BTL_FASTSM_RECENT];

@@ -57,13 +57,22 @@ static void list_recent(mca_btl_fastsm_endpoint_t *endpoint)
     }
 }
 
+/* A message came from this peer.  The lock is held.  By now the peer may have been unlisted, and a list of
+ * all has no place for one that is not connected. */
+static void note_heard(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    endpoint->heard = true;
+    if (endpoint->readable) {
+        list_recent(endpoint);
+    }
+}
+
 void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
     OPAL_THREAD_LOCK(&component->lock);
-    endpoint->heard = true;
-    list_recent(endpoint);
+    note_heard(endpoint);
     OPAL_THREAD_UNLOCK(&component->lock);
 }
 
@@ -96,19 +105,13 @@ void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint)
     OPAL_THREAD_UNLOCK(&component->lock);
 }
 
-void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
+/* Puts a peer first in `recent`, which is full.  The last one drops out if the peer was not there. */
+static void move_to_front(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const uint32_t count = mca_btl_fastsm_load_n_recent();
     mca_btl_fastsm_endpoint_t *moved = endpoint;
 
-    /* Never reordered while it may become a list of all: a peer that is lost by two threads doing that at
-     * once is found by its bell only as long as bells are looked at. */
-    if (count < MCA_BTL_FASTSM_RECENT || component->n_connected <= MCA_BTL_FASTSM_RECENT) {
-        mca_btl_fastsm_heard(endpoint);
-        return;
-    }
-    for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = 0; i < MCA_BTL_FASTSM_RECENT; ++i) {
         mca_btl_fastsm_endpoint_t *old = atomic_load_explicit(&component->recent[i], memory_order_relaxed);
 
         atomic_store_explicit(&component->recent[i], moved, memory_order_relaxed);
@@ -117,4 +120,20 @@ void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
         }
         moved = old;
     }
+}
+
+void mca_btl_fastsm_remember(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    OPAL_THREAD_LOCK(&component->lock);
+    /* Never reordered while it may be a list of all: who drops out is found by its bell only as long as bells
+     * are looked at.  Another thread may unlist peers, so the answer holds only with the lock. */
+    if (mca_btl_fastsm_load_n_recent() < MCA_BTL_FASTSM_RECENT
+        || component->n_connected <= MCA_BTL_FASTSM_RECENT) {
+        note_heard(endpoint);
+    } else if (endpoint->readable) {
+        move_to_front(endpoint);
+    }
+    OPAL_THREAD_UNLOCK(&component->lock);
 }
