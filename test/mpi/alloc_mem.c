@@ -4,15 +4,46 @@
  */
 
 /* MPI_Alloc_mem with and without hints for an mpool: memory of every size, used
- * for messages, freed in another order. */
+ * for messages, freed in another order; some of it longer than the segment that is asked for. */
+
+#include <dirent.h>
 
 #include "support/fp_test.h"
 
-enum { TAG = 151 };
+enum { TAG = 151, SEGMENT = 65536 };
+
+static int open_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (NULL != directory && NULL != readdir(directory)) {
+        count++;
+    }
+    if (NULL != directory) {
+        closedir(directory);
+    }
+    return count;
+}
+
+/* Nobody frees the segment of an allocation that was refused. */
+static void too_long(MPI_Info info)
+{
+    const int before = open_descriptors();
+
+    for (int i = 0; i < 20; i++) {
+        void *memory;
+
+        FP(MPI_Alloc_mem(2 * SEGMENT, info, &memory));
+        CHECK(before == open_descriptors());
+        FP(MPI_Free_mem(memory));
+    }
+}
 
 int main(int argc, char **argv)
 {
-    static const char *const hints[] = {NULL, "mpool=fastsm", "mpool=nonexistent"};
+    static const char *const hints[] = {NULL, "mpool=fastsm", "mpool=fastsm,segment_size=65536",
+                                        "mpool=nonexistent"};
     enum { HINTS = sizeof(hints) / sizeof(hints[0]), BLOCKS = 8 };
 
     fp_init(&argc, &argv, 1);
@@ -43,6 +74,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < BLOCKS; i++) {
             FP(MPI_Free_mem(blocks[(i * 3) % BLOCKS]));
         }
+        too_long(info);
         if (MPI_INFO_NULL != info) {
             FP(MPI_Info_free(&info));
         }

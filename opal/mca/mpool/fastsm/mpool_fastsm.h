@@ -105,7 +105,7 @@ typedef struct mca_mpool_fastsm_module_t {
     uint64_t magic; /**< MCA_MPOOL_FASTSM_MAGIC */
     mca_mpool_fastsm_file_t file;
     const mca_mpool_fastsm_names_t *names;
-    bool taken; /**< mpool_alloc has handed the segment out */
+    bool taken; /**< mpool_alloc has handed the segment out, or refused and ended it */
     void *item; /**< list item that refers to this module */
 } mca_mpool_fastsm_module_t;
 

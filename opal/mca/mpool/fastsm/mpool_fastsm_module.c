@@ -113,7 +113,8 @@ static void *mpool_fastsm_base(mca_mpool_base_module_t *module)
 }
 
 /* A segment serves one allocation.  Its user either lays it out himself, as the BTL does through
- * `base`, or wanted one piece of shared memory, as MPI_Alloc_mem does. */
+ * `base`, or wanted one piece of shared memory, as MPI_Alloc_mem does.  That one takes ordinary memory after
+ * a refusal and forgets the module, so the segment ends here; only the module itself stays. */
 static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, size_t align, uint32_t flags)
 {
     mca_mpool_fastsm_module_t *derived = (mca_mpool_fastsm_module_t *) module;
@@ -124,6 +125,9 @@ static void *mpool_fastsm_alloc(mca_mpool_base_module_t *module, size_t size, si
     if (!derived->taken && size <= derived->file.size && align <= module->mpool_allocation_unit) {
         derived->taken = true;
         result = derived->file.base;
+    } else if (!derived->taken) {
+        derived->taken = true; /* there is nothing left to hand out */
+        mca_mpool_fastsm_file_end(&derived->file);
     }
     OPAL_THREAD_UNLOCK(&mca_mpool_fastsm_component.lock);
     return result;
