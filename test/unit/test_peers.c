@@ -8,7 +8,7 @@
  *
  * Which FIFOs are looked at, while two threads change that: one remembers a peer, and another one has a peer
  * leave, at every moment when the former does not have the lock.  There is one thread here: the other one is
- * called at these moments.
+ * called at these moments.  And a FIFO of which nothing is read until its bell has rung.
  */
 
 #include <setjmp.h>
@@ -35,6 +35,8 @@ static void moment(void);
     ((void) atomic_exchange_explicit(object, value, order), moment())
 
 #include "opal/mca/btl/fastsm/btl_fastsm_peers.c"
+
+#include "segment_fixture.h"
 
 enum { PEERS = MCA_BTL_FASTSM_RECENT + 2, MOMENTS = 16 };
 
@@ -158,11 +160,56 @@ static void test_order(void **state)
     }
 }
 
+/* No slot of a FIFO is looked at before its sender has been there. */
+static void test_first_message(void **state)
+{
+    static const mca_btl_fastsm_layout_params_t params = {.n_local = PEERS,
+                                                          .fifo_depth = 64,
+                                                          .bell_stride = 1,
+                                                          .position_stride = 8,
+                                                          .eager_count = 1,
+                                                          .eager_size = 4160,
+                                                          .max_count = 1,
+                                                          .max_size = 8192,
+                                                          .ring_depth = 8,
+                                                          .dynamic_peers = 1};
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    mca_btl_fastsm_endpoint_t *peer = &world.peers[1];
+    _Atomic uint64_t expected[(PEERS + 7) / 8] = {0};
+    fastsm_fifo_sender_t out;
+    unsigned spins = 3;
+
+    (void) state;
+    world_open(PEERS, 0);
+    component->base = segment_open(&params, &component->layout);
+    component->bell_expected = expected;
+    assert_int_equal(0, mprotect(component->base + mca_btl_fastsm_layout_fifo(&component->layout, 0),
+                                 PEERS * mca_btl_fastsm_layout_fifo_size(&component->layout, 0), PROT_NONE));
+    mca_btl_fastsm_read_bell(peer, 1);
+    assert_null(fastsm_fifo_peek(&peer->in));
+    assert_null(fastsm_fifo_await(&peer->in, &spins));
+    assert_int_equal(0, mca_btl_fastsm_rung(0));
+
+    assert_int_equal(0, mprotect(component->base, component->layout.total, PROT_READ | PROT_WRITE));
+    fastsm_fifo_sender_init(&out, component->base, &component->layout, 1);
+    assert_true(fastsm_fifo_send_slots(&out, 1, 2, "", 0, 3));
+    assert_null(fastsm_fifo_peek(&peer->in));
+    assert_int_equal(1 << 1, mca_btl_fastsm_rung(0));
+    assert_true(mca_btl_fastsm_read_first(peer));
+    assert_non_null(fastsm_fifo_peek(&peer->in));
+    fastsm_fifo_release(&peer->in, 1);
+    assert_int_equal(0, mca_btl_fastsm_rung(0));
+    assert_true(mca_btl_fastsm_read_first(peer)); /* once more changes nothing */
+    assert_int_equal(1, peer->in.read_pos);
+    munmap(component->base, component->layout.total);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_peer_leaves),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_first_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

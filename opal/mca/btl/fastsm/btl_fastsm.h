@@ -487,6 +487,18 @@ void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint);
 void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint);
 /** Makes `in` of an endpoint the FIFO with this number, as it has been left. */
 void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number);
+/**
+ * The same, but until mca_btl_fastsm_read_first() `in` has a slot of its own in which nothing comes: nobody
+ * has written to the FIFO, so it may have no pages, and to look at a slot would take one, or be a SIGBUS
+ * where there is none left.
+ */
+void mca_btl_fastsm_read_bell(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number);
+/**
+ * The bell of this peer rings, and nothing was found in `in`, which is its FIFO from now on.
+ *
+ * @return whether to look again; false: another thread does
+ */
+bool mca_btl_fastsm_read_first(mca_btl_fastsm_endpoint_t *endpoint);
 /** Makes `in` of an endpoint a FIFO in which nothing ever comes: another thread may be about to look there.
  */
 void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint);

@@ -92,7 +92,7 @@ int mca_btl_fastsm_endpoints_init(void)
     component->peers = (mca_btl_fastsm_endpoint_t *) memory;
     for (uint32_t i = 0; i < component->n_local; ++i) {
         mca_btl_fastsm_endpoint_construct(&component->peers[i], i);
-        mca_btl_fastsm_read_fifo(&component->peers[i], i);
+        mca_btl_fastsm_read_bell(&component->peers[i], i);
     }
     return OPAL_SUCCESS;
 }

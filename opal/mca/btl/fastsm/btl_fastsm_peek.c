@@ -187,7 +187,9 @@ static mca_btl_base_endpoint_t *scan_group(uint32_t group, uint32_t turn, void *
         if (0 != (rung & 1u << bit)) {
             mca_btl_base_endpoint_t *endpoint = mca_btl_fastsm_writer(8 * group + bit);
 
-            if (NULL != endpoint && NULL != scan_one(endpoint, header)) {
+            if (NULL != endpoint
+                && (NULL != scan_one(endpoint, header)
+                    || (mca_btl_fastsm_read_first(endpoint) && NULL != scan_one(endpoint, header)))) {
                 mca_btl_fastsm_remember(endpoint);
                 return endpoint;
             }

@@ -39,6 +39,28 @@ void mca_btl_fastsm_read_nothing(mca_btl_fastsm_endpoint_t *endpoint)
     endpoint->in_number = 0;
 }
 
+/* in private memory: the first message of a FIFO makes its word 1 */
+static mca_btl_fastsm_slot_t before_first;
+
+void mca_btl_fastsm_read_bell(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number)
+{
+    mca_btl_fastsm_read_fifo(endpoint, number);
+    endpoint->in.slots = &before_first;
+    endpoint->in.depth = 2;
+}
+
+bool mca_btl_fastsm_read_first(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    if (!mca_btl_fastsm_begin_consuming(&endpoint->in)) {
+        return false;
+    }
+    if (&before_first == endpoint->in.slots) {
+        mca_btl_fastsm_read_fifo(endpoint, endpoint->in_number);
+    }
+    mca_btl_fastsm_end_consuming(&endpoint->in);
+    return true; /* another thread may have been here since the caller looked */
+}
+
 /* Lists a peer that was heard of and is not listed yet, if there is a place. */
 static void list_recent(mca_btl_fastsm_endpoint_t *endpoint)
 {

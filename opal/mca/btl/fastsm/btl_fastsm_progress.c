@@ -279,8 +279,15 @@ static __opal_attribute_noinline__ int consume_ring(void)
 static int poll_bell(uint32_t index)
 {
     mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(index);
-    int count = OPAL_LIKELY(NULL != endpoint) ? consume(endpoint) : 0;
+    int count;
 
+    if (OPAL_UNLIKELY(NULL == endpoint)) {
+        return 0;
+    }
+    count = consume(endpoint);
+    if (OPAL_UNLIKELY(0 == count) && mca_btl_fastsm_read_first(endpoint)) {
+        count = consume(endpoint);
+    }
     if (0 < count) {
         mca_btl_fastsm_remember(endpoint);
     }
