@@ -12,60 +12,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_cores.c"
-
-/* ---- a tree that looks like a system's ---- */
-
-static char root[] = "cores-XXXXXX";
-
-static void put(const char *path, const char *text)
-{
-    char name[PATH_MAX];
-    FILE *stream;
-
-    snprintf(name, sizeof(name), "%s%s", root, path);
-    for (char *at = strchr(name + strlen(root) + 1, '/'); NULL != at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        (void) mkdir(name, 0700);
-        *at = '/';
-    }
-    stream = fopen(name, "w");
-    assert_non_null(stream);
-    assert_int_equal(fputs(text, stream) >= 0, 1);
-    assert_int_equal(fclose(stream), 0);
-}
-
-static int make_root(void **state)
-{
-    (void) state;
-    strcpy(root, "cores-XXXXXX");
-    return NULL == mkdtemp(root);
-}
-
-static int remove_root(void **state)
-{
-    char command[PATH_MAX];
-
-    (void) state;
-    snprintf(command, sizeof(command), "rm -r %s", root);
-    return system(command);
-}
+#include "opal/mca/common/fastpath/common_fastpath_groups.c"
+#include "system_fixture.h"
 
 static void check_quota(double cores)
 {
     assert_int_equal((int) (1000 * mca_common_fastpath_cores_quota(root)), (int) (1000 * cores));
 }
-
-#define MOUNTS                                                                                               \
-    "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"                                               \
-    "23 22 0:5 / /proc rw - proc proc rw\n"
 
 static void test_nothing(void **state)
 {
