@@ -8,7 +8,17 @@
  *
  * usage: rma_errors [bounds]       also accesses beyond a window, for osc_fastpath_check_bounds */
 
+#if !defined(_GNU_SOURCE)
+#    define _GNU_SOURCE
+#endif
+
 #include "support/fp_test.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { NUMBERS = 16 };
 
@@ -336,6 +346,40 @@ static void detached(void)
     FP(MPI_Win_free(&dynamic));
 }
 
+/* Pages of more memory than any machine has: had anybody asked the kernel for them, it would end processes
+ * instead of refusing, and whose is open. */
+static bool pages_wanted;
+
+int madvise(void *address, size_t length, int advice)
+{
+    if (length >= (size_t) 1 << 40) {
+        pages_wanted = true;
+        errno = ENOMEM;
+        return -1;
+    }
+    return (int) syscall(SYS_madvise, address, length, advice);
+}
+
+/* Windows that do not fit are an error at all members, also where the heap promises whatever it is asked for.
+ */
+static void too_large(MPI_Win win)
+{
+    const MPI_Aint size = 0 == fp_rank ? (MPI_Aint) 1 << 45 : 8;
+    struct rlimit limit;
+    MPI_Win none;
+    void *base;
+
+    fp_case("windows that are too large");
+    CHECK_INT(getrlimit(RLIMIT_DATA, &limit), 0);
+    CHECK_INT(setrlimit(RLIMIT_DATA, &(struct rlimit){(rlim_t) 1 << 44, limit.rlim_max}), 0);
+    FP_ERROR(MPI_ERR_WIN, MPI_Win_allocate(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &none));
+    FP_ERROR(MPI_ERR_RMA_SHARED,
+             MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &none));
+    CHECK_INT(setrlimit(RLIMIT_DATA, &limit), 0);
+    CHECK(!pages_wanted);
+    still_works(win);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win win;
@@ -356,6 +400,7 @@ int main(int argc, char **argv)
     shared(win);
     ends(win);
     detached();
+    too_large(win);
     FP(MPI_Win_free(&win));
     return fp_finish();
 }

@@ -11,12 +11,17 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "opal/constants.h"
+#include "opal/mca/common/fastpath/common_fastpath_groups.h"
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
 #include "opal/util/sys_limits.h"
 
@@ -60,4 +65,72 @@ void mca_common_fastpath_place_here(void *address, size_t length)
     (void) address;
     (void) length;
 #endif
+}
+
+/* The number behind the name at the begin of a line; without a name, of the first line. Closes the stream.
+ * @return `missing` where there is none */
+static double read_number(FILE *stream, const char *name, double missing)
+{
+    const size_t length = strlen(name);
+    double result = missing;
+    char line[128], *end;
+
+    while (NULL != stream && NULL != fgets(line, sizeof(line), stream)) {
+        if (0 == strncmp(line, name, length)) {
+            const double number = strtod(line + length, &end);
+
+            result = line + length == end ? missing : number; /* "max" is no number */
+            break;
+        }
+    }
+    if (NULL != stream) {
+        (void) fclose(stream);
+    }
+    return result;
+}
+
+/* What a group may have beside what its processes have. */
+static double available_in_group(mca_common_fastpath_groups_t *groups,
+                                 mca_common_fastpath_groups_version_t version)
+{
+    static const struct {
+        const char *limit, *used, *files[2];
+    } names[] = {
+        [MCA_COMMON_FASTPATH_GROUPS_V1] = {"/memory.limit_in_bytes",
+                                           "/memory.usage_in_bytes",
+                                           {"total_active_file ", "total_inactive_file "}},
+        [MCA_COMMON_FASTPATH_GROUPS_V2] = {"/memory.max",
+                                           "/memory.current",
+                                           {"active_file ", "inactive_file "}},
+    };
+    const double limit =
+        read_number(mca_common_fastpath_groups_open(groups, names[version].limit), "", HUGE_VAL);
+    double used = read_number(mca_common_fastpath_groups_open(groups, names[version].used), "", 0);
+
+    if (HUGE_VAL == limit) {
+        return HUGE_VAL;
+    }
+    for (int i = 0; i < 2; ++i) {
+        used -=
+            read_number(mca_common_fastpath_groups_open(groups, "/memory.stat"), names[version].files[i], 0);
+    }
+    return limit > used ? limit - used : 0;
+}
+
+static FILE *open_meminfo(const char *root)
+{
+    char name[PATH_MAX];
+
+    (void) snprintf(name, sizeof(name), "%s/proc/meminfo", root);
+    return fopen(name, "r");
+}
+
+uint64_t mca_common_fastpath_memory_available(const char *root)
+{
+    const double free_pages = read_number(open_meminfo(root), "MemAvailable:", HUGE_VAL);
+    const double machine = 1024 * (free_pages + read_number(open_meminfo(root), "SwapFree:", 0));
+    const double groups = mca_common_fastpath_groups_least(root, "memory", available_in_group);
+    const double least = groups < machine ? groups : machine;
+
+    return 0x1p63 > least ? (uint64_t) least : UINT64_MAX;
 }

@@ -14,6 +14,7 @@
 #include "opal_config.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /**
  * Make the pages that hold [address, address + length) of a writable shared mapping be there.  A page that
@@ -32,5 +33,19 @@ int mca_common_fastpath_reserve(void *address, size_t length);
  * @param address  begin of a page
  */
 void mca_common_fastpath_place_here(void *address, size_t length);
+
+/**
+ * Bytes of memory that this process can have before the kernel ends somebody for it: what the machine has
+ * left, with its swap space, or less where a control group of this process allows less.  Files' pages that
+ * the kernel can drop count as free, and swap space counts for no group.
+ *
+ * Whoever asks does not have it yet: others may take it meanwhile, and processes that ask at a time are all
+ * told the same.  So it tells what is certainly too much, and no more.
+ *
+ * @param root  prefix of all paths: "" for the running system, or a directory with copies of /proc and of the
+ *              control groups
+ * @return      UINT64_MAX: nothing can be read
+ */
+uint64_t mca_common_fastpath_memory_available(const char *root);
 
 #endif /* MCA_COMMON_FASTPATH_MEMORY_H */

@@ -145,7 +145,7 @@ int mca_mpool_fastsm_module_create(const mca_mpool_fastsm_demand_t *demand,
  * @param place   "memfd" or a directory
  * @param size    bytes
  * @param first   bytes at its begin that have their pages
- * @param wanted  bytes that have to be free in the directory
+ * @param wanted  bytes that have to be free in the directory, or in memory
  * @return        OPAL_SUCCESS, or OPAL_ERR_OUT_OF_RESOURCE; file->why then has the reason and
  *                there is nothing to end
  */

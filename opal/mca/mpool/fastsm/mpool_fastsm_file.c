@@ -38,14 +38,22 @@ static int failed(mca_mpool_fastsm_file_t *file, const char *what)
     return OPAL_ERR_OUT_OF_RESOURCE;
 }
 
-/* Memory without a file system, which no size of /dev/shm limits. */
-static int open_memfd(mca_mpool_fastsm_file_t *file)
+/* Memory that is not there is no error when it is taken: the kernel ends some process then. A disk would have
+ * room for more than memory, at its own speed. */
+static int check_memory(mca_mpool_fastsm_file_t *file, uint64_t wanted)
 {
-    file->fd = memfd_create("fastsm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    return -1 == file->fd ? failed(file, "memfd_create") : OPAL_SUCCESS;
+    const uint64_t available = mca_common_fastpath_memory_available("");
+
+    if (available < wanted) {
+        snprintf(file->why, sizeof(file->why), "%llu bytes of memory are available",
+                 (unsigned long long) available);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    return OPAL_SUCCESS;
 }
 
-/* Pages are taken later, one after the other; so whether there are enough is asked before. */
+/* Pages are taken later, one after the other; so whether there are enough is asked before. Processes that ask
+ * at a time are told the same, and what they ask for is what all of them need. */
 static int check_free(mca_mpool_fastsm_file_t *file, uint64_t wanted)
 {
     struct statvfs fs;
@@ -59,7 +67,14 @@ static int check_free(mca_mpool_fastsm_file_t *file, uint64_t wanted)
         snprintf(file->why, sizeof(file->why), "%llu bytes are free", (unsigned long long) available);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    return OPAL_SUCCESS;
+    return check_memory(file, wanted);
+}
+
+/* Memory without a file system, which no size of /dev/shm limits. */
+static int open_memfd(mca_mpool_fastsm_file_t *file, uint64_t wanted)
+{
+    file->fd = memfd_create("fastsm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return -1 == file->fd ? failed(file, "memfd_create") : check_free(file, wanted);
 }
 
 static int open_in_directory(mca_mpool_fastsm_file_t *file, const char *directory, uint64_t wanted)
@@ -150,7 +165,7 @@ int mca_mpool_fastsm_file_make(mca_mpool_fastsm_file_t *file, const char *place,
     file->size = size;
     file->first = first;
     file->lock_fd = -1;
-    rc = memfd ? open_memfd(file) : open_in_directory(file, place, wanted);
+    rc = memfd ? open_memfd(file, wanted) : open_in_directory(file, place, wanted);
     if (OPAL_SUCCESS == rc) {
         rc = set_length(file, memfd);
     }
