@@ -12,6 +12,7 @@
 
 #include "opal_config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
@@ -143,8 +144,13 @@ static void check_flags(mca_btl_base_module_t *btl)
     const uint32_t possible = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET | MCA_BTL_FLAGS_SEND_INPLACE;
     const uint32_t usable = (btl->btl_flags & possible) | MCA_BTL_FLAGS_SEND;
 
-    if (usable != btl->btl_flags && mca_common_fastpath_reporting_rank()) {
-        mca_common_fastpath_show_help(MCA_BTL_FASTSM_HELP, "flags", btl->btl_flags, usable);
+    if (usable != btl->btl_flags) {
+        char used[32];
+
+        snprintf(used, sizeof(used), "send%s%s", 0 != (usable & MCA_BTL_FLAGS_GET) ? ",get" : "",
+                 0 != (usable & MCA_BTL_FLAGS_SEND_INPLACE) ? ",inplace" : "");
+        mca_common_fastpath_param_refuse(&mca_btl_fastsm_component.super.btl_version, "flags",
+                                         "send, alone or together with get and inplace", used);
     }
     btl->btl_flags = usable;
 }

@@ -77,12 +77,12 @@ void mca_common_fastpath_param_check(const mca_base_component_t *component,
                                      const mca_common_fastpath_param_t *table, size_t count);
 
 /**
- * Announce that the value of a parameter is none of the words that it may have, where
+ * Announce that the value of a parameter is none of the words that it may have, as where
  * mca_base_component_var_register() has said so (OPAL_ERR_VALUE_OUT_OF_BOUNDS): it is registered all the
  * same, and its storage holds the default.
  *
  * @param allowed  the words
- * @param used     the default
+ * @param used     what it is instead
  */
 void mca_common_fastpath_param_refuse(const mca_base_component_t *component, const char *name,
                                       const char *allowed, const char *used);
