@@ -47,7 +47,7 @@ static const mca_common_fastpath_param_t params[] = {
      .text = "How often to look whether the target makes a small operation on memory that the kernel would "
              "copy, before it is taken back and made by the origin; 0: origins make all of them"},
     {"place_limit", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_osc_fastpath_component.place_limit,
-     64 << 10, 0, 1 << 30,
+     64 << 10, 0, 1 << 30, .zero = "never",
      .text = "Gets of at least so many bytes, of contiguous memory at both ends, are written into the "
              "origin's memory by the target's transport where that can; 0: never"},
     {"packet_size", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_osc_fastpath_component.packet_size,

@@ -74,12 +74,12 @@ static const mca_common_fastpath_param_t params[] = {
              "its transport's eager limit the way there and back, and costs memory at a receiver that is "
              "late. No effect on transports that are not named, nor where it is not above their eager limit"},
     {"unexpected_limit", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_4, &mca_pml_fastpath.window, 16 << 20, 0,
-     INT64_MAX / 2,
+     INT64_MAX / 2, .zero = "unlimited",
      .text = "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; "
              "beyond that a sender waits for the matching receive. Includes 160 bytes for each message. 0 "
              "means unlimited"},
     {"link_timeout", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_4, &mca_pml_fastpath.link_timeout, 300, 0,
-     1000000,
+     1000000, .zero = "for ever",
      .text = "Seconds after which the job is ended when another host does not answer on a TCP connection of "
              "btl/tcp, or some seconds after such a connection is lost. Processes that compute or are "
              "stopped do not matter: it is the host's kernel that answers. 0 means to wait for ever"},

@@ -57,7 +57,7 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .text = "Buffers of max_send_size bytes that a process has for all its peers together.  0: by the "
              "number of local processes"},
     {"chunk_time", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.chunk_time, 7, 0,
-     1u << 20,
+     1u << 20, .zero = "any time",
      .text =
          "Microseconds that a sender which waits may take to fill eager buffers with a message, by what it "
          "took lately.  Of one that would take longer, because it is long or the peer's core is far away, "
@@ -82,12 +82,12 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      0, MCA_BTL_FASTSM_DEPTH_MIN, MCA_BTL_FASTSM_DEPTH_MAX, .or_zero = true, .power_of_two = true,
      .text = "Slots of each of these FIFOs.  0: by the number of local processes"},
     {"deep_fifo_after", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.deep_fifo_after,
-     32, 0, 1u << 30,
+     32, 0, 1u << 30, .zero = "never",
      .text = "A sender asks for a deeper FIFO when it has found its own one full so often, or a process of "
              "another job when it has sent so many slots.  After a refusal it asks again after twice as "
              "many.  0: it never asks"},
     {"agree_timeout", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.agree_timeout,
-     MCA_BTL_FASTSM_AGREE_TIMEOUT, 0, 1u << 20,
+     MCA_BTL_FASTSM_AGREE_TIMEOUT, 0, 1u << 20, .zero = "for ever",
      .text = "Seconds that a process waits until another one on the node, or a process of another job there, "
              "says whether it can map its segment.  Another BTL then carries the messages between the two.  "
              "0: for ever"},

@@ -177,15 +177,25 @@ static void announce_correction(const mca_base_var_t *var, const char *allowed, 
     }
 }
 
-static void announce_number(const mca_common_fastpath_param_t *param, const mca_base_var_t *var, int64_t used)
+/* Where it is no number, its suffix may be the reason. */
+static void announce_number(const mca_common_fastpath_param_t *param, const mca_base_var_t *var,
+                            bool is_number, int64_t used)
 {
-    char allowed[96], now[32];
+    const bool meaning = 0 == used && NULL != param->zero;
+    char allowed[128], now[64];
+    bool or_zero = param->or_zero;
     int64_t min, max;
 
     range_of(param, &min, &max);
-    snprintf(allowed, sizeof(allowed), "%s%s%" PRId64 " to %" PRId64, param->or_zero ? "0 or " : "",
-             param->power_of_two ? "a power of two from " : "a whole number from ", min, max);
-    snprintf(now, sizeof(now), "%" PRId64, used);
+    if (param->power_of_two && 0 == min) { /* which is none */
+        or_zero = true;
+        min = 1;
+    }
+    snprintf(allowed, sizeof(allowed), "%s%s%" PRId64 " to %" PRId64 "%s", or_zero ? "0 or " : "",
+             param->power_of_two ? "a power of two from " : "a whole number from ", min, max,
+             is_number ? "" : "; it may end in k, m or g");
+    snprintf(now, sizeof(now), "%" PRId64 "%s%s%s", used, meaning ? " (" : "", meaning ? param->zero : "",
+             meaning ? ")" : "");
     announce_correction(var, allowed, now);
 }
 
@@ -198,7 +208,7 @@ static void check_number(const mca_common_fastpath_param_t *param, const mca_bas
     used = usable_value(param, value);
     store(param, used);
     if (NULL != given && (!is_number || used != value)) {
-        announce_number(param, var, used);
+        announce_number(param, var, is_number, used);
     }
 }
 

@@ -48,6 +48,8 @@ typedef struct {
     bool power_of_two;
     /** 0 can be used too, although it is below min: the component then chooses */
     bool or_zero;
+    /** what 0 means, where it is not the least there is ("unlimited"), for whoever is told that it is used */
+    const char *zero;
     /** default of STRING, may be NULL */
     const char *string;
     /** what it does, with units; the default is printed by ompi_info and does not belong here */

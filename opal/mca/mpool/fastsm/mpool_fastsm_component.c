@@ -7,6 +7,7 @@
 #include "opal_config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -26,6 +27,19 @@ typedef struct {
 
 OBJ_CLASS_INSTANCE(mca_mpool_fastsm_segment_t, opal_list_item_t, NULL, NULL);
 
+/* Who has little memory says max_size. */
+static void check_sizes(mca_mpool_fastsm_component_t *component)
+{
+    char used[32];
+
+    if (0 != component->max_size && component->min_size > component->max_size) {
+        snprintf(used, sizeof(used), "%zu", component->max_size);
+        mca_common_fastpath_param_refuse(&component->super.mpool_version, "min_size",
+                                         "not more than mpool_fastsm_max_size", used);
+        component->min_size = component->max_size;
+    }
+}
+
 static int mpool_fastsm_register(void)
 {
     mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
@@ -33,6 +47,7 @@ static int mpool_fastsm_register(void)
         {"min_size", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &component->min_size, 0, 0, UINT64_C(1) << 46,
          .text = "Smallest shared segment in bytes, even if less is needed"},
         {"max_size", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_4, &component->max_size, 0, 0, UINT64_C(1) << 46,
+         .zero = "no limit",
          .text = "Largest shared segment in bytes; a process that needs more does without shared memory (0: "
                  "no limit)"},
         {"backing", MCA_COMMON_FASTPATH_STRING, OPAL_INFO_LVL_4, &component->backing,
@@ -43,14 +58,17 @@ static int mpool_fastsm_register(void)
          .text = "Whether a segment has all its pages from the start, so that a shortage shows there; "
                  "otherwise it gets them region by region, just before one is used for the first time"},
     };
+    int rc;
 
     if (!mca_common_fastpath_host_ok(&component->super.mpool_version)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     mca_common_fastpath_help_dir();
 
-    return mca_common_fastpath_param_register(&component->super.mpool_version, table,
-                                              sizeof(table) / sizeof(table[0]));
+    rc = mca_common_fastpath_param_register(&component->super.mpool_version, table,
+                                            sizeof(table) / sizeof(table[0]));
+    check_sizes(component);
+    return rc;
 }
 
 static int mpool_fastsm_open(void)

@@ -101,9 +101,6 @@ static int limited(const mca_mpool_fastsm_demand_t *demand, mca_mpool_fastsm_dem
     if (result->size < component->min_size) {
         result->size = component->min_size;
     }
-    if (0 != component->max_size && result->size > component->max_size) {
-        result->size = component->max_size;
-    }
     return OPAL_SUCCESS;
 }
 
