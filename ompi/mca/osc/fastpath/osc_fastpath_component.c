@@ -36,40 +36,37 @@ static const mca_common_fastpath_param_t params[] = {
              "MPI_ERR_RMA_RANGE when it lies outside"},
     {"shared_memory", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_4, &mca_osc_fastpath_component.shared_memory,
      true,
-     .text = "Let processes of one node access the memory of allocated windows, and the locks of all "
-             "windows, themselves; otherwise by messages, as those of other nodes"},
+     .text = "Processes of one node access the memory of allocated windows, and the locks of all windows, "
+             "directly. Otherwise they use messages, as between nodes"},
     {"single_copy", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_4, &mca_osc_fastpath_component.single_copy, true,
-     .text =
-         "Let the kernel copy to and from the windows in users' memory of processes of the node, where it "
-         "permits that; otherwise, and without osc_fastpath_shared_memory, they are accessed by messages"},
+     .text = "Windows in users' memory (MPI_Win_create, dynamic windows) are accessed by copies of the "
+             "kernel between processes of one node, where the kernel permits that. Otherwise, and without "
+             "osc_fastpath_shared_memory, by messages"},
     {"mailbox_spin_count", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_osc_fastpath_component.spin_count,
      100, 0, 1 << 20,
-     .text = "How often to look whether the target makes a small operation on memory that the kernel would "
-             "copy, before it is taken back and made by the origin; 0: origins make all of them"},
+     .text = "Small operations on windows in users' memory are offered to the target first, which is faster "
+             "if it is inside MPI. The origin looks so often for the answer, then takes the operation back "
+             "and does it by single copy. 0: always by single copy"},
     {"place_limit", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_osc_fastpath_component.place_limit,
      64 << 10, 0, 1 << 30, .zero = "never",
-     .text = "Gets of at least so many bytes, of contiguous memory at both ends, are written into the "
-             "origin's memory by the target's transport where that can; 0: never"},
+     .text = "Gets of at least so many bytes, contiguous at both ends, are written straight into the "
+             "origin's memory by the target's transport, where it has a put. 0: never"},
     {"packet_size", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_osc_fastpath_component.packet_size,
      32 << 10, 512, 16 << 20,
-     .text = "Bytes of operations and their data that are packed into one message, at most; the transport "
-             "may allow less"},
+     .text = "Largest message, in bytes, that operations and their data are packed into; the transport may "
+             "allow less"},
     {"max_packets", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_osc_fastpath_component.max_packets, 64, 2,
-     1 << 20,
-     .text = "Packets to one target that may be under way without an acknowledgement; operations beyond that "
-             "wait"},
+     1 << 20, .text = "Packets to one target that may be unacknowledged; further operations wait"},
     {"max_pending", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_osc_fastpath_component.max_pending, 4096,
      1, 1 << 24,
-     .text = "Operations of one window that may wait for a reply; operations beyond that wait. The info key "
-             "fastpath_max_pending of a window overrides it"},
+     .text = "Operations of one window that may be waiting for a reply; further operations wait. The info "
+             "key fastpath_max_pending of a window overrides it"},
     {"debug_fault_percent", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_9,
      &mca_osc_fastpath_component.fault_percent, 0, 0, 90,
      .text =
          "Percentage of the calls to BTLs that are refused at random, as if the BTL had no room; for tests"},
     {"debug_node", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_9, &mca_osc_fastpath_component.debug_node, 0, 0,
-     1 << 20,
-     .text = "Take so many processes of a node, in order of rank, for all of it, and so on; 0 takes it as it "
-             "is; for tests"},
+     1 << 20, .text = "Tests only: treat every N consecutive ranks of a node as a node. 0: off"},
 };
 
 static int osc_component_register(void)

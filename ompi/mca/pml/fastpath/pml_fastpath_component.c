@@ -28,8 +28,8 @@ static const mca_common_fastpath_param_t params[] = {
     {"priority", MCA_COMMON_FASTPATH_INT, OPAL_INFO_LVL_9, &mca_pml_fastpath.priority, 10, 0, INT32_MAX,
      .text = "Priority among the PMLs that are considered; fastpath is considered only when it is named"},
     {"verbose", MCA_COMMON_FASTPATH_INT, OPAL_INFO_LVL_3, &mca_pml_fastpath.verbose, 0, 0, INT32_MAX,
-     .text = "1: each process prints a line for each class of processes that it meets: the transports, and "
-             "whether the kernel copies their messages, or why not"},
+     .text = "1: each process prints a line for each class of peers: the transports used, and whether the "
+             "kernel copies their messages (single copy), or why not"},
     {"send_pipeline_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_pml_fastpath.send_depth, 8, 1,
      1024, .text = "Fragments in flight per large message that is streamed"},
     {"put_pipeline_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_pml_fastpath.put_depth, 4, 1, 1024,
@@ -41,54 +41,53 @@ static const mca_common_fastpath_param_t params[] = {
     {"use_put", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_5, &mca_pml_fastpath.use_put, true,
      .text = "Let the sender write large messages into the receiver's memory where a BTL can put"},
     {"use_immediate_send", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_6, &mca_pml_fastpath.use_immediate_send,
-     true, .text = "Try to send messages immediately, before a request is made"},
+     true, .text = "Try to send a message at once, before a request is made"},
     {"use_immediate_recv", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_6, &mca_pml_fastpath.use_immediate_recv,
      true,
-     .text =
-         "Try to take messages from the shared memory transport immediately, before a request is made, and "
-         "where they arrive, while their receive is waited for"},
+     .text = "Try to take a message from shared memory at once, before a request is made; a receive that is "
+             "waited for is also completed in place"},
     {"use_immediate_data", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_6, &mca_pml_fastpath.use_immediate, true,
-     .text = "Copy data that is contiguous without a convertor, where it is sent or received immediately"},
+     .text = "Copy contiguous data directly, without a convertor, where it is sent or received at once"},
     {"recv_spin_count", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_pml_fastpath.spin_count, 200, 1,
      1000000,
-     .text = "How often a receive that is waited for looks for its message before it lets everything else "
-             "progress; on a node with more processes than cores mostly once, if that does not help"},
+     .text = "How often a waiting receive polls for its message before other communication progresses. On a "
+             "node with more processes than cores mostly once, if polling does not help there"},
     {"sleep_after", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_pml_fastpath_pause_state.sleep_after,
      5000, 0, 1000000000,
-     .text = "Microseconds without anything after which a wait sleeps, where pml_fastpath_wait says so, and "
-             "eight times that where it gives its core away: until a message comes, and each time for a "
-             "64th of the time since, from 50 us to 10 ms"},
+     .text = "Idle time (us) before a wait sleeps, where pml_fastpath_wait permits sleep; 8 times that while "
+             "the wait yields its core. Each sleep lasts 1/64 of the idle time, 50 us to 10 ms, unless a "
+             "message ends it"},
     {"progress_interval", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_pml_fastpath.interval, 50, 0,
      1000000000,
-     .text = "Microseconds that may pass from one call of opal_progress to the next while MPI is called and "
-             "no call has to wait. What other processes need of this one, and other transports, is late by "
-             "that at the most; 0 means that every call lets everything progress"},
+     .text = "Longest time (us) between two calls of opal_progress while MPI is called and no call has to "
+             "wait. What other processes need of this one, and other transports, is late by that at most. 0: "
+             "every MPI call calls opal_progress"},
     {"help_limit", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &mca_pml_fastpath.help_limit, 16 << 10, 0,
      INT64_MAX / 2,
-     .text = "Bytes from which on both sides copy a message at a time, where the receiver may read the "
-             "sender's memory and the sender write the receiver's, and the sender waits for it; eight times "
-             "as many where processes share cores. 0 means that the receiver copies alone"},
+     .text = "Messages of at least this size (8 times this size where processes share cores) are copied by "
+             "sender and receiver in parallel if the sender is waiting and single copy works both ways. 0: "
+             "the receiver copies alone"},
     {"multi_eager_limits", MCA_COMMON_FASTPATH_STRING, OPAL_INFO_LVL_4, &mca_pml_fastpath.multi_eager_limits,
-     .text = "Bytes of the longest message that is sent in several eager fragments, none of which waits for "
-             "the receive, by transport (BTL), as in tcp:1m,ofi:128k. It saves a message that is longer than "
-             "its transport's eager limit the way there and back, and costs memory at a receiver that is "
-             "late. No effect on transports that are not named, nor where it is not above their eager limit"},
+     .text = "Largest message that is sent in several eager fragments instead of by rendezvous, for each "
+             "transport (BTL) that is named, as in tcp:1m,ofi:128k. Saves a round trip for messages above "
+             "the transport's eager limit; costs memory at a receiver that is late. No effect if it is not "
+             "above the eager limit"},
     {"unexpected_limit", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_4, &mca_pml_fastpath.window, 16 << 20, 0,
      INT64_MAX / 2, .zero = "unlimited",
-     .text = "Bytes of messages from one peer that may wait at their receiver, unmatched or on their way; "
-             "beyond that a sender waits for the matching receive. Includes 160 bytes for each message. 0 "
-             "means unlimited"},
+     .text = "Bytes of messages from one peer that may be under way or wait unmatched at the receiver, with "
+             "160 bytes added for each message. Beyond that the sender waits for the matching receive. 0: "
+             "unlimited"},
     {"link_timeout", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_4, &mca_pml_fastpath.link_timeout, 300, 0,
      1000000, .zero = "for ever",
-     .text = "Seconds after which the job is ended when another host does not answer on a TCP connection of "
-             "btl/tcp, or some seconds after such a connection is lost. Processes that compute or are "
-             "stopped do not matter: it is the host's kernel that answers. 0 means to wait for ever"},
+     .text = "The job is ended when another host does not answer on a TCP connection of btl/tcp for so many "
+             "seconds, or some seconds after such a connection is lost. Processes that compute or are "
+             "stopped do not matter: it is the host's kernel that answers. 0: wait for ever"},
     {"debug_fault_percent", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_9, &mca_pml_fastpath.fault_percent, 0, 0,
      90,
      .text =
          "Percentage of the calls to BTLs that are refused at random, as if the BTL had no room; for tests"},
     {"free_list_inc", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_pml_fastpath.free_list_inc, 64, 1,
-     65536, .text = "Objects by which each list of requests and messages grows when it has run out"},
+     65536, .text = "Objects added to a list of requests or messages that has run out"},
 };
 
 /* What we reach into, or have our own structures begin with. */

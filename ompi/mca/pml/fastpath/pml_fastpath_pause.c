@@ -103,12 +103,12 @@ int mca_pml_fastpath_pause_register(const mca_base_component_t *component)
     mca_pml_fastpath_pause_state.mode = MCA_COMMON_FASTPATH_WAIT_AUTO;
     rc = mca_base_component_var_register(
         component, "wait",
-        "What a wait does that has found nothing for some time. auto: it gives its core away where there are "
-        "more processes of the job than cores, by affinity, control groups and observation, and after "
-        "pml_fastpath_sleep_after it sleeps where messages of all processes of the job wake it; spin: it "
-        "keeps its core; yield: it gives it away each time; sleep: as auto, and it sleeps where nothing "
-        "wakes it, too, for short times by which what it waits for is late. With mpi_yield_when_idle given, "
-        "auto yields as that says",
+        "What a wait does after it has polled for some time. auto: it yields its core where there are more "
+        "processes of the job than cores (by affinity, control groups and observation), and it sleeps after "
+        "pml_fastpath_sleep_after if messages of all processes of the job can end the sleep; spin: it keeps "
+        "its core; yield: it always yields its core; sleep: as auto, and it also sleeps, for short times, "
+        "where messages cannot end the sleep, which makes them late by that. If mpi_yield_when_idle is "
+        "given, auto yields as that says",
         MCA_BASE_VAR_TYPE_INT, modes, 0, MCA_BASE_VAR_FLAG_SETTABLE, OPAL_INFO_LVL_4,
         MCA_BASE_VAR_SCOPE_LOCAL, &mca_pml_fastpath_pause_state.mode);
     OBJ_RELEASE(modes);

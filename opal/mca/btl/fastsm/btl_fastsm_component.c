@@ -33,36 +33,35 @@ static const mca_common_fastpath_param_t own_parameters[] = {
     {"fifo_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.fifo_depth, 0,
      MCA_BTL_FASTSM_DEPTH_MIN, MCA_BTL_FASTSM_DEPTH_MAX, .or_zero = true, .power_of_two = true,
      .text = "Slots of the FIFO from one process to another; a slot is 64 bytes and takes a message of up to "
-             "56 bytes with its header, or two of up to 24 bytes.  More than 128 is not possible, because a "
-             "doorbell is 8 bits wide.  0: by the number of local processes"},
+             "56 bytes with its header, or two of up to 24 bytes. More than 128 is not possible, because a "
+             "doorbell is 8 bits wide. 0: by the number of local processes"},
     {"inline_slots", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.inline_slots, 10,
      MCA_BTL_FASTSM_INLINE_SLOTS_MIN, MCA_BTL_FASTSM_INLINE_SLOTS_MAX,
-     .text = "Longest message, in slots, that travels in the FIFO itself.  Longer ones lie in the sender's "
-             "pool.  At most half of the FIFO is used for one message"},
+     .text = "Longest message, in slots, that is stored in the FIFO itself, where it may take half of the "
+             "slots at most. Longer ones lie in buffers of the sender's segment"},
     {"bell_stride", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.bell_stride,
      MCA_BTL_FASTSM_BELL_STRIDE, 1, MCA_BTL_FASTSM_LINE, .power_of_two = true,
-     .text = "Bytes from one doorbell to the next.  64 gives each sender a cache line of its own, which "
-             "costs memory and makes looking at them slower"},
+     .text = "Bytes from one doorbell (a sender's mark that it has written) to the next. 64 gives each "
+             "sender a cache line of its own, which costs memory and makes looking at them slower"},
     {"position_stride", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.position_stride,
      0, sizeof(mca_btl_fastsm_read_pos_t), MCA_BTL_FASTSM_LINE, .or_zero = true, .power_of_two = true,
-     .text = "Bytes from one read position to the next.  64 gives each sender a cache line of its own, which "
-             "matters where several threads receive.  0: 64 with MPI_THREAD_MULTIPLE or up to 16 local "
-             "processes, else 8"},
+     .text = "Bytes from one read position (how far the receiver has read a FIFO) to the next. 64 gives each "
+             "sender a cache line of its own, which matters where several threads receive. 0: 64 with "
+             "MPI_THREAD_MULTIPLE or up to 16 local processes, else 8"},
     {"eager_buffers", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.eager_buffers, 0,
      1, 1u << 20, .or_zero = true,
-     .text = "Buffers of eager_limit bytes that a process has for all its peers together.  0: by the number "
-             "of local processes"},
+     .text = "Buffers of btl_fastsm_eager_limit bytes in each process, for all its peers together. 0: by the "
+             "number of local processes"},
     {"max_buffers", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.max_buffers, 0, 1,
      1u << 20, .or_zero = true,
-     .text = "Buffers of max_send_size bytes that a process has for all its peers together.  0: by the "
-             "number of local processes"},
+     .text = "Buffers of btl_fastsm_max_send_size bytes in each process, for all its peers together. 0: by "
+             "the number of local processes"},
     {"chunk_time", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.chunk_time, 7, 0,
-     1u << 20, .zero = "any time",
-     .text =
-         "Microseconds that a sender which waits may take to fill eager buffers with a message, by what it "
-         "took lately.  Of one that would take longer, because it is long or the peer's core is far away, "
-         "each side copies a part where the kernel permits that.  A fourteenth of it does not count for each "
-         "buffer, because the kernel would take that for a page.  0: any time"},
+     1u << 20, .zero = "no limit",
+     .text = "Time budget (us) for copying a message through eager buffers while its sender waits. If the "
+             "estimate, by recent copies to that peer, is higher, sender and receiver each copy a part by "
+             "single copy, where the kernel permits that. Each buffer adds 1/14 to the budget, about what "
+             "the kernel takes for a page. 0: no limit"},
     {"poll_max", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.poll_max, 32, 1,
      1u << 20, .text = "Messages taken from one sender before the others get their turn"},
     {"ring_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.ring_depth,
@@ -72,39 +71,35 @@ static const mca_common_fastpath_param_t own_parameters[] = {
              "MPI_Comm_connect) send to a process; a slot takes a message of up to 48 bytes with its header"},
     {"dynamic_peers", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.dynamic_peers,
      MCA_BTL_FASTSM_DYNAMIC_PEERS, 0, MCA_BTL_FASTSM_DYNAMIC_PEERS_MAX,
-     .text = "Processes of other jobs on the node that a process may be connected with at a time.  With 0 "
+     .text = "Processes of other jobs on the node that a process may be connected with at a time. With 0 "
              "another BTL carries the messages between jobs"},
     {"deep_fifos", MCA_COMMON_FASTPATH_INT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.deep_fifos, -1,
      (uint64_t) -1, MCA_BTL_FASTSM_DEEP_FIFOS_MAX,
-     .text = "Deeper FIFOs that a process has for senders that turn out busy, and for processes of other "
-             "jobs on the node.  0: none; -1: by the number of local processes"},
+     .text = "Deeper FIFOs in each process, lent to senders that find their own one full and to processes of "
+             "other jobs on the node. 0: none; -1: by the number of local processes"},
     {"deep_fifo_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.deep_fifo_depth,
      0, MCA_BTL_FASTSM_DEPTH_MIN, MCA_BTL_FASTSM_DEPTH_MAX, .or_zero = true, .power_of_two = true,
-     .text = "Slots of each of these FIFOs.  0: by the number of local processes"},
+     .text = "Slots of each deeper FIFO. 0: by the number of local processes"},
     {"deep_fifo_after", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.deep_fifo_after,
      32, 0, 1u << 30, .zero = "never",
-     .text = "A sender asks for a deeper FIFO when it has found its own one full so often, or a process of "
-             "another job when it has sent so many slots.  After a refusal it asks again after twice as "
-             "many.  0: it never asks"},
+     .text = "A sender asks for a deeper FIFO after it has found its own one full so often; a process of "
+             "another job, after it has sent so many slots. Each refusal doubles that. 0: never"},
     {"agree_timeout", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.agree_timeout,
      MCA_BTL_FASTSM_AGREE_TIMEOUT, 0, 1u << 20, .zero = "for ever",
-     .text = "Seconds that a process waits until another one on the node, or a process of another job there, "
-             "says whether it can map its segment.  Another BTL then carries the messages between the two.  "
-             "0: for ever"},
+     .text = "Seconds to wait until another process on the node, of this job or another one, says whether it "
+             "can map our segment. After that another BTL carries the messages between the two. 0: for ever"},
     {"debug_fault_percent", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_9,
      &mca_btl_fastsm_component.fault_percent, 0, 0, 90,
      .text = "Percentage of the sends and allocations that are refused at random, as if there were no room; "
              "for tests"},
     {"print_memory", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_4, &mca_btl_fastsm_component.print_memory, false,
-     .text = "Whether one process of each node says at start how much shared memory the segments may use, "
-             "and for what"},
+     .text = "One process of each node prints at start how much shared memory the segments may use, and for "
+             "what"},
     {"single_copy", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_4, &mca_btl_fastsm_component.single_copy, true,
-     .text =
-         "Whether large messages are read directly from the sender's memory where the kernel permits it.  "
-         "Otherwise they are copied through the shared segment"},
+     .text = "Read large messages directly from the sender's memory where the kernel permits it. Otherwise "
+             "they are copied through the shared segment"},
     {"smsc", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_4, &mca_btl_fastsm_component.smsc, true,
-     .text = "Whether that is done by the module that Open MPI has selected for it (parameter smsc, since "
-             "5.0), where there is one"},
+     .text = "Use Open MPI's selected smsc component (5.0 and later) for single copy"},
 };
 
 /* Open MPI registers its standard parameters without looking at their values. */

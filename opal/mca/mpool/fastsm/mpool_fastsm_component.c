@@ -45,18 +45,20 @@ static int mpool_fastsm_register(void)
     mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
     const mca_common_fastpath_param_t table[] = {
         {"min_size", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &component->min_size, 0, 0, UINT64_C(1) << 46,
-         .text = "Smallest shared segment in bytes, even if less is needed"},
+         .text = "Smallest shared segment in bytes, even if less is needed; at most mpool_fastsm_max_size"},
         {"max_size", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_4, &component->max_size, 0, 0, UINT64_C(1) << 46,
          .zero = "no limit",
-         .text = "Largest shared segment in bytes; a process that needs more does without shared memory (0: "
-                 "no limit)"},
+         .text =
+             "Largest shared segment in bytes; a process that needs more does without shared memory. 0: no "
+             "limit"},
         {"backing", MCA_COMMON_FASTPATH_STRING, OPAL_INFO_LVL_4, &component->backing,
          .string = "memfd,/dev/shm,/tmp",
          .text = "Where shared segments are: a list, separated by commas, of directories and the word memfd, "
-                 "which is memory without a file system.  The first that works and is large enough is used"},
+                 "which is memory without a file system. The first that works and is large enough is used"},
         {"reserve_all", MCA_COMMON_FASTPATH_BOOL, OPAL_INFO_LVL_5, &component->reserve_all, false,
-         .text = "Whether a segment has all its pages from the start, so that a shortage shows there; "
-                 "otherwise it gets them region by region, just before one is used for the first time"},
+         .text =
+             "Allocate all pages of a segment at start, so that a shortage shows there. Otherwise they are "
+             "allocated region by region, just before a region's first use"},
     };
     int rc;
 
