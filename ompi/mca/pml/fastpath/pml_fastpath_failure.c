@@ -4,7 +4,10 @@
  */
 #include "ompi_config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "opal/mca/common/fastpath/common_fastpath_host.h"
 
 #include "pml_fastpath_failure.h"
 
@@ -131,11 +134,40 @@ ompi_proc_t *mca_pml_fastpath_failure_proc_of(const struct mca_btl_base_endpoint
 
 /* ---- operations ---- */
 
-int mca_pml_fastpath_failure_unreachable(ompi_communicator_t *comm, int rank)
+static bool has_failed(ompi_communicator_t *comm, int rank)
 {
     const ompi_proc_t *proc = mca_pml_fastpath_ft() ? ompi_comm_peer_lookup(comm, rank) : NULL;
 
-    return NULL != proc && fastpath_proc_failed(proc) ? MPI_ERR_PROC_FAILED : OMPI_ERR_UNREACH;
+    return NULL != proc && fastpath_proc_failed(proc);
+}
+
+/* The first time: one such process is reason enough to change the transports. */
+static void say_unreachable(const ompi_proc_t *proc)
+{
+    static opal_atomic_int32_t said = 0;
+    char host[200], who[320];
+
+    if (0 != opal_atomic_swap_32(&said, 1)) {
+        return;
+    }
+    fastpath_proc_hostname(&proc->super, host, sizeof(host));
+    snprintf(who, sizeof(who), "%s on %s", OPAL_NAME_PRINT(proc->super.proc_name), host);
+    mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "unreachable", opal_process_info.nodename, who,
+                                  "none of the transports that are left can send to it");
+}
+
+int mca_pml_fastpath_failure_unreachable(ompi_communicator_t *comm, int rank)
+{
+    const mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[rank];
+
+    if (has_failed(comm, rank)) {
+        return MPI_ERR_PROC_FAILED;
+    }
+    if (NULL == member || NULL == member->peer) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    say_unreachable(member->peer->proc);
+    return OMPI_ERR_UNREACH;
 }
 
 bool mca_pml_fastpath_failure_reach_sender(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm,
@@ -146,7 +178,7 @@ bool mca_pml_fastpath_failure_reach_sender(mca_pml_fastpath_member_t *member, om
     if (OPAL_LIKELY(NULL != peer && mca_pml_fastpath_peer_reach(peer))) {
         return true;
     }
-    if (MPI_ERR_PROC_FAILED != mca_pml_fastpath_failure_unreachable(comm, rank)) {
+    if (!has_failed(comm, rank)) {
         mca_pml_fastpath_abort("unreachable", "the sender of a message", "no BTL reaches it");
     }
     return false;

@@ -44,7 +44,12 @@ bool mca_pml_fastpath_failure_report(ompi_proc_t *proc);
 /** @return the process that a BTL's endpoint leads to, or NULL */
 ompi_proc_t *mca_pml_fastpath_failure_proc_of(const struct mca_btl_base_endpoint_t *endpoint);
 
-/** @return the error of an operation that names a member that no BTL leads to */
+/**
+ * What an operation says that names a member that mca_pml_fastpath_member_reach() has not reached. Without
+ * fault tolerance that is most often a mistake in what the user has chosen: the first one is reported.
+ *
+ * @return MPI_ERR_PROC_FAILED; OMPI_ERR_OUT_OF_RESOURCE; OMPI_ERR_UNREACH when no BTL leads to it
+ */
 int mca_pml_fastpath_failure_unreachable(ompi_communicator_t *comm, int rank);
 
 /**

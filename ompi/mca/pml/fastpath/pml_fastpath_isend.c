@@ -405,9 +405,10 @@ static int isend_unreachable(const void *buf, size_t count, ompi_datatype_t *dat
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), dst);
     mca_pml_fastpath_send_request_t *req;
+    const int rc = mca_pml_fastpath_failure_unreachable(comm, dst);
 
-    if (MPI_ERR_PROC_FAILED != mca_pml_fastpath_failure_unreachable(comm, dst)) {
-        return OMPI_ERR_UNREACH;
+    if (MPI_ERR_PROC_FAILED != rc) {
+        return rc;
     }
     if (NULL == member || NULL == mca_pml_fastpath_member_peer(member, comm, dst)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
