@@ -15,6 +15,60 @@ fail()
     exit 1
 }
 
+# unknown OPTION: refuses it.
+unknown()
+{
+    echo "${0##*/}: $1: no such option (see --help)" >&2
+    exit 2
+}
+
+# takes COUNT OPTION LEFT: fails unless so many words follow the option, LEFT counting the option, too.
+takes()
+{
+    [ "$3" -gt "$1" ] || fail "$2 takes $([ "$1" = 1 ] && echo a value || echo "$1 values")"
+}
+
+# whole OPTION NUMBER: fails unless that is a whole number above 0.
+whole()
+{
+    case $2 in
+    '' | 0* | *[!0-9]*) fail "$1 takes a number, and not \"$2\"" ;;
+    esac
+}
+
+# size SIZE ...: fails unless each is a number of bytes, with K or M or without.
+size()
+{
+    for one_size in "$@"; do
+        case ${one_size%[KM]} in
+        '' | *[!0-9]*) fail "$one_size: no size; those are like 8, 16K or 1M" ;;
+        esac
+    done
+}
+
+# among OPTION LIST WORD ...: fails unless each element of the list, with commas between them, is one of the words.
+among()
+{
+    option=$1 elements=$(echo "$2" | tr , ' ')
+    shift 2
+    [ -n "$elements" ] || fail "$option takes some of: $*"
+    for element in $elements; do
+        case " $* " in
+        *" $element "*) ;;
+        *) fail "$option: \"$element\" is none of: $*" ;;
+        esac
+    done
+}
+
+# warn_load: says so where others use more than half of the processors.
+warn_load()
+{
+    awk -v me="${0##*/}" -v cores="$(nproc)" '$1 > cores / 2 {
+        printf "%s: WARNING: the load is %s on %d processors: others use them, and figures say little" \
+            " (after a build, wait for a minute)\n", me, $1, cores
+    }' "${BENCH_LOADAVG:-/proc/loadavg}" >&2
+}
+
 # set_up PROGRAM ...: finds the build tree, mpirun and the programs, and makes a scratch directory.
 set_up()
 {
