@@ -31,6 +31,7 @@ typedef struct {
     bool least;  /**< as little as serves */
     bool bytes;  /**< print the length of a segment and nothing else */
     bool window; /**< print what a window takes and nothing else */
+    bool rfc;    /**< and what btl/sm 1.3 and the RFC's layouts take */
     uint32_t counts[MOST_COUNTS];
     unsigned n_counts;
 } options_t;
@@ -38,11 +39,9 @@ typedef struct {
 static const char usage_text[] =
     "usage: fastpath-memory [OPTION ...]\n"
     "\n"
-    "Prints the shared memory that btl/fastsm may use on a node, in units of 10^6 bytes, beside what btl/sm "
-    "of\n"
-    "Open MPI 1.3 took and would have taken with the layouts of the RFC \"Fragmented sm Allocations\"; and "
-    "the\n"
-    "bytes that a window of osc/fastpath takes beside the user's memory.\n"
+    "Prints the shared memory that btl/fastsm may use on a node, in units of 10^6 bytes, and the bytes that "
+    "a\n"
+    "window of osc/fastpath takes beside the user's memory.\n"
     "\n"
     "  --np N[,N...]       processes on the node (default: 2 to 4096 in powers of two)\n"
     "  --mca NAME VALUE    as for mpirun; NAME is one of the parameters below\n"
@@ -50,6 +49,9 @@ static const char usage_text[] =
     "  --least             what a process takes that finds no room for that\n"
     "  --bytes             print N and the bytes of each process's segment, exactly, and nothing else\n"
     "  --window            print what windows of osc/fastpath take, and nothing else\n"
+    "  --rfc               also what btl/sm of Open MPI 1.3 took, and would have taken with the layouts of "
+    "the\n"
+    "                      RFC \"Fragmented sm Allocations\"\n"
     "\n"
     "  btl_fastsm_fifo_depth, btl_fastsm_bell_stride, btl_fastsm_position_stride, btl_fastsm_eager_limit,\n"
     "  btl_fastsm_eager_buffers, btl_fastsm_max_send_size, btl_fastsm_max_buffers, btl_fastsm_ring_depth,\n"
@@ -91,29 +93,56 @@ static uint32_t whole_lines(size_t bytes)
     return (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE);
 }
 
+/** a parameter, and what Open MPI's jobs may have for it */
+typedef struct {
+    const char *name;
+    uint32_t *storage;
+    uint32_t (*convert)(size_t);
+    uint32_t min, max; /**< of a power of two; 0: any number */
+    bool or_zero;
+} parameter_t;
+
+/* A job takes the nearest value that can be used, and says so. */
+static uint32_t usable(const parameter_t *parameter, uint32_t given)
+{
+    uint32_t value = parameter->min;
+
+    if (0 == parameter->max || (parameter->or_zero && 0 == given)) {
+        return given;
+    }
+    while (value < given && value < parameter->max) {
+        value *= 2;
+    }
+    if (value != given) {
+        fprintf(stderr, "fastpath-memory: %s: %" PRIu32 " in place of %" PRIu32 ", as in a job\n",
+                parameter->name, value, given);
+    }
+    return value;
+}
+
 static void set_parameter(mca_btl_fastsm_layout_params_t *params, const char *name, const char *text)
 {
-    const struct {
-        const char *name;
-        uint32_t *storage;
-        uint32_t (*convert)(size_t);
-    } table[] = {
-        {"btl_fastsm_fifo_depth", &params->fifo_depth, same},
-        {"btl_fastsm_bell_stride", &params->bell_stride, same},
-        {"btl_fastsm_position_stride", &params->position_stride, same},
-        {"btl_fastsm_eager_limit", &params->eager_size, mca_btl_fastsm_layout_eager_size},
-        {"btl_fastsm_eager_buffers", &params->eager_count, same},
-        {"btl_fastsm_max_send_size", &params->max_size, whole_lines},
-        {"btl_fastsm_max_buffers", &params->max_count, same},
-        {"btl_fastsm_ring_depth", &params->ring_depth, same},
-        {"btl_fastsm_dynamic_peers", &params->dynamic_peers, same},
-        {"btl_fastsm_deep_fifos", &params->deep_fifos, same},
-        {"btl_fastsm_deep_fifo_depth", &params->deep_fifo_depth, same},
+    const parameter_t table[] = {
+        {"btl_fastsm_fifo_depth", &params->fifo_depth, same, MCA_BTL_FASTSM_DEPTH_MIN,
+         MCA_BTL_FASTSM_DEPTH_MAX, true},
+        {"btl_fastsm_bell_stride", &params->bell_stride, same, 1, MCA_BTL_FASTSM_LINE, false},
+        {"btl_fastsm_position_stride", &params->position_stride, same, sizeof(mca_btl_fastsm_read_pos_t),
+         MCA_BTL_FASTSM_LINE, true},
+        {"btl_fastsm_eager_limit", &params->eager_size, mca_btl_fastsm_layout_eager_size, 0, 0, false},
+        {"btl_fastsm_eager_buffers", &params->eager_count, same, 0, 0, false},
+        {"btl_fastsm_max_send_size", &params->max_size, whole_lines, 0, 0, false},
+        {"btl_fastsm_max_buffers", &params->max_count, same, 0, 0, false},
+        {"btl_fastsm_ring_depth", &params->ring_depth, same, MCA_BTL_FASTSM_RING_DEPTH_MIN,
+         MCA_BTL_FASTSM_RING_DEPTH_MAX, false},
+        {"btl_fastsm_dynamic_peers", &params->dynamic_peers, same, 0, 0, false},
+        {"btl_fastsm_deep_fifos", &params->deep_fifos, same, 0, 0, false},
+        {"btl_fastsm_deep_fifo_depth", &params->deep_fifo_depth, same, MCA_BTL_FASTSM_DEPTH_MIN,
+         MCA_BTL_FASTSM_DEPTH_MAX, true},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
         if (0 == strcmp(name, table[i].name)) {
-            *table[i].storage = table[i].convert(number(text, name));
+            *table[i].storage = table[i].convert(usable(&table[i], number(text, name)));
             return;
         }
     }
@@ -127,7 +156,13 @@ static void set_counts(options_t *options, char *list)
         if (MOST_COUNTS == options->n_counts) {
             fail("too many numbers", "--np");
         }
-        options->counts[options->n_counts++] = number(word, "--np");
+        options->counts[options->n_counts] = number(word, "--np");
+        if (0 == options->counts[options->n_counts++]) {
+            fail("takes numbers above 0", "--np");
+        }
+    }
+    if (0 == options->n_counts) {
+        fail("takes numbers", "--np");
     }
 }
 
@@ -149,6 +184,8 @@ static void parse(options_t *options, int argc, char **argv)
             options->bytes = true;
         } else if (0 == strcmp("--window", argv[i])) {
             options->window = true;
+        } else if (0 == strcmp("--rfc", argv[i])) {
+            options->rfc = true;
         } else if (0 == strcmp("--help", argv[i]) || 0 == strcmp("-h", argv[i])) {
             fputs(usage_text, stdout);
             exit(0);
@@ -182,6 +219,11 @@ static double mb(uint64_t bytes)
 
 static void print_own(const options_t *options)
 {
+    for (unsigned i = 0; i < options->n_counts; ++i) { /* no half of a table */
+        mca_btl_fastsm_layout_t layout;
+
+        lay_out(options, options->counts[i], &layout);
+    }
     printf("btl/fastsm, 10^6 bytes\n%9s %6s %7s %8s %10s %10s %10s %10s %10s %10s %14s\n", "processes",
            "slots", "eager", "max", "FIFOs", "deeper", "eager pool", "max pool", "other", "total",
            "bytes/process");
@@ -248,6 +290,14 @@ static void print_aggregated(const options_t *options)
     }
 }
 
+static void print_rfc(const options_t *options)
+{
+    print_fragmented(options, "btl/sm of Open MPI 1.3: pages of 8 KiB", 8192);
+    print_fragmented(options, "btl/sm of Open MPI 1.3: pages of 4 KiB", 4096);
+    print_fragmented(options, "RFC: lines of 128 bytes in place of pages", RFC_MODEL_LINE);
+    print_aggregated(options);
+}
+
 /* All processes are members, and on one node. */
 static void print_window(const options_t *options)
 {
@@ -288,10 +338,9 @@ int main(int argc, char **argv)
         print_window(&options);
     } else if (!options.bytes) {
         print_own(&options);
-        print_fragmented(&options, "btl/sm of Open MPI 1.3: pages of 8 KiB", 8192);
-        print_fragmented(&options, "btl/sm of Open MPI 1.3: pages of 4 KiB", 4096);
-        print_fragmented(&options, "RFC: lines of 128 bytes in place of pages", RFC_MODEL_LINE);
-        print_aggregated(&options);
+        if (options.rfc) {
+            print_rfc(&options);
+        }
         printf("\n");
         print_window(&options);
     }
