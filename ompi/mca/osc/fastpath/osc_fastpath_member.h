@@ -98,7 +98,7 @@ static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *wor
         return false;
     }
     while (holders < MCA_OSC_FASTPATH_EXCLUSIVE) {
-        /* acquire, with the release of unlock: sees what the last exclusive holder stored */
+        /* W2: acquire, with W1: sees what the last exclusive holder stored */
         if (atomic_compare_exchange_weak_explicit(&word->holders, &holders, holders + 1, memory_order_acquire,
                                                   memory_order_relaxed)) {
             return true;
@@ -142,7 +142,7 @@ static inline bool mca_osc_fastpath_lock_seize(mca_osc_fastpath_lockword_t *word
 {
     uint32_t holders = 0;
 
-    /* acquire, with the release of unlock: sees what all holders before stored */
+    /* W2: acquire, with W1: sees what all holders before stored */
     return atomic_compare_exchange_strong_explicit(&word->holders, &holders, MCA_OSC_FASTPATH_EXCLUSIVE,
                                                    memory_order_acquire, memory_order_relaxed);
 }
@@ -212,7 +212,7 @@ static inline bool mca_osc_fastpath_lock_asked(mca_osc_fastpath_lockword_t *word
 /** Give the lock back. @param exclusive  as it was taken */
 static inline void mca_osc_fastpath_lock_release(mca_osc_fastpath_lockword_t *word, bool exclusive)
 {
-    /* release, with the acquire of who takes it next */
+    /* W1: release, with W2 of who takes it next */
     if (exclusive) {
         atomic_fetch_sub_explicit(&word->holders, MCA_OSC_FASTPATH_EXCLUSIVE, memory_order_release);
     } else {
@@ -221,8 +221,8 @@ static inline void mca_osc_fastpath_lock_release(mca_osc_fastpath_lockword_t *wo
 }
 
 /**
- * Who waits for the lock and may sleep says so, before it announces that to its peers and tries once more.
- * Whoever gives the lock back later wakes it.
+ * O1. Who waits for the lock and may sleep says so, before it announces that to its peers and tries once
+ * more. Whoever gives the lock back later wakes it.
  *
  * @param index  of the caller among the members of the node; nothing is said if that is too large
  */
@@ -234,7 +234,7 @@ static inline void mca_osc_fastpath_lock_drowse(mca_osc_fastpath_lockword_t *wor
     }
 }
 
-/** It does not wait any more. */
+/** O1. It does not wait any more. */
 static inline void mca_osc_fastpath_lock_rouse(mca_osc_fastpath_lockword_t *word, int index)
 {
     if (MCA_OSC_FASTPATH_SLEEPERS > index) {
@@ -244,7 +244,7 @@ static inline void mca_osc_fastpath_lock_rouse(mca_osc_fastpath_lockword_t *word
     }
 }
 
-/** @return whether somebody waits who may sleep; after mca_osc_fastpath_lock_release() */
+/** O2. @return whether somebody waits who may sleep; after mca_osc_fastpath_lock_release() */
 static inline bool mca_osc_fastpath_lock_has_sleepers(const mca_osc_fastpath_lockword_t *word)
 {
     atomic_signal_fence(memory_order_seq_cst); /* who sleeps sees to the rest: docs/memory-ordering.md */
@@ -282,17 +282,18 @@ typedef struct {
 
 _Static_assert(7 * MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_member_t), "a line for each use");
 
-/** Take a lock that one can have. @param rank  of the caller. @return whether it could be taken */
+/** Take a lock that one can have: W4 of the accumulate lock, W6 of `helping`. @param rank  of the caller.
+ * @return whether it could be taken */
 static inline bool mca_osc_fastpath_trylock_word(_Atomic uint32_t *word, int rank)
 {
     uint32_t free = 0;
 
-    /* acquire, with the release of unlock: sees what the last one did who had it */
+    /* acquire, with W3 or W5: sees what the last one did who had it */
     return atomic_compare_exchange_strong_explicit(word, &free, (uint32_t) rank + 1, memory_order_acquire,
                                                    memory_order_relaxed);
 }
 
-/** Give it back. */
+/** Give it back: W3 of the accumulate lock, W5 of `helping`. */
 static inline void mca_osc_fastpath_unlock_word(_Atomic uint32_t *word)
 {
     atomic_store_explicit(word, 0, memory_order_release);

@@ -50,6 +50,7 @@ static void wake_member(const mca_osc_fastpath_module_t *module, int index)
     }
 }
 
+/* O2, after mca_osc_fastpath_lock_has_sleepers(). */
 void ompi_osc_fastpath_wake_waiting(const mca_osc_fastpath_module_t *module,
                                     const mca_osc_fastpath_lockword_t *word)
 {

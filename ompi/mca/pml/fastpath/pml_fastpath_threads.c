@@ -79,19 +79,20 @@ static waiter_t *waiter_get(void)
     return waiter;
 }
 
-/* ---- whose turn it is ---- */
+/* ---- whose turn it is: Q1 stores it, Q2 loads it (docs/memory-ordering.md) ---- */
 
 static bool is_done(const waiter_t *waiter)
 {
     return 0 >= *(const volatile int32_t *) &waiter->sync.count;
 }
 
+/* Q2 */
 static bool has_turn(const waiter_t *waiter)
 {
     return waiter == atomic_load_explicit(&turn_, memory_order_relaxed);
 }
 
-/* Who comes while nobody has the turn, or who has it sleeps, takes it. */
+/* Q2, Q1. Who comes while nobody has the turn, or who has it sleeps, takes it. */
 static void enter_turn(waiter_t *waiter)
 {
     waiter_t *turn;
@@ -118,7 +119,7 @@ static void call(waiter_t *next)
     (void) pthread_mutex_unlock(&next->sync.lock);
 }
 
-/* The turn goes to who has come last: the others have waited, and slept, for longer. */
+/* Q1. The turn goes to who has come last: the others have waited, and slept, for longer. */
 static void leave_turn(waiter_t *waiter)
 {
     waiter_t *next = NULL;
