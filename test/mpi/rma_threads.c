@@ -4,7 +4,8 @@
  */
 
 /* MPI_THREAD_MULTIPLE: threads with a window each, threads in one window, threads that make and free windows
- * at a time, threads that wait for requests or messages meanwhile, threads that flush while others go on.
+ * at a time, threads that wait for requests or messages meanwhile, threads that flush or lock while others go
+ * on.
  *
  * usage: rma_threads [sm]        only memory that MPI allocates */
 
@@ -161,6 +162,35 @@ static void get_beside(int index)
     }
 }
 
+/* The second thread's lock asks for the first one's, which comes when it has been given back already. */
+static void lock_beside(int index)
+{
+    fp_case("thread %d: lock beside unlock of another thread", index);
+    if (0 == index) {
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, shared));
+        FP(MPI_Send(NULL, 0, MPI_INT, 0, 20, comms[0]));
+        fp_sleep_ms(100); /* most likely the other one waits by now */
+        FP(MPI_Win_unlock(1, shared));
+        fp_come_back(&away);
+    } else {
+        FP(MPI_Recv(NULL, 0, MPI_INT, 0, 20, comms[0], MPI_STATUS_IGNORE));
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, shared));
+        FP(MPI_Win_unlock(0, shared));
+    }
+}
+
+static void lock_of_threads(void)
+{
+    shared = make(MPI_COMM_WORLD, 1, &shared_memory);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    fp_leave(&away, 1, 21);
+    if (0 == fp_rank) {
+        fp_run_threads(2, lock_beside);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    drop(&shared, 1, shared_memory);
+}
+
 /* Rank 1 is outside MPI meanwhile. */
 static void beside_others(void)
 {
@@ -289,6 +319,7 @@ int main(int argc, char **argv)
     in_one_window(one_window, THREADS);
     in_one_window(window_and_messages, THREADS - 1);
     beside_others();
+    lock_of_threads();
     types_of_threads();
     attach_of_threads();
     for (int i = 0; i < THREADS; i++) {

@@ -100,12 +100,24 @@ static inline void release_lock(mca_osc_fastpath_peer_t *peer)
     }
 }
 
-static bool granted(mca_osc_fastpath_module_t *module, void *context)
+static bool granted(const mca_osc_fastpath_peer_t *peer)
 {
-    const mca_osc_fastpath_peer_t *peer = context;
+    return peer->origin.lock_sent && 0 <= (int32_t) (peer->origin.acked - peer->origin.lock_sequence);
+}
+
+/** A lock that has been asked for. */
+typedef struct {
+    const mca_osc_fastpath_peer_t *peer;
+    uint32_t sequence; /**< of the packet that has asked for it */
+} asked_t;
+
+/* Another thread may have given the lock back by now, so what the peer has does not count. */
+static bool was_granted(mca_osc_fastpath_module_t *module, void *context)
+{
+    const asked_t *asked = context;
 
     (void) module;
-    return peer->origin.lock_sent && 0 <= (int32_t) (peer->origin.acked - peer->origin.lock_sequence);
+    return 0 <= (int32_t) (asked->peer->origin.acked - asked->sequence);
 }
 
 /* Where the target is kept whose lock may not have been asked for yet. What several threads do in several
@@ -118,13 +130,15 @@ static inline mca_osc_fastpath_peer_t **last_locked(mca_osc_fastpath_module_t *m
 /* Ask for a lock and wait for it, inside the module.lock of its window. */
 static int wait_for_lock(mca_osc_fastpath_peer_t *peer)
 {
+    asked_t asked = {.peer = peer};
     int rc;
 
-    if (peer->origin.nocheck || granted(peer->module, peer)) {
+    if (peer->origin.nocheck || granted(peer)) {
         return OMPI_SUCCESS;
     }
     rc = ompi_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_ACK);
-    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_wait_until(peer->module, granted, peer) : rc;
+    asked.sequence = peer->origin.lock_sequence;
+    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_wait_until(peer->module, was_granted, &asked) : rc;
 }
 
 /* A program that locks several targets, always in the same order, must not meet another one that has got them
