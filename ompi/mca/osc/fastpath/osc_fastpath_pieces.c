@@ -8,7 +8,49 @@
  */
 #include "ompi_config.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
+
 #include "osc_fastpath_memory.h"
+
+/* Bytes of its block that a convertor is beyond. */
+static size_t passed_of_block(const opal_convertor_t *convertor)
+{
+    const dt_stack_t *top = &convertor->pStack[convertor->stack_pos];
+    const ddt_elem_desc_t *block = &convertor->use_desc->desc[top->index].elem;
+    const size_t left = top->count % block->blocklen;
+
+    return 0 == left ? 0 : (block->blocklen - left) * opal_datatype_basicDatatypes[block->common.type]->size;
+}
+
+/* Set a convertor to a position, or to the begin of the block that it is in: opal_convertor_raw() takes what
+ * has been passed of a block for what is left of it. Blocks of contiguous types are not looked for: positions
+ * in them are counted in bytes, which opal_convertor_raw() takes for elements. @return the position */
+static size_t seek_block(opal_convertor_t *convertor, size_t position)
+{
+    if (0 == position || (OPAL_DATATYPE_FLAG_CONTIGUOUS & convertor->flags)) {
+        return 0;
+    }
+    mca_common_fastpath_convertor_seek(convertor, position);
+    if (!(CONVERTOR_COMPLETED & convertor->flags)) {
+        mca_common_fastpath_convertor_seek(convertor, convertor->bConverted - passed_of_block(convertor));
+    }
+    return convertor->bConverted;
+}
+
+/* Begin at memory that has gaps; whole elements of the type are passed over without a look at them. @return
+ * the packed bytes that are passed over */
+static size_t begin_with_gaps(opal_convertor_t *convertor, const mca_osc_fastpath_memory_t *memory,
+                              size_t offset)
+{
+    const size_t size = memory->type->super.size, whole = 0 == size ? 0 : offset / size;
+    const char *address = (const char *) memory->address
+                          + (ptrdiff_t) whole * (memory->type->super.ub - memory->type->super.lb);
+
+    OBJ_CONSTRUCT(convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &memory->type->super,
+                                             memory->count - whole, address, 0, convertor);
+    return whole * size + seek_block(convertor, offset - whole * size);
+}
 
 void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
                                     const mca_osc_fastpath_memory_t *memory, size_t offset)
@@ -23,9 +65,7 @@ void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
         pieces->piece[0].iov_base = (char *) memory->address + memory->type->super.true_lb;
         pieces->piece[0].iov_len = mca_osc_fastpath_packed_size(memory->type, memory->count);
     } else {
-        OBJ_CONSTRUCT(&pieces->convertor, opal_convertor_t);
-        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &memory->type->super,
-                                                 memory->count, memory->address, 0, &pieces->convertor);
+        offset -= begin_with_gaps(&pieces->convertor, memory, offset);
     }
     while (0 < offset && ompi_osc_fastpath_pieces_next(pieces, offset, &skipped)) {
         offset -= skipped.iov_len;

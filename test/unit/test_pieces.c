@@ -1,0 +1,173 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * The pieces of memory that datatypes of Open MPI's describe: from any element on they are those that come
+ * there from the begin on, and to begin in the middle is no more work than at the begin.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ompi_config.h"
+
+#include "opal/datatype/opal_convertor.h"
+
+static size_t named; /* pieces that convertors have named */
+
+static int32_t counted_raw(opal_convertor_t *convertor, struct iovec *iov, uint32_t *count, size_t *length)
+{
+    const int32_t rc = opal_convertor_raw(convertor, iov, count, length);
+
+    named += *count;
+    return rc;
+}
+
+#define opal_convertor_raw counted_raw
+#include "ompi/mca/osc/fastpath/osc_fastpath_pieces.c"
+#undef opal_convertor_raw
+
+enum { MEMORY = 65536, ORIGIN = MEMORY / 2, MOST = 8192 };
+
+static char memory[MEMORY];
+
+#if 5 <= OMPI_MAJOR_VERSION
+static int on_no_device(const void *address, int *device, uint64_t *flags)
+{
+    (void) address;
+    (void) device;
+    (void) flags;
+    return 0;
+}
+#endif
+
+static int setup(void **state)
+{
+    (void) state;
+#if 5 <= OMPI_MAJOR_VERSION
+    opal_accelerator_base_selected_component.base_version.mca_component_name[0] = 'n'; /* null */
+    opal_accelerator.check_addr = on_no_device;
+#endif
+    return OMPI_SUCCESS == ompi_datatype_init() ? 0 : -1;
+}
+
+/* Where each byte of the packed form lies, in the memory. */
+static size_t list(ompi_datatype_t *type, size_t count, size_t offset, size_t places[MOST])
+{
+    const mca_osc_fastpath_memory_t all = {.address = memory + ORIGIN, .type = type, .count = count};
+    mca_osc_fastpath_pieces_t pieces;
+    struct iovec piece;
+    size_t listed = 0;
+
+    ompi_osc_fastpath_pieces_begin(&pieces, &all, offset);
+    while (ompi_osc_fastpath_pieces_next(&pieces, SIZE_MAX, &piece)) {
+        for (size_t i = 0; i < piece.iov_len; ++i) {
+            assert_true(MOST > listed);
+            places[listed++] = (size_t) ((char *) piece.iov_base + i - memory);
+        }
+    }
+    ompi_osc_fastpath_pieces_end(&pieces);
+    return listed;
+}
+
+static void check_offsets(const char *name, ompi_datatype_t *type, size_t count, size_t element)
+{
+    static size_t all[MOST], some[MOST];
+    size_t bytes;
+
+    assert_int_equal(OMPI_SUCCESS, ompi_datatype_commit(&type));
+    bytes = list(type, count, 0, all);
+    assert_int_equal(bytes, count * type->super.size);
+    for (size_t offset = element; offset <= bytes; offset += element) {
+        if (bytes - offset != list(type, count, offset, some)
+            || 0 != memcmp(some, all + offset, (bytes - offset) * sizeof(some[0]))) {
+            fail_msg("%s: from byte %zu on there are other pieces", name, offset);
+        }
+    }
+    assert_int_equal(OMPI_SUCCESS, ompi_datatype_destroy(&type));
+}
+
+static void test_vectors(void **state)
+{
+    ompi_datatype_t *const base = &ompi_mpi_int.dt;
+    ompi_datatype_t *inner, *type;
+
+    (void) state;
+    ompi_datatype_create_vector(40, 1, 2, base, &type);
+    check_offsets("single elements", type, 3, sizeof(int));
+    ompi_datatype_create_vector(40, 3, 5, base, &type);
+    check_offsets("blocks", type, 3, sizeof(int));
+    ompi_datatype_create_vector(20, 7, -9, base, &type);
+    check_offsets("blocks backwards", type, 2, sizeof(int));
+    ompi_datatype_create_vector(5, 2, 3, base, &inner);
+    ompi_datatype_create_vector(4, 2, 4, inner, &type);
+    check_offsets("a vector of vectors", type, 3, sizeof(int));
+    ompi_datatype_create_resized(inner, -8, 100, &type);
+    ompi_datatype_destroy(&inner);
+    check_offsets("a vector with gaps around it", type, 5, sizeof(int));
+}
+
+static void test_others(void **state)
+{
+    const int lengths[] = {3, 1, 5, 2, 0, 4}, places[] = {10, 3, 20, 30, 0, -8};
+    ompi_datatype_t *inner, *type;
+
+    (void) state;
+    ompi_datatype_create_indexed(6, lengths, places, &ompi_mpi_double.dt, &type);
+    check_offsets("blocks of any length", type, 3, sizeof(double));
+    ompi_datatype_create_indexed(6, lengths, places, &ompi_mpi_short.dt, &inner);
+    ompi_datatype_create_vector(3, 2, 3, inner, &type);
+    ompi_datatype_destroy(&inner);
+    check_offsets("a vector of them", type, 2, sizeof(short));
+    ompi_datatype_create_contiguous(6, &ompi_mpi_int.dt, &inner);
+    ompi_datatype_create_resized(inner, 0, 40, &type);
+    check_offsets("one block with a gap behind it", type, 9, sizeof(int));
+    ompi_datatype_create_resized(inner, -4, 40, &type);
+    ompi_datatype_destroy(&inner);
+    check_offsets("one block with gaps around it", type, 9, sizeof(int));
+    ompi_datatype_create_vector(6, 2, 3, &ompi_mpi_double_int.dt, &type);
+    check_offsets("pairs", type, 2, sizeof(double) + sizeof(int));
+}
+
+/* Memory is looked at by nobody, so it need not be there. */
+static void test_work(void **state)
+{
+    const int blocks = 1000000;
+    mca_osc_fastpath_memory_t all = {.count = 1};
+    const size_t offsets[] = {4, 8 << 10, 4000000 - 4, 6 << 20};
+
+    (void) state;
+    ompi_datatype_create_vector(blocks, 2, 3, &ompi_mpi_int.dt, &all.type);
+    assert_int_equal(OMPI_SUCCESS, ompi_datatype_commit(&all.type));
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); ++i) {
+        mca_osc_fastpath_pieces_t pieces;
+        struct iovec piece;
+
+        named = 0;
+        ompi_osc_fastpath_pieces_begin(&pieces, &all, offsets[i]);
+        assert_true(ompi_osc_fastpath_pieces_next(&pieces, SIZE_MAX, &piece));
+        ompi_osc_fastpath_pieces_end(&pieces);
+        assert_in_range(named, 1, 2 * MCA_OSC_FASTPATH_PIECES);
+    }
+    assert_int_equal(OMPI_SUCCESS, ompi_datatype_destroy(&all.type));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_work),
+    };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
