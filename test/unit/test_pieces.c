@@ -7,7 +7,8 @@
  * @file
  *
  * The pieces of memory that datatypes of Open MPI's describe: from any element on they are those that come
- * there from the begin on, and to begin in the middle is no more work than at the begin.
+ * there from the begin on, and to begin in the middle is no more work than at the begin. Updates that come in
+ * pieces do not look for their places at all.
  */
 
 #include <setjmp.h>
@@ -20,9 +21,10 @@
 
 #include "ompi_config.h"
 
-#include "opal/datatype/opal_convertor.h"
+#include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 
-static size_t named; /* pieces that convertors have named */
+static size_t named;  /* pieces that convertors have named */
+static size_t sought; /* positions of convertors that have been looked for */
 
 static int32_t counted_raw(opal_convertor_t *convertor, struct iovec *iov, uint32_t *count, size_t *length)
 {
@@ -32,8 +34,18 @@ static int32_t counted_raw(opal_convertor_t *convertor, struct iovec *iov, uint3
     return rc;
 }
 
-#define opal_convertor_raw counted_raw
+static void counted_seek(opal_convertor_t *convertor, size_t position)
+{
+    sought += position != convertor->bConverted;
+    mca_common_fastpath_convertor_seek(convertor, position);
+}
+
+#define opal_convertor_raw                 counted_raw
+#define mca_common_fastpath_convertor_seek counted_seek
+#include "ompi/mca/osc/fastpath/osc_fastpath_atomic.c"
+#include "ompi/mca/osc/fastpath/osc_fastpath_memory.c"
 #include "ompi/mca/osc/fastpath/osc_fastpath_pieces.c"
+#undef mca_common_fastpath_convertor_seek
 #undef opal_convertor_raw
 
 enum { MEMORY = 65536, ORIGIN = MEMORY / 2, MOST = 8192 };
@@ -161,12 +173,56 @@ static void test_work(void **state)
     assert_int_equal(OMPI_SUCCESS, ompi_datatype_destroy(&all.type));
 }
 
+/* An update of `parts` parts of a type with gaps, and what it leaves in memory. */
+static void check_update(ompi_datatype_t *element, bool atomic, size_t parts)
+{
+    const int lengths[] = {3, 1, 5, 2, 0, 4, 1}, places[] = {10, 3, 20, 30, 0, -8, 27};
+    const size_t size = element->super.size, length = 8 * size;
+    static char origin[1024];
+    static size_t all[MOST];
+    mca_osc_fastpath_walk_t walk;
+    mca_osc_fastpath_update_t update = {
+        .length = length, .element = element, .op = &ompi_mpi_op_replace.op, .atomic = atomic, .walk = &walk};
+
+    assert_true(parts * length <= sizeof(origin));
+    ompi_datatype_create_indexed(7, lengths, places, element, &update.memory.type);
+    assert_int_equal(OMPI_SUCCESS, ompi_datatype_commit(&update.memory.type));
+    update.memory.address = memory + ORIGIN;
+    update.memory.count = parts / 2;
+    assert_true(parts * length == list(update.memory.type, parts / 2, 0, all));
+    memset(memory, 0, sizeof(memory));
+    mca_osc_fastpath_walk_begin(&walk);
+    sought = 0;
+    for (size_t i = 0; i < parts; ++i, update.offset += length) {
+        for (size_t k = 0; k < length; ++k) {
+            origin[update.offset + k] = (char) (update.offset + k + 1);
+        }
+        update.origin = origin + update.offset;
+        assert_int_equal(OMPI_SUCCESS, ompi_osc_fastpath_update(&update));
+    }
+    assert_int_equal(0, sought);
+    ompi_osc_fastpath_walk_end(&walk);
+    for (size_t i = 0; i < parts * length; ++i) {
+        assert_int_equal(origin[i], memory[all[i]]);
+    }
+    assert_int_equal(OMPI_SUCCESS, ompi_datatype_destroy(&update.memory.type));
+}
+
+static void test_updates(void **state)
+{
+    (void) state;
+    check_update(&ompi_mpi_int.dt, true, 8);
+    check_update(&ompi_mpi_int.dt, false, 8);
+    check_update(&ompi_mpi_double.dt, true, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_work),
+        cmocka_unit_test(test_updates),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -56,6 +56,7 @@ static int update_element(const mca_osc_fastpath_update_t *update, char *at, siz
         one.origin = origin;
         one.result = result;
         one.atomic = false;
+        one.walk = NULL;
         return ompi_osc_fastpath_update(&one);
     }
     found = NULL == update->op ? mca_osc_fastpath_atomic_compare(size, at, update->compare, origin)
@@ -79,24 +80,37 @@ static int update_run(const mca_osc_fastpath_update_t *update, char *at, size_t 
     return rc;
 }
 
+/* Memory that is not one piece. */
+static int update_pieces(const mca_osc_fastpath_update_t *update, mca_osc_fastpath_pieces_t *pieces)
+{
+    struct iovec piece;
+    size_t done = 0;
+    int rc = OMPI_SUCCESS;
+
+    while (done < update->length && OMPI_SUCCESS == rc
+           && ompi_osc_fastpath_pieces_next(pieces, update->length - done, &piece)) {
+        rc = update_run(update, piece.iov_base, piece.iov_len, done);
+        done += piece.iov_len;
+    }
+    return rc;
+}
+
 int ompi_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update)
 {
     const mca_osc_fastpath_memory_t *memory = &update->memory;
     mca_osc_fastpath_pieces_t pieces;
-    struct iovec piece;
-    size_t done = 0;
-    int rc = OMPI_SUCCESS;
+    int rc;
 
     if (OPAL_LIKELY(is_contiguous(memory))) {
         return update_run(update, (char *) memory->address + memory->type->super.true_lb + update->offset,
                           update->length, 0);
     }
-    ompi_osc_fastpath_pieces_begin(&pieces, memory, update->offset);
-    while (done < update->length && OMPI_SUCCESS == rc
-           && ompi_osc_fastpath_pieces_next(&pieces, update->length - done, &piece)) {
-        rc = update_run(update, piece.iov_base, piece.iov_len, done);
-        done += piece.iov_len;
+    if (NULL != update->walk) {
+        return update_pieces(update,
+                             ompi_osc_fastpath_walk_pieces(update->walk, false, memory, update->offset));
     }
+    ompi_osc_fastpath_pieces_begin(&pieces, memory, update->offset);
+    rc = update_pieces(update, &pieces);
     ompi_osc_fastpath_pieces_end(&pieces);
     return rc;
 }

@@ -54,29 +54,43 @@ static bool move_pieces(pid_t pid, bool write, char *packed, const struct iovec 
     return good;
 }
 
-/* Move packed data to or from the target's memory, from packed byte `offset` of it on. */
-static int move(const mca_osc_fastpath_peer_t *peer, bool write, const mca_osc_fastpath_memory_t *memory,
-                size_t offset, char *packed, size_t length)
+/* Move packed data to or from the next pieces of the target's memory. */
+static int move_next(const mca_osc_fastpath_peer_t *peer, bool write, mca_osc_fastpath_pieces_t *pieces,
+                     char *packed, size_t length)
 {
-    mca_osc_fastpath_pieces_t pieces;
     bool good = true;
 
-    ompi_osc_fastpath_pieces_begin(&pieces, memory, offset);
     while (0 < length && good) {
         struct iovec some[MCA_OSC_FASTPATH_PIECES];
         unsigned count = 0;
         size_t bytes = 0;
 
         while (count < MCA_OSC_FASTPATH_PIECES && bytes < length
-               && ompi_osc_fastpath_pieces_next(&pieces, length - bytes, &some[count])) {
+               && ompi_osc_fastpath_pieces_next(pieces, length - bytes, &some[count])) {
             bytes += some[count++].iov_len;
         }
         good = 0 < bytes && move_pieces(peer->pid, write, packed, some, count, bytes);
         packed += bytes;
         length -= bytes;
     }
-    ompi_osc_fastpath_pieces_end(&pieces);
     return good ? OMPI_SUCCESS : why();
+}
+
+/* The same from packed byte `offset` of it on. @param walk  where it is kept how far they are, or NULL */
+static int move(const mca_osc_fastpath_peer_t *peer, bool write, const mca_osc_fastpath_memory_t *memory,
+                size_t offset, mca_osc_fastpath_walk_t *walk, char *packed, size_t length)
+{
+    mca_osc_fastpath_pieces_t pieces;
+    int rc;
+
+    if (NULL != walk) {
+        return move_next(peer, write, ompi_osc_fastpath_walk_pieces(walk, write, memory, offset), packed,
+                         length);
+    }
+    ompi_osc_fastpath_pieces_begin(&pieces, memory, offset);
+    rc = move_next(peer, write, &pieces, packed, length);
+    ompi_osc_fastpath_pieces_end(&pieces);
+    return rc;
 }
 
 /* Where contiguous memory begins. */
@@ -122,7 +136,7 @@ static int move_buffer(mca_osc_fastpath_peer_t *peer, bool write, void *buffer, 
     }
     rc = ompi_osc_fastpath_is_contiguous(memory->type, memory->count)
              ? move_piece(peer, write, begin_of(memory), packed, cursor.bytes)
-             : move(peer, write, memory, 0, packed, cursor.bytes);
+             : move(peer, write, memory, 0, NULL, packed, cursor.bytes);
     if (!write && packed != cursor.memory && OMPI_SUCCESS == rc) {
         ompi_osc_fastpath_cursor_unpack(&cursor, packed, cursor.bytes);
     }
@@ -252,9 +266,9 @@ int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_f
     if (NULL == packed) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = move(peer, false, &update->memory, update->offset, packed, update->length);
+    rc = move(peer, false, &update->memory, update->offset, update->walk, packed, update->length);
     if (OMPI_SUCCESS == rc && ompi_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
-        rc = move(peer, true, &update->memory, update->offset, packed, update->length);
+        rc = move(peer, true, &update->memory, update->offset, update->walk, packed, update->length);
     }
     if (packed != small) {
         free(packed);

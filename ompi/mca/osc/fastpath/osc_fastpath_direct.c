@@ -87,9 +87,14 @@ static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
                                         .atomic = peer->module->atomic};
     const size_t total = mca_osc_fastpath_packed_size(memory->type, memory->count);
     mca_osc_fastpath_cursor_t source, sink;
+    mca_osc_fastpath_walk_t walk;
     char packed[PIECE], old[PIECE];
     int rc = OMPI_SUCCESS;
 
+    if (OPAL_UNLIKELY(PIECE < total)) {
+        mca_osc_fastpath_walk_begin(&walk);
+        update.walk = &walk;
+    }
     if (sends) {
         ompi_osc_fastpath_cursor_begin(&source, operation->origin, operation->origin_count,
                                        operation->origin_type, false);
@@ -114,6 +119,9 @@ static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
         if (old == update.result) {
             ompi_osc_fastpath_cursor_unpack(&sink, old, update.length);
         }
+    }
+    if (NULL != update.walk) {
+        ompi_osc_fastpath_walk_end(&walk);
     }
     if (sends) {
         ompi_osc_fastpath_cursor_end(&source);

@@ -89,6 +89,49 @@ void ompi_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor)
     }
 }
 
+mca_osc_fastpath_pieces_t *ompi_osc_fastpath_walk_pieces(mca_osc_fastpath_walk_t *walk, bool write,
+                                                         const mca_osc_fastpath_memory_t *memory,
+                                                         size_t offset)
+{
+    mca_osc_fastpath_pieces_t *pieces = &walk->pieces[write];
+
+    if (walk->has_pieces[write] && offset == pieces->position) {
+        return pieces;
+    }
+    if (walk->has_pieces[write]) {
+        ompi_osc_fastpath_pieces_end(pieces);
+    }
+    ompi_osc_fastpath_pieces_begin(pieces, memory, offset);
+    walk->has_pieces[write] = true;
+    return pieces;
+}
+
+mca_osc_fastpath_cursor_t *ompi_osc_fastpath_walk_cursor(mca_osc_fastpath_walk_t *walk, bool write,
+                                                         const mca_osc_fastpath_memory_t *memory,
+                                                         size_t offset)
+{
+    mca_osc_fastpath_cursor_t *cursor = &walk->cursor[write];
+
+    if (!walk->has_cursor[write]) {
+        ompi_osc_fastpath_cursor_begin(cursor, memory->address, memory->count, memory->type, write);
+        walk->has_cursor[write] = true;
+    }
+    ompi_osc_fastpath_cursor_seek(cursor, offset);
+    return cursor;
+}
+
+void ompi_osc_fastpath_walk_end(mca_osc_fastpath_walk_t *walk)
+{
+    for (int i = 0; i < 2; ++i) {
+        if (walk->has_pieces[i]) {
+            ompi_osc_fastpath_pieces_end(&walk->pieces[i]);
+        }
+        if (walk->has_cursor[i]) {
+            ompi_osc_fastpath_cursor_end(&walk->cursor[i]);
+        }
+    }
+}
+
 bool ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end)
 {
     const ptrdiff_t extent = type->super.ub - type->super.lb;
@@ -210,10 +253,10 @@ bool ompi_osc_fastpath_update_packed(const mca_osc_fastpath_update_t *update, vo
     return true;
 }
 
-/* Memory that is not one piece, or whose elements have gaps: by a packed copy of it. */
-static int update_by_copy(const mca_osc_fastpath_update_t *update)
+/* By a packed copy of the memory. */
+static int update_by_copy(const mca_osc_fastpath_update_t *update, mca_osc_fastpath_walk_t *walk)
 {
-    mca_osc_fastpath_cursor_t cursor;
+    mca_osc_fastpath_cursor_t *from, *to;
     char *packed = malloc(update->length);
     size_t done = 0, moved = 1;
     int rc;
@@ -221,22 +264,31 @@ static int update_by_copy(const mca_osc_fastpath_update_t *update)
     if (NULL == packed) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    ompi_osc_fastpath_cursor_begin(&cursor, update->memory.address, update->memory.count, update->memory.type,
-                                   false);
-    ompi_osc_fastpath_cursor_seek(&cursor, update->offset);
+    from = ompi_osc_fastpath_walk_cursor(walk, false, &update->memory, update->offset);
     while (done < update->length && 0 < moved) {
-        moved = ompi_osc_fastpath_cursor_pack(&cursor, packed + done, update->length - done);
+        moved = ompi_osc_fastpath_cursor_pack(from, packed + done, update->length - done);
         done += moved;
     }
-    ompi_osc_fastpath_cursor_end(&cursor);
     if (ompi_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
-        ompi_osc_fastpath_cursor_begin(&cursor, update->memory.address, update->memory.count,
-                                       update->memory.type, true);
-        ompi_osc_fastpath_cursor_seek(&cursor, update->offset);
-        ompi_osc_fastpath_cursor_unpack(&cursor, packed, update->length);
-        ompi_osc_fastpath_cursor_end(&cursor);
+        to = ompi_osc_fastpath_walk_cursor(walk, true, &update->memory, update->offset);
+        ompi_osc_fastpath_cursor_unpack(to, packed, update->length);
     }
     free(packed);
+    return rc;
+}
+
+/* Memory that is not one piece, or whose elements have gaps. */
+static int update_with_gaps(const mca_osc_fastpath_update_t *update)
+{
+    mca_osc_fastpath_walk_t own;
+    int rc;
+
+    if (NULL != update->walk) {
+        return update_by_copy(update, update->walk);
+    }
+    mca_osc_fastpath_walk_begin(&own);
+    rc = update_by_copy(update, &own);
+    ompi_osc_fastpath_walk_end(&own);
     return rc;
 }
 
@@ -252,7 +304,7 @@ int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
     }
     if (OPAL_UNLIKELY(has_gaps(update->element)
                       || !ompi_osc_fastpath_is_contiguous(update->memory.type, update->memory.count))) {
-        return update_by_copy(update);
+        return update_with_gaps(update);
     }
     (void) ompi_osc_fastpath_update_packed(
         update, (char *) update->memory.address + update->memory.type->super.true_lb + update->offset, &rc);

@@ -85,6 +85,7 @@ typedef struct {
     uint32_t count;
     uint32_t next;              /**< of piece */
     bool ended;                 /**< there are none behind those */
+    size_t position;            /**< packed bytes before the next piece */
     bool contiguous;            /**< no convertor is needed */
     opal_convertor_t convertor; /**< unless contiguous */
 } mca_osc_fastpath_pieces_t;
@@ -99,6 +100,36 @@ bool ompi_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t mos
 /** Release what it has. */
 void ompi_osc_fastpath_pieces_end(mca_osc_fastpath_pieces_t *pieces);
 
+/**
+ * Where an update that comes in pieces reads and writes memory, kept from one to the next: the farther a
+ * place is, the longer it takes to find it.
+ */
+typedef struct {
+    mca_osc_fastpath_pieces_t pieces[2]; /**< to read, to write */
+    mca_osc_fastpath_cursor_t cursor[2];
+    bool has_pieces[2]; /**< they have begun */
+    bool has_cursor[2];
+} mca_osc_fastpath_walk_t;
+
+/** Begin one. To be ended with ompi_osc_fastpath_walk_end(). */
+static inline void mca_osc_fastpath_walk_begin(mca_osc_fastpath_walk_t *walk)
+{
+    walk->has_pieces[0] = walk->has_pieces[1] = walk->has_cursor[0] = walk->has_cursor[1] = false;
+}
+
+/** @return the pieces of memory from packed byte `offset` on. @param write  those to be written */
+mca_osc_fastpath_pieces_t *ompi_osc_fastpath_walk_pieces(mca_osc_fastpath_walk_t *walk, bool write,
+                                                         const mca_osc_fastpath_memory_t *memory,
+                                                         size_t offset);
+
+/** @return the same memory's cursor at packed byte `offset`, to pack or, with `write`, to unpack */
+mca_osc_fastpath_cursor_t *ompi_osc_fastpath_walk_cursor(mca_osc_fastpath_walk_t *walk, bool write,
+                                                         const mca_osc_fastpath_memory_t *memory,
+                                                         size_t offset);
+
+/** Release what it has. */
+void ompi_osc_fastpath_walk_end(mca_osc_fastpath_walk_t *walk);
+
 /** A piece of an accumulate, get_accumulate, fetch_and_op or compare_and_swap. */
 typedef struct {
     mca_osc_fastpath_memory_t memory;
@@ -110,6 +141,7 @@ typedef struct {
     const void *compare;      /**< compare and swap: what to compare with */
     void *result;             /**< room for what was there before, packed, or NULL */
     bool atomic;              /**< integers of the window are updated by atomic instructions */
+    mca_osc_fastpath_walk_t *walk; /**< of an update that comes in pieces, or NULL */
 } mca_osc_fastpath_update_t;
 
 /**

@@ -58,6 +58,7 @@ void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
     struct iovec skipped;
 
     pieces->next = 0;
+    pieces->position = 0;
     pieces->contiguous = ompi_osc_fastpath_is_contiguous(memory->type, memory->count);
     pieces->ended = pieces->contiguous;
     pieces->count = pieces->contiguous ? 1 : 0;
@@ -65,10 +66,11 @@ void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
         pieces->piece[0].iov_base = (char *) memory->address + memory->type->super.true_lb;
         pieces->piece[0].iov_len = mca_osc_fastpath_packed_size(memory->type, memory->count);
     } else {
-        offset -= begin_with_gaps(&pieces->convertor, memory, offset);
+        pieces->position = begin_with_gaps(&pieces->convertor, memory, offset);
     }
-    while (0 < offset && ompi_osc_fastpath_pieces_next(pieces, offset, &skipped)) {
-        offset -= skipped.iov_len;
+    while (pieces->position < offset
+           && ompi_osc_fastpath_pieces_next(pieces, offset - pieces->position, &skipped)) {
+        ; /* the rest of the way */
     }
 }
 
@@ -103,6 +105,7 @@ bool ompi_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t mos
     } else {
         ++pieces->next;
     }
+    pieces->position += piece->iov_len;
     return true;
 }
 
