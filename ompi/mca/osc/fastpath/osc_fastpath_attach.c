@@ -181,6 +181,9 @@ int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size)
     if (NULL == base || (uintptr_t) base + size < (uintptr_t) base) {
         return OMPI_ERR_RMA_ATTACH;
     }
+    if (module->node.copy && !mca_common_fastpath_process_readable(base, size)) {
+        return OMPI_ERR_RMA_ATTACH; /* others of the node could not get at it */
+    }
     mca_osc_fastpath_enter(module);
     change_begin(module);
     rc = insert_region(module, (uintptr_t) base, (uintptr_t) base + size);

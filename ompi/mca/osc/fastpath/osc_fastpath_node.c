@@ -257,11 +257,18 @@ static bool may_be_on_accelerator(const mca_osc_fastpath_module_t *module)
                                                     : !fastpath_is_host_memory(module->base);
 }
 
+/* @return whether the others may have the kernel copy from and to this member's memory. That of a dynamic
+ * window is looked at when it is attached. */
+static bool may_copy(const mca_osc_fastpath_module_t *module)
+{
+    return mca_osc_fastpath_component.single_copy && !in_file(module) && !may_be_on_accelerator(module)
+           && (MPI_WIN_FLAVOR_DYNAMIC == module->flavor
+               || mca_common_fastpath_process_readable(module->base, module->bytes));
+}
+
 /* Make the file here, or open it. @return whether all members have it */
 static bool share(making_t *making)
 {
-    const bool may_copy = mca_osc_fastpath_component.single_copy && !in_file(making->module)
-                          && !may_be_on_accelerator(making->module);
     ompi_communicator_t *comm = making->comm;
     int32_t bad[2]; /* file, single copy */
 
@@ -274,7 +281,7 @@ static bool share(making_t *making)
         return false;
     }
     bad[0] = !open_and_map(making) || !reserve_own(making);
-    bad[1] = !may_copy || !copies(making);
+    bad[1] = !may_copy(making->module) || !copies(making);
     if (OMPI_SUCCESS
         != comm->c_coll->coll_allreduce(MPI_IN_PLACE, bad, FASTPATH_COLL_COUNT(2), &ompi_mpi_int32_t.dt,
                                         &ompi_mpi_op_max.op, comm, comm->c_coll->coll_allreduce_module)) {

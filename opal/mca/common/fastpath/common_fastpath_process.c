@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_process.h"
 
@@ -42,4 +43,14 @@ bool mca_common_fastpath_process_copy(pid_t pid, bool write, void *local, uint64
         }
     }
     return true;
+}
+
+bool mca_common_fastpath_process_readable(const void *begin, size_t size)
+{
+    const uint64_t first = (uintptr_t) begin;
+    char byte;
+
+    return 0 == size
+           || (mca_common_fastpath_process_copy(getpid(), false, &byte, first, 1)
+               && mca_common_fastpath_process_copy(getpid(), false, &byte, first + size - 1, 1));
 }

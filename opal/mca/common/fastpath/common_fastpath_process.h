@@ -37,4 +37,10 @@ void mca_common_fastpath_process_permit(void);
  */
 bool mca_common_fastpath_process_copy(pid_t pid, bool write, void *local, uint64_t remote, size_t size);
 
+/**
+ * Whether the kernel copies from memory of this process: not if it is secret, or a device's. Looks at the
+ * first and the last byte.
+ */
+bool mca_common_fastpath_process_readable(const void *begin, size_t size);
+
 #endif /* MCA_COMMON_FASTPATH_PROCESS_H */
