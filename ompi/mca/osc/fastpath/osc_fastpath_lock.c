@@ -205,6 +205,9 @@ static int lock_peer(mca_osc_fastpath_peer_t *peer)
         /* now, because loads and stores may follow */
         rc = ompi_osc_fastpath_own_lock(peer) ? OMPI_SUCCESS
                                               : ompi_osc_fastpath_wait_until(module, has_lock, peer);
+        if (OMPI_SUCCESS != rc) {
+            ompi_osc_fastpath_own_lock_give_up(peer);
+        }
     } else {
         mca_osc_fastpath_leave(module);
         rc = lock_other(peer);

@@ -155,6 +155,13 @@ bool ompi_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer)
     return run_own_lock(peer);
 }
 
+void ompi_osc_fastpath_own_lock_give_up(mca_osc_fastpath_peer_t *peer)
+{
+    mca_osc_fastpath_lock_give_up(&peer->member->lock, &peer->origin.waits_for_lock);
+    peer->target.wants_lock = false;
+    unblock(peer);
+}
+
 bool ompi_osc_fastpath_unblock(mca_osc_fastpath_module_t *module)
 {
     opal_list_item_t *item, *next;

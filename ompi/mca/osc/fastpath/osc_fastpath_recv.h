@@ -24,6 +24,9 @@ int ompi_osc_fastpath_progress(void);
  */
 bool ompi_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer);
 
+/** Own rank: nobody waits any more for the lock that has not been taken. Inside module.lock. */
+void ompi_osc_fastpath_own_lock_give_up(mca_osc_fastpath_peer_t *peer);
+
 /**
  * Target: try again those packets that had to wait, after something has changed. Inside module.lock.
  *
