@@ -8,7 +8,7 @@
  */
 #include "ompi_config.h"
 
-#include "opal/mca/base/mca_base_pvar.h"
+#include "opal/mca/common/fastpath/common_fastpath_pvar.h"
 
 #include "osc_fastpath.h"
 
@@ -54,18 +54,15 @@ static const struct {
 
 static int class_of(size_t counter)
 {
-    return MCA_OSC_FASTPATH_PENDING == counter        ? MPI_T_PVAR_CLASS_LEVEL
-           : MCA_OSC_FASTPATH_PENDING_MOST == counter ? MPI_T_PVAR_CLASS_HIGHWATERMARK
-                                                      : MPI_T_PVAR_CLASS_COUNTER;
+    return MCA_OSC_FASTPATH_PENDING == counter        ? MCA_BASE_PVAR_CLASS_LEVEL
+           : MCA_OSC_FASTPATH_PENDING_MOST == counter ? MCA_BASE_PVAR_CLASS_HIGHWATERMARK
+                                                      : MCA_BASE_PVAR_CLASS_COUNTER;
 }
 
 void ompi_osc_fastpath_pvar_register(const mca_base_component_t *component)
 {
     for (size_t i = 0; i < MCA_OSC_FASTPATH_COUNTERS; ++i) {
-        (void) mca_base_component_pvar_register(component, counters[i].name, counters[i].text,
-                                                OPAL_INFO_LVL_4, class_of(i), MCA_BASE_VAR_TYPE_UNSIGNED_LONG,
-                                                NULL, MPI_T_BIND_NO_OBJECT,
-                                                MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-                                                NULL, NULL, NULL, &mca_osc_fastpath_counters[i]);
+        mca_common_fastpath_pvar_register(component, counters[i].name, counters[i].text, class_of(i),
+                                          &mca_osc_fastpath_counters[i]);
     }
 }

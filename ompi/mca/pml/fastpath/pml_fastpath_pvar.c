@@ -9,7 +9,7 @@
  */
 #include "ompi_config.h"
 
-#include "opal/mca/base/mca_base_pvar.h"
+#include "opal/mca/common/fastpath/common_fastpath_pvar.h"
 
 #include "pml_fastpath_comm.h"
 #include "pml_fastpath_counters.h"
@@ -303,9 +303,7 @@ void mca_pml_fastpath_pvar_register(const mca_base_component_t *component)
             bound ? per_rank : NULL, (void *) pvars[i].number);
     }
     for (size_t i = 0; i < MCA_PML_FASTPATH_COUNTERS; ++i) {
-        (void) mca_base_component_pvar_register(
-            component, counters[i].name, counters[i].text, OPAL_INFO_LVL_4, MPI_T_PVAR_CLASS_COUNTER, ULONG,
-            NULL, MPI_T_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL,
-            NULL, NULL, &mca_pml_fastpath_counters[i]);
+        mca_common_fastpath_pvar_register(component, counters[i].name, counters[i].text,
+                                          MCA_BASE_PVAR_CLASS_COUNTER, &mca_pml_fastpath_counters[i]);
     }
 }

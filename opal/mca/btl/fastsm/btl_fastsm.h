@@ -692,7 +692,10 @@ void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended);
 void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint);
 /** Drops what is in the FIFOs of dynamic peers. */
 void mca_btl_fastsm_deep_discard(void);
-/** Performance variables of assigns. */
+
+/* ---- btl_fastsm_pvar.c ---- */
+
+/** Registers the performance variables of the BTL. */
 void mca_btl_fastsm_pvar_register(void);
 
 /* ---- btl_fastsm_failed.c ---- */

@@ -32,7 +32,6 @@
 
 #include <stdlib.h>
 
-#include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
 
 #include "btl_fastsm.h"
@@ -280,59 +279,4 @@ void mca_btl_fastsm_deep_discard(void)
         }
         mca_btl_fastsm_end_consuming(&endpoint->in);
     }
-}
-
-/* ---- what tools see ---- */
-
-static int get_counter(const mca_base_pvar_t *pvar, void *value, void *object)
-{
-    (void) object;
-    *(unsigned long *) value =
-        atomic_load_explicit((_Atomic unsigned long *) pvar->ctx, memory_order_relaxed);
-    return OPAL_SUCCESS;
-}
-
-typedef struct {
-    const char *name;
-    const char *text;
-    _Atomic unsigned long *counter;
-} fastsm_counter_t;
-
-static void register_counters(const fastsm_counter_t *counters, size_t count, int class)
-{
-    for (size_t i = 0; i < count; ++i) {
-        (void) mca_base_component_pvar_register(
-            &mca_btl_fastsm_component.super.btl_version, counters[i].name, counters[i].text, OPAL_INFO_LVL_4,
-            class, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, get_counter, NULL, NULL,
-            (void *) counters[i].counter);
-    }
-}
-
-void mca_btl_fastsm_pvar_register(void)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    const fastsm_counter_t counters[] = {
-        {"bell_scans", "Times that this process looked at all doorbells", &component->bell_scans},
-        {"fifo_full", "Attempts to send that found the FIFO to a local process full", &component->fifo_full},
-        {"deep_fifos_assigned", "Senders that have moved to a deeper FIFO of this process",
-         &component->deep_fifos_assigned},
-        {"deep_fifos_obtained", "Times that this process has moved to a deeper FIFO of a receiver",
-         &component->deep_fifos_obtained},
-        {"deep_fifos_refused", "Times that this process asked for a deeper FIFO and was refused",
-         &component->deep_fifos_refused},
-    };
-    /* what is counted before anybody can look: of a counter tools see what is added while they do */
-    const fastsm_counter_t found[] = {
-        {"peers_read", "Processes whose memory this one could read when it met them", &component->peers_read},
-        {"peers_not_read", "Processes whose memory this one could not read when it met them",
-         &component->peers_not_read},
-        {"peers_written", "Processes whose memory this one could write to when it met them",
-         &component->peers_written},
-        {"peers_not_written", "Processes whose memory this one could not write to when it met them",
-         &component->peers_not_written},
-    };
-
-    register_counters(counters, sizeof(counters) / sizeof(counters[0]), MCA_BASE_PVAR_CLASS_COUNTER);
-    register_counters(found, sizeof(found) / sizeof(found[0]), MCA_BASE_PVAR_CLASS_SIZE);
 }
