@@ -171,15 +171,10 @@ void mca_pml_fastpath_cancel_answered(const mca_btl_base_module_t *btl,
                                       const mca_pml_fastpath_done_hdr_t *hdr)
 {
     mca_pml_fastpath_send_request_t *req =
-        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_id);
+        mca_pml_fastpath_send_request_named(btl, hdr->hdr_type, hdr->hdr_id);
     int64_t amount = 2; /* for what waits for the answer, and for us */
 
     if (OPAL_UNLIKELY(NULL == req)) {
-        mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
-        return;
-    }
-    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
-        mca_pml_fastpath_send_request_progressed(req, 1);
         return;
     }
     if (OPAL_UNLIKELY(!mca_pml_fastpath_take_flag(&req->req_lock, &req->req_cancel_sent))) {

@@ -15,7 +15,7 @@
 #ifndef MCA_PML_FASTPATH_HANDLE_H
 #define MCA_PML_FASTPATH_HANDLE_H
 
-#include "pml_fastpath.h"
+#include "pml_fastpath_check.h"
 
 /** No handle has this value. */
 #define MCA_PML_FASTPATH_HANDLE_NONE UINT64_C(0)
@@ -47,6 +47,19 @@ uint64_t mca_pml_fastpath_handle_new(mca_pml_fastpath_handle_kind_t kind, void *
  * @return the object, or NULL when nothing of that kind has this handle, or it has just completed
  */
 void *mca_pml_fastpath_handle_hold(mca_pml_fastpath_handle_kind_t kind, uint64_t handle);
+
+/** The same for the request that a header from a BTL names. @return NULL after mca_pml_fastpath_stray() */
+static inline void *mca_pml_fastpath_handle_named(mca_pml_fastpath_handle_kind_t kind, uint64_t handle,
+                                                  const mca_btl_base_module_t *btl, uint8_t type)
+{
+    void *req = mca_pml_fastpath_handle_hold(kind, handle);
+
+    if (OPAL_UNLIKELY(NULL == req)) {
+        mca_pml_fastpath_stray(
+            btl, type, MCA_PML_FASTPATH_HANDLE_SEND == kind ? "send that it names" : "receive that it names");
+    }
+    return req;
+}
 
 /** Find what a peer has named, and end its handle. @return the object, or NULL as above */
 void *mca_pml_fastpath_handle_take(mca_pml_fastpath_handle_kind_t kind, uint64_t handle);

@@ -172,14 +172,9 @@ static void help(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_he
 void mca_pml_fastpath_help_requested(const mca_btl_base_module_t *btl, const mca_pml_fastpath_help_hdr_t *hdr)
 {
     mca_pml_fastpath_send_request_t *req =
-        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_src_req);
+        mca_pml_fastpath_send_request_named(btl, hdr->hdr_type, hdr->hdr_src_req);
 
     if (OPAL_UNLIKELY(NULL == req)) {
-        mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
-        return;
-    }
-    if (mca_pml_fastpath_has_failed(&req->req_watch)) {
-        mca_pml_fastpath_send_request_progressed(req, 1);
         return;
     }
     if (OPAL_UNLIKELY(!is_welcome(req, hdr))) {
@@ -193,11 +188,10 @@ void mca_pml_fastpath_help_requested(const mca_btl_base_module_t *btl, const mca
 void mca_pml_fastpath_help_done(const mca_btl_base_module_t *btl, const mca_pml_fastpath_done_hdr_t *hdr)
 {
     mca_pml_fastpath_recv_request_t *req =
-        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_RECV, hdr->hdr_id);
+        mca_pml_fastpath_handle_named(MCA_PML_FASTPATH_HANDLE_RECV, hdr->hdr_id, btl, hdr->hdr_type);
     size_t length;
 
     if (OPAL_UNLIKELY(NULL == req)) {
-        mca_pml_fastpath_stray(btl, hdr->hdr_type, "receive that it names");
         return;
     }
     if (OPAL_UNLIKELY(!mca_pml_fastpath_take_flag(&req->req_lock, &req->req_helping))) {

@@ -544,20 +544,16 @@ void mca_pml_fastpath_put_requested(mca_btl_base_module_t *btl, const mca_btl_ba
     size_t handle_size =
         mca_pml_fastpath_hdr_read(MCA_PML_FASTPATH_HDR_PUT, btl, segments, num_segments, &hdr);
     mca_pml_fastpath_send_request_t *req =
-        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr.hdr_src_req);
+        mca_pml_fastpath_send_request_named(btl, hdr.hdr_type, hdr.hdr_src_req);
     mca_bml_base_btl_t *bml_btl;
 
     if (OPAL_UNLIKELY(NULL == req)) {
-        mca_pml_fastpath_stray(btl, hdr.hdr_type, "send that it names");
         return;
     }
-    if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
-        bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, btl);
-        if (OPAL_UNLIKELY(!put_valid(req, bml_btl, &hdr, handle_size))) {
-            mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr.hdr_type,
-                                     "part of the message, or way there");
-        }
-        put_begin(req, bml_btl, &hdr, (const char *) segments->seg_addr.pval + sizeof(hdr));
+    bml_btl = mca_bml_base_btl_array_find(&req->req_peer->endpoint->btl_rdma, btl);
+    if (OPAL_UNLIKELY(!put_valid(req, bml_btl, &hdr, handle_size))) {
+        mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr.hdr_type, "part of the message, or way there");
     }
+    put_begin(req, bml_btl, &hdr, (const char *) segments->seg_addr.pval + sizeof(hdr));
     mca_pml_fastpath_send_request_progressed(req, 1);
 }

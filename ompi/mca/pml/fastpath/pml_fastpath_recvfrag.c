@@ -383,10 +383,9 @@ static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segm
     mca_pml_fastpath_frag_hdr_t hdr;
     size_t length = mca_pml_fastpath_hdr_read(MCA_PML_FASTPATH_HDR_FRAG, btl, segments, num_segments, &hdr);
     mca_pml_fastpath_recv_request_t *req =
-        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_RECV, hdr.hdr_dst_req);
+        mca_pml_fastpath_handle_named(MCA_PML_FASTPATH_HANDLE_RECV, hdr.hdr_dst_req, btl, hdr.hdr_type);
 
     if (OPAL_UNLIKELY(NULL == req)) {
-        mca_pml_fastpath_stray(btl, hdr.hdr_type, "receive that it names");
         return;
     }
     if (mca_pml_fastpath_has_failed(&req->req_watch)) {

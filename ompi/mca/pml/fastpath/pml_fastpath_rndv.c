@@ -388,22 +388,19 @@ void mca_pml_fastpath_send_request_acked(const mca_btl_base_module_t *btl,
                                          const mca_pml_fastpath_ack_hdr_t *hdr)
 {
     mca_pml_fastpath_send_request_t *req =
-        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_src_req);
+        mca_pml_fastpath_send_request_named(btl, hdr->hdr_type, hdr->hdr_src_req);
 
     if (OPAL_UNLIKELY(NULL == req)) {
-        mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
         return;
     }
-    if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
-        if (OPAL_UNLIKELY(!mca_pml_fastpath_send_request_asked(req, hdr->hdr_offset, hdr->hdr_length,
-                                                               hdr->hdr_flags, hdr->hdr_wanted))) {
-            mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type, "part of the message");
-        }
-        req->req_dst_req = hdr->hdr_dst_req;
-        mca_pml_fastpath_awaited_answered(req);
-        if (0 < hdr->hdr_length) {
-            mca_pml_fastpath_send_request_stream(req, hdr->hdr_offset, hdr->hdr_length);
-        }
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_send_request_asked(req, hdr->hdr_offset, hdr->hdr_length,
+                                                           hdr->hdr_flags, hdr->hdr_wanted))) {
+        mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type, "part of the message");
+    }
+    req->req_dst_req = hdr->hdr_dst_req;
+    mca_pml_fastpath_awaited_answered(req);
+    if (0 < hdr->hdr_length) {
+        mca_pml_fastpath_send_request_stream(req, hdr->hdr_offset, hdr->hdr_length);
     }
     mca_pml_fastpath_send_request_progressed(req, 1);
 }
@@ -425,10 +422,9 @@ void mca_pml_fastpath_send_request_read(const mca_btl_base_module_t *btl,
                                         const mca_pml_fastpath_done_hdr_t *hdr)
 {
     mca_pml_fastpath_send_request_t *req =
-        mca_pml_fastpath_handle_hold(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_id);
+        mca_pml_fastpath_handle_named(MCA_PML_FASTPATH_HANDLE_SEND, hdr->hdr_id, btl, hdr->hdr_type);
 
     if (OPAL_UNLIKELY(NULL == req)) {
-        mca_pml_fastpath_stray(btl, hdr->hdr_type, "send that it names");
         return;
     }
     if (OPAL_UNLIKELY(!read_whole(req, hdr->hdr_flags))) {

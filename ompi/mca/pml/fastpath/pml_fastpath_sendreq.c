@@ -113,6 +113,19 @@ uint64_t mca_pml_fastpath_send_request_handle(mca_pml_fastpath_send_request_t *r
     return req->req_handle;
 }
 
+mca_pml_fastpath_send_request_t *mca_pml_fastpath_send_request_named(const mca_btl_base_module_t *btl,
+                                                                     uint8_t type, uint64_t handle)
+{
+    mca_pml_fastpath_send_request_t *req =
+        mca_pml_fastpath_handle_named(MCA_PML_FASTPATH_HANDLE_SEND, handle, btl, type);
+
+    if (NULL != req && mca_pml_fastpath_has_failed(&req->req_watch)) {
+        mca_pml_fastpath_send_request_progressed(req, 1);
+        return NULL;
+    }
+    return req;
+}
+
 /* The receiver knows it no more, and nothing but what it has been told lets it read the message. */
 static void handle_end(mca_pml_fastpath_send_request_t *req)
 {

@@ -336,6 +336,13 @@ static inline void mca_pml_fastpath_send_request_progressed(mca_pml_fastpath_sen
 }
 
 /**
+ * Find the send that a header from a BTL names, and keep it from completing.
+ * @return it, and the caller takes 1 out of its todo; or NULL: there is none, or it has failed
+ */
+mca_pml_fastpath_send_request_t *mca_pml_fastpath_send_request_named(const mca_btl_base_module_t *btl,
+                                                                     uint8_t type, uint64_t handle);
+
+/**
  * The receiver asks for a part of the message. The caller holds the request alive over the call.
  *
  * @param flags   of the header; FLAG_FIRST: it has also said how many bytes it wants in all
