@@ -157,7 +157,7 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
 
     (void) complete;
     if (OMPI_REQUEST_ACTIVE != request->req_state || !can_be_asked(req) || !cancel_begin(req)
-        || !mca_pml_fastpath_send_watch(req)) {
+        || !mca_pml_fastpath_watch(req->req_peer, &req->req_send.req_base, &req->req_watch)) {
         return OMPI_SUCCESS;
     }
     await_answer(req);

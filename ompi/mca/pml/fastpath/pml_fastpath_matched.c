@@ -69,7 +69,7 @@ static bool recv_request_answerable(mca_pml_fastpath_recv_request_t *req,
     req->req_peer = member->peer;
     req->req_src_req = arrival->src_req;
     req->req_uncovered = 0;
-    if (OPAL_UNLIKELY(!mca_pml_fastpath_recv_watch(req))) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_watch(req->req_peer, &req->req_recv.req_base, &req->req_watch))) {
         return false;
     }
     if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_SHORT & arrival->flags))) {

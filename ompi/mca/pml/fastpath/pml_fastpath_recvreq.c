@@ -158,7 +158,7 @@ void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, 
     }
     mca_pml_fastpath_handle_end(&req->req_handle);
     mca_pml_fastpath_awaited_stream_end(req);
-    wanted = mca_pml_fastpath_recv_unwatch(req);
+    wanted = mca_pml_fastpath_unwatch(req->req_peer, &req->req_recv.req_base, &req->req_watch);
     if (OPAL_UNLIKELY(NULL != req->req_whole)) {
         mca_pml_fastpath_recv_request_whole(req, wanted);
     }

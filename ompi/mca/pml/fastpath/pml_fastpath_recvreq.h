@@ -355,19 +355,6 @@ uint64_t mca_pml_fastpath_recv_request_handle(mca_pml_fastpath_recv_request_t *r
 void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uint8_t flags, size_t offset,
                                        size_t length, size_t wanted);
 
-/** And for a receive. */
-static inline bool mca_pml_fastpath_recv_watch(mca_pml_fastpath_recv_request_t *req)
-{
-    return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_watch_begin(req->req_peer, &req->req_recv.req_base, &req->req_watch);
-}
-
-static inline bool mca_pml_fastpath_recv_unwatch(mca_pml_fastpath_recv_request_t *req)
-{
-    return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_watch_end(req->req_peer, &req->req_recv.req_base, &req->req_watch);
-}
-
 /** Its peer has failed: the handler of mca_pml_fastpath_kind_t. */
 void mca_pml_fastpath_recv_request_failed(mca_pml_base_request_t *base);
 

@@ -139,7 +139,7 @@ static void handle_end(mca_pml_fastpath_send_request_t *req)
 void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
-    bool wanted = mca_pml_fastpath_send_unwatch(req);
+    bool wanted = mca_pml_fastpath_unwatch(req->req_peer, base, &req->req_watch);
 
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle)) {
         handle_end(req);

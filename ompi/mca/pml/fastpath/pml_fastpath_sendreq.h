@@ -366,17 +366,4 @@ void mca_pml_fastpath_send_request_read(const mca_btl_base_module_t *btl,
  */
 void mca_pml_fastpath_send_request_stream(mca_pml_fastpath_send_request_t *req, size_t offset, size_t length);
 
-/** The same for a send, where there is fault tolerance. */
-static inline bool mca_pml_fastpath_send_watch(mca_pml_fastpath_send_request_t *req)
-{
-    return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_watch_begin(req->req_peer, &req->req_send.req_base, &req->req_watch);
-}
-
-static inline bool mca_pml_fastpath_send_unwatch(mca_pml_fastpath_send_request_t *req)
-{
-    return !mca_pml_fastpath_ft()
-           || mca_pml_fastpath_watch_end(req->req_peer, &req->req_send.req_base, &req->req_watch);
-}
-
 #endif /* MCA_PML_FASTPATH_SENDREQ_H */

@@ -407,7 +407,7 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
     } else {
         (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
     }
-    if (OPAL_UNLIKELY(!mca_pml_fastpath_send_watch(req))) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_watch(req->req_peer, &req->req_send.req_base, &req->req_watch))) {
         start_refused(req);
         return;
     }

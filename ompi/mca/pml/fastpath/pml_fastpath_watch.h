@@ -41,6 +41,20 @@ bool mca_pml_fastpath_watch_begin(mca_pml_fastpath_peer_t *peer, mca_pml_base_re
 bool mca_pml_fastpath_watch_end(mca_pml_fastpath_peer_t *peer, mca_pml_base_request_t *request,
                                 mca_pml_fastpath_watch_t *watch);
 
+/** mca_pml_fastpath_watch_begin() where there is fault tolerance. */
+static inline bool mca_pml_fastpath_watch(mca_pml_fastpath_peer_t *peer, mca_pml_base_request_t *request,
+                                          mca_pml_fastpath_watch_t *watch)
+{
+    return !mca_pml_fastpath_ft() || mca_pml_fastpath_watch_begin(peer, request, watch);
+}
+
+/** mca_pml_fastpath_watch_end() where there is fault tolerance. */
+static inline bool mca_pml_fastpath_unwatch(mca_pml_fastpath_peer_t *peer, mca_pml_base_request_t *request,
+                                            mca_pml_fastpath_watch_t *watch)
+{
+    return !mca_pml_fastpath_ft() || mca_pml_fastpath_watch_end(peer, request, watch);
+}
+
 /** @return whether a request has failed: its user has been told, and the user's memory is out of bounds */
 static inline bool mca_pml_fastpath_has_failed(const mca_pml_fastpath_watch_t *watch)
 {
