@@ -273,6 +273,24 @@ static inline bool mca_pml_fastpath_hold(opal_atomic_int64_t *todo)
     return 0 != before;
 }
 
+/**
+ * Fill in what a request is whose message has come or left already. It is of the type that does nothing, as
+ * those of MPI_PROC_NULL: from 5.0 on Open MPI looks into the communicator of each request of type
+ * OMPI_REQUEST_PML that a call completes among others, and its own may be freed by then. It names no
+ * communicator, so a debugger that lists the requests of one does not come upon it.
+ */
+static inline void mca_pml_fastpath_request_precompleted(mca_pml_base_request_t *request)
+{
+    OMPI_REQUEST_INIT(&request->req_ompi, false);
+    request->req_ompi.req_type = OMPI_REQUEST_NOOP;
+    request->req_ompi.req_mpi_object.comm = NULL;
+    request->req_ompi.req_complete = REQUEST_COMPLETED;
+    request->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
+    request->req_comm = NULL;
+    request->req_pml_complete = true;
+    request->req_free_called = false;
+}
+
 /** Something is due once: @return whether it still was, as a flag says that the lock protects. */
 static inline bool mca_pml_fastpath_take_flag(opal_mutex_t *lock, bool *due)
 {

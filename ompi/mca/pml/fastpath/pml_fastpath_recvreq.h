@@ -217,8 +217,7 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
                                    ompi_communicator_t *comm, ompi_status_public_t *status);
 
 /**
- * Make a request of a message that has been received already: complete. It does not know its communicator;
- * for its type see mca_pml_fastpath_send_request_precompleted().
+ * Make a request of a message that has been received already: complete.
  *
  * @param word1   source and tag, as in the header
  * @param length  bytes of the message, all of which are in the user's buffer
@@ -228,15 +227,8 @@ static inline void mca_pml_fastpath_recv_request_received(mca_pml_fastpath_recv_
 {
     mca_pml_base_request_t *base = &req->req_recv.req_base;
 
-    OMPI_REQUEST_INIT(&base->req_ompi, false);
-    base->req_ompi.req_type = OMPI_REQUEST_NOOP;
-    base->req_ompi.req_mpi_object.comm = NULL;
+    mca_pml_fastpath_request_precompleted(base);
     base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
-    base->req_ompi.req_complete = REQUEST_COMPLETED;
-    base->req_comm = NULL;
-    base->req_pml_complete = true;
-    base->req_free_called = false;
-    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
     mca_pml_fastpath_status_set(&base->req_ompi.req_status, word1, length);
     req->req_recv.req_bytes_packed = length;
     req->req_holds = 1;

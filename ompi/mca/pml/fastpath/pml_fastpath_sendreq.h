@@ -195,26 +195,14 @@ static inline void mca_pml_fastpath_send_request_status(mca_pml_fastpath_send_re
     status->_ucount = req->req_send.req_bytes_packed;
 }
 
-/**
- * Fill in what all requests have in common whose message has left already. They are of the type that does
- * nothing, as those of MPI_PROC_NULL: from 5.0 on Open MPI looks into the communicator of each request of
- * type OMPI_REQUEST_PML that a call completes among others, and theirs may be freed by then. They name no
- * communicator, so a debugger that lists the requests of one does not come upon them.
- */
+/** Fill in what all requests have in common whose message has left already. */
 static inline void mca_pml_fastpath_send_request_precompleted(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
-    OMPI_REQUEST_INIT(&base->req_ompi, false);
-    base->req_ompi.req_type = OMPI_REQUEST_NOOP;
-    base->req_ompi.req_mpi_object.comm = NULL;
-    base->req_ompi.req_complete = REQUEST_COMPLETED;
+    mca_pml_fastpath_request_precompleted(base);
     base->req_ompi.req_status._cancelled = 0;
-    base->req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
     base->req_addr = NULL;
-    base->req_comm = NULL;
-    base->req_pml_complete = true;
-    base->req_free_called = false;
     req->req_send.req_addr = NULL; /* not copied */
     req->req_state = MCA_PML_FASTPATH_SEND_PRECOMPLETED;
     req->req_holds = 1;
