@@ -38,26 +38,14 @@ static inline uint64_t peer_key(const ompi_proc_t *proc)
     return (uint64_t) (uintptr_t) proc;
 }
 
-mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_find(ompi_proc_t *proc)
+/* @param add  where there is none, make one */
+static mca_pml_fastpath_peer_t *find_peer(ompi_proc_t *proc, bool add)
 {
     mca_pml_fastpath_peer_t *peer = NULL;
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     (void) opal_hash_table_get_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), (void **) &peer);
-    if (NULL != peer) {
-        OBJ_RETAIN(peer);
-    }
-    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
-    return peer;
-}
-
-mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
-{
-    mca_pml_fastpath_peer_t *peer = NULL;
-
-    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    (void) opal_hash_table_get_value_uint64(&mca_pml_fastpath.peers, peer_key(proc), (void **) &peer);
-    if (NULL == peer) {
+    if (NULL == peer && add) {
         peer = OBJ_NEW(mca_pml_fastpath_peer_t);
         if (NULL != peer) {
             peer->proc = proc;
@@ -76,6 +64,16 @@ mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     return peer;
+}
+
+mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_find(ompi_proc_t *proc)
+{
+    return find_peer(proc, false);
+}
+
+mca_pml_fastpath_peer_t *mca_pml_fastpath_peer_get(ompi_proc_t *proc)
+{
+    return find_peer(proc, true);
 }
 
 size_t mca_pml_fastpath_peers_get(mca_pml_fastpath_peer_t ***peers)
