@@ -543,11 +543,6 @@ void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 /** Fetches what a process has published.  Returns OPAL_SUCCESS or OPAL_ERR_UNREACH. */
 int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *modex);
 /**
- * Whether both sides would find each other under /proc and may open what they
- * find.  Symmetric in its arguments, so both come to the same answer.
- */
-bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b);
-/**
  * Says, for everybody to read, why another process's segment is of no use; where that has been arranged, by what
  * the kernel permits, only to who asks for it (btl_base_verbose).
  *
@@ -567,6 +562,11 @@ void mca_btl_fastsm_pair_init(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl
 
 /* ---- btl_fastsm_name.c ---- */
 
+/**
+ * Whether both sides would find each other under /proc and may open what they
+ * find.  Symmetric in its arguments, so both come to the same answer.
+ */
+bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b);
 /** Notes in `me` under which name our segment would be found.  There is a segment. */
 void mca_btl_fastsm_name_prepare(mca_btl_fastsm_modex_t *me);
 /**

@@ -45,13 +45,6 @@ int mca_btl_fastsm_modex_prepare(mca_btl_fastsm_modex_t *me)
     return mca_common_fastpath_boot_id(me->boot_id) ? OPAL_SUCCESS : OPAL_ERR_NOT_AVAILABLE;
 }
 
-bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
-{
-    return a->version == b->version && 0 != a->usable && 0 != b->usable && a->pid_ns == b->pid_ns
-           && a->user_ns == b->user_ns && a->uid == b->uid
-           && 0 == memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
-}
-
 void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint32_t index)
 {
     memset(endpoint, 0, sizeof(*endpoint));

@@ -49,6 +49,11 @@ static bool same_namespaces(const mca_btl_fastsm_modex_t *a, const mca_btl_fasts
     return a->pid_ns == b->pid_ns && a->user_ns == b->user_ns;
 }
 
+bool mca_btl_fastsm_same_surroundings(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
+{
+    return same_machine(a, b) && same_namespaces(a, b) && a->uid == b->uid;
+}
+
 static bool same_directory(const mca_btl_fastsm_modex_t *a, const mca_btl_fastsm_modex_t *b)
 {
     return same_machine(a, b) && (0 != a->directory_device || 0 != a->directory_inode)
