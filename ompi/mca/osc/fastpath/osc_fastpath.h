@@ -78,7 +78,7 @@ typedef struct {
     struct mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock, of all windows: its lock may not have
                                                       been asked for yet; NULL with threads */
     mca_common_fastpath_idle_t idle;             /**< how waits sleep */
-    const volatile int *wait_mode;        /**< pml_fastpath_wait: mca_common_fastpath_wait_t; or NULL */
+    const volatile int *wait_mode;        /**< pml_fastpath_wait: MCA_COMMON_FASTPATH_WAIT_*; or NULL */
     const volatile unsigned *sleep_after; /**< pml_fastpath_sleep_after: microseconds; or NULL */
     opal_free_list_t packets;                    /**< mca_osc_fastpath_packet_t */
     opal_free_list_t requests;                   /**< mca_osc_fastpath_request_t */

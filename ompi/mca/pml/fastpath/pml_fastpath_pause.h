@@ -19,7 +19,7 @@
 
 /** How we wait. Changed by one thread at a time (busy), read by all. */
 typedef struct {
-    int mode;               /**< parameter: mca_common_fastpath_wait_t; may change while the job runs */
+    int mode;               /**< parameter: MCA_COMMON_FASTPATH_WAIT_*; may change while the job runs */
     unsigned sleep_after;   /**< parameter: microseconds */
     volatile int countdown; /**< calls of opal_progress until the next look at the clock */
 } mca_pml_fastpath_pause_t;

@@ -218,11 +218,8 @@ typedef struct {
 
 _Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == 8, "a read position changed size");
 
-/** whether the owner of a segment is there */
-enum {
-    MCA_BTL_FASTSM_OWNER_HERE = 0, /**< it reads its ring */
-    MCA_BTL_FASTSM_OWNER_LEFT = 1  /**< it has ended: it neither reads nor sends any more */
-};
+/** the owner of a segment has ended: it neither reads nor sends any more */
+#define MCA_BTL_FASTSM_OWNER_LEFT 1u
 
 /** operations of a process that it says it waits for */
 #define MCA_BTL_FASTSM_AWAITED 6u
@@ -233,7 +230,7 @@ typedef struct {
     uint8_t padding1[MCA_BTL_FASTSM_LINE - sizeof(uint32_t)];
     _Atomic uint32_t read_pos; /**< slots that the owner is through with; owner */
     uint8_t padding2[MCA_BTL_FASTSM_LINE - sizeof(uint32_t)];
-    _Atomic uint32_t owner;    /**< MCA_BTL_FASTSM_OWNER_*; owner */
+    _Atomic uint32_t owner;    /**< MCA_BTL_FASTSM_OWNER_LEFT, or 0: it reads its ring; owner */
     _Atomic uint32_t admitted; /**< admissions from this one on have never been used; owner */
     _Atomic uint64_t
         awaited[MCA_BTL_FASTSM_AWAITED]; /**< names of operations that it waits for, or 0; owner */

@@ -25,13 +25,13 @@
 #include "common_fastpath_relay.h"
 
 /** Values of the parameter pml_fastpath_wait. */
-typedef enum {
+enum {
     /** give the core away where processes of ours need it; sleep where all that is waited for ends that */
     MCA_COMMON_FASTPATH_WAIT_AUTO,
     MCA_COMMON_FASTPATH_WAIT_SPIN,  /**< never, unless Open MPI has been told to */
     MCA_COMMON_FASTPATH_WAIT_YIELD, /**< give the core away always */
     MCA_COMMON_FASTPATH_WAIT_SLEEP  /**< as AUTO, and sleep in any case when nothing has happened for long */
-} mca_common_fastpath_wait_t;
+};
 
 /** What all waits of a component have in common. */
 typedef struct {
@@ -70,7 +70,7 @@ typedef struct {
  * @param activity  grows whenever something moves, for whomever: then the time begins anew
  * @param after     nanoseconds without anything after which it sleeps; later where waits yield, and for a
  *                  while where sleeps have ended too soon (docs/waiting.md, "A core that others need")
- * @param mode      mca_common_fastpath_wait_t
+ * @param mode      MCA_COMMON_FASTPATH_WAIT_*
  * @param one_node  all processes of the job are on this node
  */
 mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_idle_t *idle,
