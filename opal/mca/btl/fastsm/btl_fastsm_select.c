@@ -58,6 +58,9 @@ bool mca_btl_fastsm_named(void)
  * so we register it ourselves.  The framework registers it again later and
  * then puts its own storage behind it; until then ours is used, so it has
  * to outlive this component and is never freed.
+ *
+ * Nothing else here knows of a framework of OMPI's.  But who asks for pml/fastpath wants this BTL without
+ * naming it, and no variable of OPAL's tells.
  */
 static int pml_variable(void)
 {

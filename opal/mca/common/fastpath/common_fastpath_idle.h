@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* btl/fastsm is linked with this library, not the other way round. But its messages end a sleep: callers pass
+ * its table of functions, whose type this is. */
 #include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
 
 #include "common_fastpath_relay.h"

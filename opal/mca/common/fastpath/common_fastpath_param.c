@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "opal/constants.h"
-#include "opal/mca/base/mca_base_vari.h"
+#include "opal/mca/base/mca_base_vari.h" /* Open MPI's own: what a parameter file says, as text */
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "compat/fastpath_opal_compat.h"
-#include "opal/mca/btl/fastsm/btl_fastsm_ext.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_ext.h" /* why: common_fastpath_idle.h */
 
 /** Whether sleeps of this kind are possible. */
 typedef enum {
