@@ -309,8 +309,8 @@ static void print_window(const options_t *options)
     for (unsigned i = 0; i < options->n_counts; ++i) {
         mca_osc_fastpath_window_size_t bytes;
 
-        ompi_osc_fastpath_window_size(options->counts[i], options->counts[i], (size_t) sysconf(_SC_PAGESIZE),
-                                      &bytes);
+        mca_osc_fastpath_window_size(options->counts[i], options->counts[i], (size_t) sysconf(_SC_PAGESIZE),
+                                     &bytes);
         printf("%9" PRIu32 " %10zu %10zu %10zu %10zu %10zu\n", options->counts[i], bytes.window, bytes.peer,
                bytes.tickets, bytes.puts, bytes.node);
     }

@@ -20,7 +20,7 @@ static mca_osc_fastpath_posted_t sound_one(int rank, size_t *place)
 {
     const uint8_t ops[] = {MCA_OSC_FASTPATH_MAILBOX_PUT, MCA_OSC_FASTPATH_MAILBOX_GET,
                            MCA_OSC_FASTPATH_MAILBOX_COMPARE,
-                           (uint8_t) ompi_osc_fastpath_op_index(&ompi_mpi_op_replace.op)};
+                           (uint8_t) mca_osc_fastpath_op_index(&ompi_mpi_op_replace.op)};
     const unsigned which = (unsigned) fuzz_below(sizeof(ops));
     mca_osc_fastpath_posted_t posted = {.op = ops[which], .length = (uint8_t) (1 + fuzz_below(MOST))};
 
@@ -70,10 +70,10 @@ static uint32_t answer(mca_osc_fastpath_module_t *module, uint32_t state)
 
     mca_osc_fastpath_component.spin_count = 1;
     module->node.copy = true; /* as if others were on its node */
-    ompi_osc_fastpath_listen(module);
+    mca_osc_fastpath_listen(module);
     atomic_store(&mailbox->state, state);
     (void) mca_osc_fastpath_look(NULL);
-    ompi_osc_fastpath_deafen(module);
+    mca_osc_fastpath_deafen(module);
     module->node.copy = false;
     return mca_osc_fastpath_mailbox_answer(mailbox);
 }
@@ -116,10 +116,10 @@ void help_case(void)
     mailbox->posted = posted;
     mca_osc_fastpath_component.spin_count = 1;
     module->node.copy = true;
-    ompi_osc_fastpath_listen(module);
+    mca_osc_fastpath_listen(module);
     mca_osc_fastpath_mailbox_post(mailbox);
     (void) mca_osc_fastpath_look(NULL);
-    ompi_osc_fastpath_deafen(module);
+    mca_osc_fastpath_deafen(module);
     module->node.copy = false;
     if (MCA_OSC_FASTPATH_MAILBOX_REFUSED != mca_osc_fastpath_mailbox_answer(mailbox)) {
         fuzz_fail("help with operation %u is not refused", posted.op);

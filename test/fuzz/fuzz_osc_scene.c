@@ -158,13 +158,13 @@ static void put(operation_t *operation)
     move(guarded(&operation->buffer), operation->own_count, operation->own_type, shadow_of(operation),
          operation->count, operation->type);
     if (fuzz_one_in(3)) {
-        rc = ompi_osc_fastpath_rput(guarded(&operation->buffer), (int) operation->own_count,
-                                    operation->own_type, operation->target, disp, (int) operation->count,
-                                    operation->type, win, &operation->request);
-    } else {
-        rc = ompi_osc_fastpath_put(guarded(&operation->buffer), (int) operation->own_count,
+        rc = mca_osc_fastpath_rput(guarded(&operation->buffer), (int) operation->own_count,
                                    operation->own_type, operation->target, disp, (int) operation->count,
-                                   operation->type, win);
+                                   operation->type, win, &operation->request);
+    } else {
+        rc =
+            mca_osc_fastpath_put(guarded(&operation->buffer), (int) operation->own_count, operation->own_type,
+                                 operation->target, disp, (int) operation->count, operation->type, win);
     }
     case_returned(rc, "MPI_Put");
 }
@@ -184,13 +184,13 @@ static void get(operation_t *operation)
          operation->own_count, operation->own_type);
     world_shortage = fuzz_one_in(8);
     if (fuzz_one_in(3)) {
-        rc = ompi_osc_fastpath_rget(guarded(&operation->result), (int) operation->own_count,
-                                    operation->own_type, operation->target, disp, (int) operation->count,
-                                    operation->type, win, &operation->request);
-    } else {
-        rc = ompi_osc_fastpath_get(guarded(&operation->result), (int) operation->own_count,
+        rc = mca_osc_fastpath_rget(guarded(&operation->result), (int) operation->own_count,
                                    operation->own_type, operation->target, disp, (int) operation->count,
-                                   operation->type, win);
+                                   operation->type, win, &operation->request);
+    } else {
+        rc =
+            mca_osc_fastpath_get(guarded(&operation->result), (int) operation->own_count, operation->own_type,
+                                 operation->target, disp, (int) operation->count, operation->type, win);
     }
     world_shortage = false;
     operation->failed = OMPI_ERR_OUT_OF_RESOURCE == rc;
@@ -239,10 +239,10 @@ static void update(operation_t *operation)
     shadow_update(operation, op);
     if (fuzz_one_in(2) && &ompi_mpi_op_no_op.op != op) {
         guarded_free(&operation->awaited, "its own buffer");
-        rc = ompi_osc_fastpath_accumulate(origin, count, type, operation->target, disp,
-                                          (int) operation->count, operation->type, op, win);
+        rc = mca_osc_fastpath_accumulate(origin, count, type, operation->target, disp, (int) operation->count,
+                                         operation->type, op, win);
     } else {
-        rc = ompi_osc_fastpath_get_accumulate(
+        rc = mca_osc_fastpath_get_accumulate(
             origin, count, type, guarded_new(&operation->result, operation->packed, 0xee), count, type,
             operation->target, disp, (int) operation->count, operation->type, op, win);
     }
@@ -265,7 +265,7 @@ static void compare_and_swap(operation_t *operation)
     } else {
         values[1] = now + 1;
     }
-    case_returned(ompi_osc_fastpath_compare_and_swap(
+    case_returned(mca_osc_fastpath_compare_and_swap(
                       &values[0], &values[1], guarded_new(&operation->result, sizeof(now), 0xee),
                       &ompi_mpi_int.dt, operation->target, world_disp(operation->target, operation->place),
                       members[operation->rank].win),
@@ -306,16 +306,16 @@ static void flush(int rank, int target)
 
     switch (fuzz_below(4)) {
     case 0:
-        case_returned(ompi_osc_fastpath_flush(target, win), "MPI_Win_flush");
+        case_returned(mca_osc_fastpath_flush(target, win), "MPI_Win_flush");
         break;
     case 1:
-        case_returned(ompi_osc_fastpath_flush_all(win), "MPI_Win_flush_all");
+        case_returned(mca_osc_fastpath_flush_all(win), "MPI_Win_flush_all");
         break;
     case 2:
-        case_returned(ompi_osc_fastpath_flush_local(target, win), "MPI_Win_flush_local");
+        case_returned(mca_osc_fastpath_flush_local(target, win), "MPI_Win_flush_local");
         break;
     default:
-        case_returned(ompi_osc_fastpath_flush_local_all(win), "MPI_Win_flush_local_all");
+        case_returned(mca_osc_fastpath_flush_local_all(win), "MPI_Win_flush_local_all");
         break;
     }
 }
@@ -327,16 +327,16 @@ static void begin(int rank)
     ompi_win_t *win = members[rank].win;
 
     if (LOCK_ALL == sync_now) {
-        case_returned(ompi_osc_fastpath_lock_all(fuzz_one_in(8) ? MPI_MODE_NOCHECK : 0, win),
+        case_returned(mca_osc_fastpath_lock_all(fuzz_one_in(8) ? MPI_MODE_NOCHECK : 0, win),
                       "MPI_Win_lock_all");
     } else if (LOCK == sync_now) {
-        case_returned(ompi_osc_fastpath_lock(fuzz_one_in(2) ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE,
-                                             todo[rank].target, 0, win),
+        case_returned(mca_osc_fastpath_lock(fuzz_one_in(2) ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE,
+                                            todo[rank].target, 0, win),
                       "MPI_Win_lock");
     } else if (0 == rank) {
-        case_returned(ompi_osc_fastpath_post(all_others, 0, win), "MPI_Win_post");
+        case_returned(mca_osc_fastpath_post(all_others, 0, win), "MPI_Win_post");
     } else {
-        case_returned(ompi_osc_fastpath_start(only_first, 0, win), "MPI_Win_start");
+        case_returned(mca_osc_fastpath_start(only_first, 0, win), "MPI_Win_start");
     }
 }
 
@@ -345,13 +345,13 @@ static void end(int rank)
     ompi_win_t *win = members[rank].win;
 
     if (LOCK_ALL == sync_now) {
-        case_returned(ompi_osc_fastpath_unlock_all(win), "MPI_Win_unlock_all");
+        case_returned(mca_osc_fastpath_unlock_all(win), "MPI_Win_unlock_all");
     } else if (LOCK == sync_now) {
-        case_returned(ompi_osc_fastpath_unlock(todo[rank].target, win), "MPI_Win_unlock");
+        case_returned(mca_osc_fastpath_unlock(todo[rank].target, win), "MPI_Win_unlock");
     } else if (0 == rank) {
-        case_returned(ompi_osc_fastpath_wait(win), "MPI_Win_wait");
+        case_returned(mca_osc_fastpath_wait(win), "MPI_Win_wait");
     } else {
-        case_returned(ompi_osc_fastpath_complete(win), "MPI_Win_complete");
+        case_returned(mca_osc_fastpath_complete(win), "MPI_Win_complete");
     }
 }
 
@@ -414,13 +414,13 @@ static void fence(void)
         OPAL_LIST_FOREACH(peer, &members[rank].module->active, mca_osc_fastpath_peer_t)
         {
             if (NULL != peer->origin.packet) {
-                ompi_osc_fastpath_origin_send(peer, 0);
+                mca_osc_fastpath_origin_send(peer, 0);
             }
         }
     }
     world_count(true);
     for (int rank = 0; rank < RANKS; rank++) {
-        case_returned(ompi_osc_fastpath_fence(0, members[rank].win), "MPI_Win_fence");
+        case_returned(mca_osc_fastpath_fence(0, members[rank].win), "MPI_Win_fence");
     }
 }
 

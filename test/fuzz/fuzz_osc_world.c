@@ -58,11 +58,11 @@ void __wrap_mca_common_fastpath_show_help(const char *file, const char *topic, .
 void __wrap_ompi_rte_abort(int error, const char *format, ...);
 int __wrap_ompi_comm_dup(ompi_communicator_t *comm, ompi_communicator_t **copy);
 int __wrap_ompi_comm_free(ompi_communicator_t **comm);
-int __wrap_ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info);
-int __wrap_ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
-                                        void *context);
-int __wrap_ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module,
-                                             mca_osc_fastpath_done_fn_t done, void *context);
+int __wrap_mca_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info);
+int __wrap_mca_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
+                                       void *context);
+int __wrap_mca_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module,
+                                            mca_osc_fastpath_done_fn_t done, void *context);
 
 void __wrap_mca_common_fastpath_show_help(const char *file, const char *topic, ...)
 {
@@ -107,7 +107,7 @@ int __wrap_ompi_comm_free(ompi_communicator_t **comm)
 }
 
 /* No peer has a say in info keys. */
-int __wrap_ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info)
+int __wrap_mca_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info)
 {
     (void) info;
     module->eager = fuzz_one_in(4);
@@ -118,8 +118,8 @@ int __wrap_ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_i
 /* Who waits has everything else go on: what is under way arrives, then other members make their next calls,
  * within which they may have to wait, too. When nothing is left to happen, a packet was damaged, or what is
  * waited for here is the next call of a member that waits further out, which cannot be had. */
-int __wrap_ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
-                                        void *context)
+int __wrap_mca_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
+                                       void *context)
 {
     static int depth;
     const bool shortage = world_shortage; /* of who waits, not of the others */
@@ -129,7 +129,7 @@ int __wrap_ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_o
     depth++;
     for (int idle = 0; OMPI_SUCCESS == rc && !done(module, context); idle++) {
         mca_osc_fastpath_leave(module);
-        (void) ompi_osc_fastpath_progress();
+        (void) mca_osc_fastpath_progress();
         if (case_deliver() || (PATIENCE == idle && scene_go_on())) {
             idle = 0;
         }
@@ -146,29 +146,29 @@ int __wrap_ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_o
     return rc;
 }
 
-int __wrap_ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module,
-                                             mca_osc_fastpath_done_fn_t done, void *context)
+int __wrap_mca_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module,
+                                            mca_osc_fastpath_done_fn_t done, void *context)
 {
     int rc;
 
     mca_osc_fastpath_enter(module);
-    rc = __wrap_ompi_osc_fastpath_wait_until(module, done, context);
+    rc = __wrap_mca_osc_fastpath_wait_until(module, done, context);
     mca_osc_fastpath_leave(module);
     return rc;
 }
 
 /* ---- checks that --break takes away ---- */
 
-int __wrap_ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
-                                    ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
-int __real_ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
-                                    ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
+int __wrap_mca_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
+                                   ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
+int __real_mca_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
+                                   ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
 
 /* "bounds": near the window, whose guards have to tell. */
-int __wrap_ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
-                                    ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
+int __wrap_mca_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
+                                   ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
 {
-    const int rc = __real_ompi_osc_fastpath_locate(module, disp, count, type, memory);
+    const int rc = __real_mca_osc_fastpath_locate(module, disp, count, type, memory);
 
     if (OMPI_SUCCESS != rc && 0 == strcmp("bounds", fuzz_broken)) {
         *memory = (mca_osc_fastpath_memory_t){
@@ -178,29 +178,29 @@ int __wrap_ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t d
     return rc;
 }
 
-bool __wrap_ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element);
-bool __real_ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element);
+bool __wrap_mca_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element);
+bool __real_mca_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element);
 
 /* "op": every operation with every type. */
-bool __wrap_ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element)
+bool __wrap_mca_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element)
 {
-    return __real_ompi_osc_fastpath_op_defined(op, element) || 0 == strcmp("op", fuzz_broken);
+    return __real_mca_osc_fastpath_op_defined(op, element) || 0 == strcmp("op", fuzz_broken);
 }
 
 /* ---- shortage ---- */
 
-mca_osc_fastpath_packet_t *__wrap_ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
-                                                                  size_t expected_length);
-mca_osc_fastpath_packet_t *__real_ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
-                                                                  size_t expected_length);
+mca_osc_fastpath_packet_t *__wrap_mca_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                                 size_t expected_length);
+mca_osc_fastpath_packet_t *__real_mca_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                                 size_t expected_length);
 
-mca_osc_fastpath_packet_t *__wrap_ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
-                                                                  size_t expected_length)
+mca_osc_fastpath_packet_t *__wrap_mca_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                                 size_t expected_length)
 {
     if (world_shortage && fuzz_one_in(2)) {
         return NULL;
     }
-    return __real_ompi_osc_fastpath_origin_packet(peer, room, expected_length);
+    return __real_mca_osc_fastpath_origin_packet(peer, room, expected_length);
 }
 
 /* ---- collective calls ---- */
@@ -274,7 +274,7 @@ void world_start(int *argc, char ***argv)
     world_link();
     component->packet_size = 1024;
     component->max_packets = 64;
-    if (OMPI_SUCCESS != ompi_osc_fastpath_windows_init()) {
+    if (OMPI_SUCCESS != mca_osc_fastpath_windows_init()) {
         fuzz_fail("the component cannot be started");
     }
     for (int rank = 0; rank < RANKS; rank++) {
@@ -296,15 +296,15 @@ static void make_member(int rank, int unit)
     member->shadow = malloc(WINDOW);
     memset(member->shadow, rank, WINDOW);
     if (OMPI_SUCCESS
-        != ompi_osc_fastpath_select(member->win, &base, dynamic ? 0 : WINDOW, unit, member->comm, NULL,
-                                    dynamic ? MPI_WIN_FLAVOR_DYNAMIC : MPI_WIN_FLAVOR_CREATE, &model)) {
+        != mca_osc_fastpath_select(member->win, &base, dynamic ? 0 : WINDOW, unit, member->comm, NULL,
+                                   dynamic ? MPI_WIN_FLAVOR_DYNAMIC : MPI_WIN_FLAVOR_CREATE, &model)) {
         fuzz_fail("no window");
     }
     member->module = mca_osc_fastpath_module(member->win);
     member->id = member->module->id;
     if (dynamic) { /* in two pieces, side by side */
-        (void) ompi_osc_fastpath_attach(member->win, guarded(&member->memory) + WINDOW / 2, WINDOW / 2);
-        (void) ompi_osc_fastpath_attach(member->win, guarded(&member->memory), WINDOW / 2);
+        (void) mca_osc_fastpath_attach(member->win, guarded(&member->memory) + WINDOW / 2, WINDOW / 2);
+        (void) mca_osc_fastpath_attach(member->win, guarded(&member->memory), WINDOW / 2);
     }
 }
 
@@ -352,7 +352,7 @@ void world_end(void)
     world_count(false);
     for (int rank = 0; rank < RANKS; rank++) {
         end_epochs(members[rank].module);
-        case_returned(ompi_osc_fastpath_free(members[rank].win), "MPI_Win_free");
+        case_returned(mca_osc_fastpath_free(members[rank].win), "MPI_Win_free");
     }
     if (0 != mca_osc_fastpath_component.pending) {
         fuzz_fail("%d things stay pending", (int) mca_osc_fastpath_component.pending);

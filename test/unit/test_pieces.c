@@ -80,14 +80,14 @@ static size_t list(ompi_datatype_t *type, size_t count, size_t offset, size_t pl
     struct iovec piece;
     size_t listed = 0;
 
-    ompi_osc_fastpath_pieces_begin(&pieces, &all, offset);
-    while (ompi_osc_fastpath_pieces_next(&pieces, SIZE_MAX, &piece)) {
+    mca_osc_fastpath_pieces_begin(&pieces, &all, offset);
+    while (mca_osc_fastpath_pieces_next(&pieces, SIZE_MAX, &piece)) {
         for (size_t i = 0; i < piece.iov_len; ++i) {
             assert_true(MOST > listed);
             places[listed++] = (size_t) ((char *) piece.iov_base + i - memory);
         }
     }
-    ompi_osc_fastpath_pieces_end(&pieces);
+    mca_osc_fastpath_pieces_end(&pieces);
     return listed;
 }
 
@@ -165,9 +165,9 @@ static void test_work(void **state)
         struct iovec piece;
 
         named = 0;
-        ompi_osc_fastpath_pieces_begin(&pieces, &all, offsets[i]);
-        assert_true(ompi_osc_fastpath_pieces_next(&pieces, SIZE_MAX, &piece));
-        ompi_osc_fastpath_pieces_end(&pieces);
+        mca_osc_fastpath_pieces_begin(&pieces, &all, offsets[i]);
+        assert_true(mca_osc_fastpath_pieces_next(&pieces, SIZE_MAX, &piece));
+        mca_osc_fastpath_pieces_end(&pieces);
         assert_in_range(named, 1, 2 * MCA_OSC_FASTPATH_PIECES);
     }
     assert_int_equal(OMPI_SUCCESS, ompi_datatype_destroy(&all.type));
@@ -198,10 +198,10 @@ static void check_update(ompi_datatype_t *element, bool atomic, size_t parts)
             origin[update.offset + k] = (char) (update.offset + k + 1);
         }
         update.origin = origin + update.offset;
-        assert_int_equal(OMPI_SUCCESS, ompi_osc_fastpath_update(&update));
+        assert_int_equal(OMPI_SUCCESS, mca_osc_fastpath_update(&update));
     }
     assert_int_equal(0, sought);
-    ompi_osc_fastpath_walk_end(&walk);
+    mca_osc_fastpath_walk_end(&walk);
     for (size_t i = 0; i < parts * length; ++i) {
         assert_int_equal(origin[i], memory[all[i]]);
     }

@@ -14,9 +14,12 @@
  *     MESSAGE  everybody else, and everybody where the others cannot be had: packets and replies
  *
  * Each verb of MPI fills in an operation (osc_fastpath_operation.h) and hands it to
- * ompi_osc_fastpath_issue(), which calls the one implementation that the peer's access has. The target side
+ * mca_osc_fastpath_issue(), which calls the one implementation that the peer's access has. The target side
  * of a message reads, writes and updates memory by the same functions (osc_fastpath_memory.h) as the origin
  * does that can reach the memory itself.
+ *
+ * All names that other files see begin with mca_osc_fastpath_, as those of pml/fastpath do with theirs;
+ * Open MPI's own components of osc begin most with ompi_osc_.
  */
 #ifndef MCA_OSC_FASTPATH_H
 #define MCA_OSC_FASTPATH_H
@@ -350,67 +353,67 @@ static inline void mca_osc_fastpath_activate(mca_osc_fastpath_peer_t *peer)
     }
 }
 
-/* The verbs, as MPI calls them through the module's table; each in the file of its name. */
-int ompi_osc_fastpath_free(ompi_win_t *win);
-int ompi_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
-                                   fastpath_osc_disp_unit_t *disp_unit, void *base);
-int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size);
-int ompi_osc_fastpath_detach(ompi_win_t *win, const void *base);
-int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
+/* The verbs, as MPI calls them through the module's table. */
+int mca_osc_fastpath_free(ompi_win_t *win);
+int mca_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
+                                  fastpath_osc_disp_unit_t *disp_unit, void *base);
+int mca_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size);
+int mca_osc_fastpath_detach(ompi_win_t *win, const void *base);
+int mca_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
+                         ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                         fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win);
+int mca_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
+                         int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                         ompi_datatype_t *target_type, ompi_win_t *win);
+int mca_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_count,
                           ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
-                          fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win);
-int ompi_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
+                          fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
+                          ompi_request_t **request);
+int mca_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
                           int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
-                          ompi_datatype_t *target_type, ompi_win_t *win);
-int ompi_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_count,
-                           ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
-                           fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
-                           ompi_request_t **request);
-int ompi_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
-                           int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
-                           ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request);
-int ompi_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                          ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request);
+int mca_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                                fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
+                                ompi_op_t *op, ompi_win_t *win);
+int mca_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                  ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                                  fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
-                                 ompi_op_t *op, ompi_win_t *win);
-int ompi_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
-                                  ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
-                                  fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
-                                  ompi_op_t *op, ompi_win_t *win, ompi_request_t **request);
-int ompi_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                 ompi_op_t *op, ompi_win_t *win, ompi_request_t **request);
+int mca_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                    ompi_datatype_t *origin_type, void *result_addr,
+                                    fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
+                                    int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                                    ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win);
+int mca_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                      ompi_datatype_t *origin_type, void *result_addr,
                                      fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
                                      int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
-                                     ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win);
-int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
-                                      ompi_datatype_t *origin_type, void *result_addr,
-                                      fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
-                                      int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
-                                      ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win,
-                                      ompi_request_t **request);
-int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
-                                   int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win);
-int ompi_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
-                                       ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win);
-int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win);
-int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win);
-int ompi_osc_fastpath_complete(ompi_win_t *win);
-int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win);
-int ompi_osc_fastpath_wait(ompi_win_t *win);
-int ompi_osc_fastpath_test(ompi_win_t *win, int *flag);
-int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win);
-int ompi_osc_fastpath_unlock(int target, ompi_win_t *win);
-int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win);
-int ompi_osc_fastpath_unlock_all(ompi_win_t *win);
-int ompi_osc_fastpath_sync(ompi_win_t *win);
-int ompi_osc_fastpath_flush(int target, ompi_win_t *win);
-int ompi_osc_fastpath_flush_all(ompi_win_t *win);
-int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win);
-int ompi_osc_fastpath_flush_local_all(ompi_win_t *win);
+                                     ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win,
+                                     ompi_request_t **request);
+int mca_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
+                                  int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win);
+int mca_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+                                      ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win);
+int mca_osc_fastpath_fence(int assertion, ompi_win_t *win);
+int mca_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win);
+int mca_osc_fastpath_complete(ompi_win_t *win);
+int mca_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win);
+int mca_osc_fastpath_wait(ompi_win_t *win);
+int mca_osc_fastpath_test(ompi_win_t *win, int *flag);
+int mca_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win);
+int mca_osc_fastpath_unlock(int target, ompi_win_t *win);
+int mca_osc_fastpath_lock_all(int assertion, ompi_win_t *win);
+int mca_osc_fastpath_unlock_all(ompi_win_t *win);
+int mca_osc_fastpath_sync(ompi_win_t *win);
+int mca_osc_fastpath_flush(int target, ompi_win_t *win);
+int mca_osc_fastpath_flush_all(ompi_win_t *win);
+int mca_osc_fastpath_flush_local(int target, ompi_win_t *win);
+int mca_osc_fastpath_flush_local_all(ompi_win_t *win);
 
 /** Whether `count` elements may be moved with memcpy, wherever they are: nobody asks here which memory is an
  * accelerator's, so where there is one convertors move all. */
-static inline bool ompi_osc_fastpath_is_contiguous(const ompi_datatype_t *type, size_t count)
+static inline bool mca_osc_fastpath_is_contiguous(const ompi_datatype_t *type, size_t count)
 {
     return !fastpath_have_accelerator() && fastpath_has_no_gaps(type, count);
 }

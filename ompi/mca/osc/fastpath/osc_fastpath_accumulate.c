@@ -33,7 +33,7 @@ static __opal_attribute_noinline__ bool one_integer_by(ompi_op_t *op, ompi_datat
 {
     mca_osc_fastpath_integer_t found;
 
-    if (!ompi_op_is_intrinsic(op) || !ompi_osc_fastpath_op_defined(op, type)) {
+    if (!ompi_op_is_intrinsic(op) || !mca_osc_fastpath_op_defined(op, type)) {
         return false;
     }
     found = mca_osc_fastpath_atomic_update(op, type, at, origin);
@@ -67,7 +67,7 @@ static inline bool one_integer(ompi_win_t *win, const void *origin, void *result
 /* Fill in what is updated how. @return OMPI_SUCCESS, or an error class for what cannot be updated */
 static int update(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
 {
-    operation->element = ompi_osc_fastpath_element(operation->type);
+    operation->element = mca_osc_fastpath_element(operation->type);
     if (NULL == operation->element) {
         return MPI_ERR_TYPE;
     }
@@ -75,42 +75,42 @@ static int update(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
         return MPI_ERR_TYPE;
     }
     if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP != operation->kind
-        && (0 > ompi_osc_fastpath_op_index(operation->op)
-            || !ompi_osc_fastpath_op_defined(operation->op, operation->element))) {
+        && (0 > mca_osc_fastpath_op_index(operation->op)
+            || !mca_osc_fastpath_op_defined(operation->op, operation->element))) {
         return MPI_ERR_OP;
     }
-    return ompi_osc_fastpath_issue(win, operation);
+    return mca_osc_fastpath_issue(win, operation);
 }
 
-int ompi_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
-                                 ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
-                                 fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
-                                 ompi_op_t *op, ompi_win_t *win)
+int mca_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                                fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
+                                ompi_op_t *op, ompi_win_t *win)
 {
     if (is_one(origin_count, origin_type, target_count, target_type)
         && one_integer(win, origin_addr, NULL, target_type, target, disp, op)) {
         return OMPI_SUCCESS;
     }
-    return ompi_osc_fastpath_raccumulate(origin_addr, origin_count, origin_type, target, disp, target_count,
-                                         target_type, op, win, NULL);
+    return mca_osc_fastpath_raccumulate(origin_addr, origin_count, origin_type, target, disp, target_count,
+                                        target_type, op, win, NULL);
 }
 
-int ompi_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
-                                  ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
-                                  fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
-                                  ompi_op_t *op, ompi_win_t *win, ompi_request_t **request)
+int mca_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                 ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                                 fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
+                                 ompi_op_t *op, ompi_win_t *win, ompi_request_t **request)
 {
-    return ompi_osc_fastpath_rget_accumulate(origin_addr, origin_count, origin_type, NULL, 0, NULL, target,
-                                             disp, target_count, target_type, op, win, request);
+    return mca_osc_fastpath_rget_accumulate(origin_addr, origin_count, origin_type, NULL, 0, NULL, target,
+                                            disp, target_count, target_type, op, win, request);
 }
 
 /* Without a type of the result, which MPI's callers have, it is an accumulate. */
-int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
-                                      ompi_datatype_t *origin_type, void *result_addr,
-                                      fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
-                                      int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
-                                      ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win,
-                                      ompi_request_t **request)
+int mca_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                     ompi_datatype_t *origin_type, void *result_addr,
+                                     fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
+                                     int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                                     ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win,
+                                     ompi_request_t **request)
 {
     mca_osc_fastpath_operation_t operation = {.kind = NULL == result_type ? MCA_OSC_FASTPATH_ACCUMULATE
                                                                           : MCA_OSC_FASTPATH_GET_ACCUMULATE,
@@ -130,24 +130,24 @@ int ompi_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_coun
     return update(win, &operation);
 }
 
-int ompi_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
-                                     ompi_datatype_t *origin_type, void *result_addr,
-                                     fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
-                                     int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
-                                     ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win)
+int mca_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
+                                    ompi_datatype_t *origin_type, void *result_addr,
+                                    fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
+                                    int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                                    ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win)
 {
     if (is_one(result_count, result_type, target_count, target_type)
         && (&ompi_mpi_op_no_op.op == op || is_one(origin_count, origin_type, target_count, target_type))
         && one_integer(win, origin_addr, result_addr, target_type, target, disp, op)) {
         return OMPI_SUCCESS;
     }
-    return ompi_osc_fastpath_rget_accumulate(origin_addr, origin_count, origin_type, result_addr,
-                                             result_count, result_type, target, disp, target_count,
-                                             target_type, op, win, NULL);
+    return mca_osc_fastpath_rget_accumulate(origin_addr, origin_count, origin_type, result_addr, result_count,
+                                            result_type, target, disp, target_count, target_type, op, win,
+                                            NULL);
 }
 
-int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
-                                   int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win)
+int mca_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
+                                  int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win)
 {
     if (one_integer(win, origin_addr, result_addr, type, target, disp, op)) {
         return OMPI_SUCCESS;
@@ -155,8 +155,8 @@ int ompi_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, o
     if (!ompi_datatype_is_predefined(type)) {
         return MPI_ERR_TYPE;
     }
-    return ompi_osc_fastpath_rget_accumulate(origin_addr, 1, type, result_addr, 1, type, target, disp, 1,
-                                             type, op, win, NULL);
+    return mca_osc_fastpath_rget_accumulate(origin_addr, 1, type, result_addr, 1, type, target, disp, 1, type,
+                                            op, win, NULL);
 }
 
 /* The longest integer that may be compared: Fortran's INTEGER*16. */
@@ -171,14 +171,14 @@ static const void *on_host(const void *element, ompi_datatype_t *type, char room
     if (OPAL_LIKELY(fastpath_is_host_memory(element)) || COMPARED_MOST < type->super.size) {
         return element;
     }
-    ompi_osc_fastpath_cursor_begin(&cursor, element, 1, type, false);
-    (void) ompi_osc_fastpath_cursor_pack(&cursor, room, COMPARED_MOST);
-    ompi_osc_fastpath_cursor_end(&cursor);
+    mca_osc_fastpath_cursor_begin(&cursor, element, 1, type, false);
+    (void) mca_osc_fastpath_cursor_pack(&cursor, room, COMPARED_MOST);
+    mca_osc_fastpath_cursor_end(&cursor);
     return room;
 }
 
-int ompi_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
-                                       ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win)
+int mca_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+                                      ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win)
 {
     void *at = mca_osc_fastpath_atomic_target(win, type, target, disp);
     mca_osc_fastpath_operation_t operation;

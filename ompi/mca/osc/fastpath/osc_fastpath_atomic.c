@@ -10,8 +10,8 @@
 
 #include "osc_fastpath_atomic.h"
 
-mca_osc_fastpath_integer_t ompi_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_datatype_t *element, void *at,
-                                                           mca_osc_fastpath_integer_t origin)
+mca_osc_fastpath_integer_t mca_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_datatype_t *element, void *at,
+                                                          mca_osc_fastpath_integer_t origin)
 {
     const size_t size = element->super.size;
     mca_osc_fastpath_integer_t found = mca_osc_fastpath_atomic_load(at, size), value;
@@ -25,11 +25,11 @@ mca_osc_fastpath_integer_t ompi_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_d
 
 static bool is_contiguous(const mca_osc_fastpath_memory_t *memory)
 {
-    return ompi_osc_fastpath_is_contiguous(memory->type, memory->count);
+    return mca_osc_fastpath_is_contiguous(memory->type, memory->count);
 }
 
 /* Of memory that is not one piece, any element may lie anywhere. */
-bool ompi_osc_fastpath_needs_lock(const mca_osc_fastpath_update_t *update)
+bool mca_osc_fastpath_needs_lock(const mca_osc_fastpath_update_t *update)
 {
     const ompi_datatype_t *element = update->element;
     const char *begin = (const char *) update->memory.address + update->memory.type->super.true_lb;
@@ -57,7 +57,7 @@ static int update_element(const mca_osc_fastpath_update_t *update, char *at, siz
         one.result = result;
         one.atomic = false;
         one.walk = NULL;
-        return ompi_osc_fastpath_update(&one);
+        return mca_osc_fastpath_update(&one);
     }
     found = NULL == update->op ? mca_osc_fastpath_atomic_compare(size, at, update->compare, origin)
                                : mca_osc_fastpath_atomic_update(update->op, update->element, at, origin);
@@ -88,14 +88,14 @@ static int update_pieces(const mca_osc_fastpath_update_t *update, mca_osc_fastpa
     int rc = OMPI_SUCCESS;
 
     while (done < update->length && OMPI_SUCCESS == rc
-           && ompi_osc_fastpath_pieces_next(pieces, update->length - done, &piece)) {
+           && mca_osc_fastpath_pieces_next(pieces, update->length - done, &piece)) {
         rc = update_run(update, piece.iov_base, piece.iov_len, done);
         done += piece.iov_len;
     }
     return rc;
 }
 
-int ompi_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update)
+int mca_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update)
 {
     const mca_osc_fastpath_memory_t *memory = &update->memory;
     mca_osc_fastpath_pieces_t pieces;
@@ -107,10 +107,10 @@ int ompi_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update)
     }
     if (NULL != update->walk) {
         return update_pieces(update,
-                             ompi_osc_fastpath_walk_pieces(update->walk, false, memory, update->offset));
+                             mca_osc_fastpath_walk_pieces(update->walk, false, memory, update->offset));
     }
-    ompi_osc_fastpath_pieces_begin(&pieces, memory, update->offset);
+    mca_osc_fastpath_pieces_begin(&pieces, memory, update->offset);
     rc = update_pieces(update, &pieces);
-    ompi_osc_fastpath_pieces_end(&pieces);
+    mca_osc_fastpath_pieces_end(&pieces);
     return rc;
 }

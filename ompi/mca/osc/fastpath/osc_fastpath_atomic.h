@@ -164,8 +164,8 @@ static inline bool mca_osc_fastpath_atomic_swap_if(void *at, size_t size,
 }
 
 /** The rarer operations of mca_osc_fastpath_atomic_update(). @return what was there */
-mca_osc_fastpath_integer_t ompi_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_datatype_t *element, void *at,
-                                                           mca_osc_fastpath_integer_t origin);
+mca_osc_fastpath_integer_t mca_osc_fastpath_atomic_reduce(ompi_op_t *op, ompi_datatype_t *element, void *at,
+                                                          mca_osc_fastpath_integer_t origin);
 
 /**
  * Update one element.
@@ -190,7 +190,7 @@ mca_osc_fastpath_atomic_update(ompi_op_t *op, ompi_datatype_t *element, void *at
     if (&ompi_mpi_op_replace.op == op) {
         return mca_osc_fastpath_atomic_swap(at, size, mca_osc_fastpath_integer(origin, size));
     }
-    return ompi_osc_fastpath_atomic_reduce(op, element, at, mca_osc_fastpath_integer(origin, size));
+    return mca_osc_fastpath_atomic_reduce(op, element, at, mca_osc_fastpath_integer(origin, size));
 }
 
 /** Compare and swap one element, as above. @return what was there */
@@ -204,13 +204,13 @@ mca_osc_fastpath_atomic_compare(size_t size, void *at, const void *compare, cons
 }
 
 /** @return whether an update has to be made inside the accumulate lock; see the head of this file */
-bool ompi_osc_fastpath_needs_lock(const mca_osc_fastpath_update_t *update);
+bool mca_osc_fastpath_needs_lock(const mca_osc_fastpath_update_t *update);
 
 /**
  * Carry out an update of a window whose integers are updated by atomic instructions.
  *
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */
-int ompi_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update);
+int mca_osc_fastpath_atomic(const mca_osc_fastpath_update_t *update);
 
 #endif /* MCA_OSC_FASTPATH_ATOMIC_H */

@@ -46,7 +46,7 @@ static bool all_in(const mca_osc_fastpath_region_t *regions, size_t count, uintp
     return begin >= end;
 }
 
-bool ompi_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
+bool mca_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
 {
     return all_in(module->regions, module->num_regions, begin, end);
 }
@@ -124,14 +124,14 @@ static bool read_list(mca_osc_fastpath_module_t *module, void *context)
     return true;
 }
 
-int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end)
+int mca_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end)
 {
     mca_osc_fastpath_module_t *module = peer->module;
     reading_t reading = {.peer = peer, .rc = OMPI_SUCCESS};
     int rc;
 
     mca_osc_fastpath_enter(module);
-    rc = ompi_osc_fastpath_wait_until(module, read_list, &reading);
+    rc = mca_osc_fastpath_wait_until(module, read_list, &reading);
     rc = OMPI_SUCCESS == rc ? reading.rc : rc;
     if (OMPI_SUCCESS == rc && !all_in(peer->regions.list, peer->regions.count, begin, end)) {
         rc = OMPI_ERR_RMA_RANGE;
@@ -164,7 +164,7 @@ static int insert_region(mca_osc_fastpath_module_t *module, uintptr_t begin, uin
     return OMPI_SUCCESS;
 }
 
-int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size)
+int mca_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc;
@@ -192,7 +192,7 @@ int ompi_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size)
     return rc;
 }
 
-int ompi_osc_fastpath_detach(ompi_win_t *win, const void *base)
+int mca_osc_fastpath_detach(ompi_win_t *win, const void *base)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc = OMPI_ERR_RMA_ATTACH;

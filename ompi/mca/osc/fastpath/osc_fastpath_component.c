@@ -77,7 +77,7 @@ static int osc_component_register(void)
         return OPAL_ERR_NOT_AVAILABLE;
     }
     mca_common_fastpath_help_dir();
-    ompi_osc_fastpath_pvar_register(component);
+    mca_osc_fastpath_pvar_register(component);
     return mca_common_fastpath_param_register(component, params, sizeof(params) / sizeof(params[0]));
 }
 
@@ -112,8 +112,8 @@ static int osc_component_init(bool progress_threads, bool mpi_threads)
         }
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    ompi_osc_fastpath_wait_init();
-    return ompi_osc_fastpath_windows_init();
+    mca_osc_fastpath_wait_init();
+    return mca_osc_fastpath_windows_init();
 }
 
 /* All members must answer alike: nothing here depends on the process. */
@@ -139,7 +139,7 @@ static int component_query(ompi_win_t *win, void **base, size_t size, fastpath_o
 
 static int osc_component_finalize(void)
 {
-    ompi_osc_fastpath_windows_fini();
+    mca_osc_fastpath_windows_fini();
     mca_common_fastpath_idle_fini(&mca_osc_fastpath_component.idle);
     return OMPI_SUCCESS;
 }
@@ -158,7 +158,7 @@ mca_osc_fastpath_component_t mca_osc_fastpath_component = {
             .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
             .osc_init = osc_component_init,
             .osc_query = component_query,
-            .osc_select = ompi_osc_fastpath_select,
+            .osc_select = mca_osc_fastpath_select,
             .osc_finalize = osc_component_finalize,
         },
 };

@@ -66,7 +66,7 @@ static int move_next(const mca_osc_fastpath_peer_t *peer, bool write, mca_osc_fa
         size_t bytes = 0;
 
         while (count < MCA_OSC_FASTPATH_PIECES && bytes < length
-               && ompi_osc_fastpath_pieces_next(pieces, length - bytes, &some[count])) {
+               && mca_osc_fastpath_pieces_next(pieces, length - bytes, &some[count])) {
             bytes += some[count++].iov_len;
         }
         good = 0 < bytes && move_pieces(peer->pid, write, packed, some, count, bytes);
@@ -84,12 +84,12 @@ static int move(const mca_osc_fastpath_peer_t *peer, bool write, const mca_osc_f
     int rc;
 
     if (NULL != walk) {
-        return move_next(peer, write, ompi_osc_fastpath_walk_pieces(walk, write, memory, offset), packed,
+        return move_next(peer, write, mca_osc_fastpath_walk_pieces(walk, write, memory, offset), packed,
                          length);
     }
-    ompi_osc_fastpath_pieces_begin(&pieces, memory, offset);
+    mca_osc_fastpath_pieces_begin(&pieces, memory, offset);
     rc = move_next(peer, write, &pieces, packed, length);
-    ompi_osc_fastpath_pieces_end(&pieces);
+    mca_osc_fastpath_pieces_end(&pieces);
     return rc;
 }
 
@@ -105,11 +105,11 @@ static int move_piece(mca_osc_fastpath_peer_t *peer, bool write, void *there, vo
     bool good;
     int rc;
 
-    if (ompi_osc_fastpath_mail_bytes(peer, write, here, there, length, NULL, &rc)) {
+    if (mca_osc_fastpath_mail_bytes(peer, write, here, there, length, NULL, &rc)) {
         return rc;
     }
     good = MCA_OSC_FASTPATH_LONG <= length
-               ? ompi_osc_fastpath_copy_long(peer, write, here, (uintptr_t) there, length)
+               ? mca_osc_fastpath_copy_long(peer, write, here, (uintptr_t) there, length)
                : mca_common_fastpath_process_copy(peer->pid, write, here, (uintptr_t) there, length);
     return good ? OMPI_SUCCESS : why();
 }
@@ -123,27 +123,27 @@ static int move_buffer(mca_osc_fastpath_peer_t *peer, bool write, void *buffer, 
     size_t done = 0, moved = 1;
     int rc;
 
-    ompi_osc_fastpath_cursor_begin(&cursor, buffer, count, type, !write);
+    mca_osc_fastpath_cursor_begin(&cursor, buffer, count, type, !write);
     packed =
         NULL != cursor.memory ? cursor.memory : (sizeof(small) < cursor.bytes ? malloc(cursor.bytes) : small);
     if (NULL == packed) {
-        ompi_osc_fastpath_cursor_end(&cursor);
+        mca_osc_fastpath_cursor_end(&cursor);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     while (write && packed != cursor.memory && done < cursor.bytes && 0 < moved) {
-        moved = ompi_osc_fastpath_cursor_pack(&cursor, packed + done, cursor.bytes - done);
+        moved = mca_osc_fastpath_cursor_pack(&cursor, packed + done, cursor.bytes - done);
         done += moved;
     }
-    rc = ompi_osc_fastpath_is_contiguous(memory->type, memory->count)
+    rc = mca_osc_fastpath_is_contiguous(memory->type, memory->count)
              ? move_piece(peer, write, begin_of(memory), packed, cursor.bytes)
              : move(peer, write, memory, 0, NULL, packed, cursor.bytes);
     if (!write && packed != cursor.memory && OMPI_SUCCESS == rc) {
-        ompi_osc_fastpath_cursor_unpack(&cursor, packed, cursor.bytes);
+        mca_osc_fastpath_cursor_unpack(&cursor, packed, cursor.bytes);
     }
     if (packed != cursor.memory && packed != small) {
         free(packed);
     }
-    ompi_osc_fastpath_cursor_end(&cursor);
+    mca_osc_fastpath_cursor_end(&cursor);
     return rc;
 }
 
@@ -158,8 +158,8 @@ static int make_puts(mca_osc_fastpath_module_t *module)
     }
     module->batched = false;
     if (1 == batch->count
-        && ompi_osc_fastpath_mail_bytes(batch->peer, true, batch->data, batch->there[0].iov_base,
-                                        batch->bytes, module, &rc)) {
+        && mca_osc_fastpath_mail_bytes(batch->peer, true, batch->data, batch->there[0].iov_base, batch->bytes,
+                                       module, &rc)) {
         return rc;
     }
     if (!move_pieces(batch->peer->pid, true, batch->data, batch->there, batch->count, batch->bytes)) {
@@ -168,7 +168,7 @@ static int make_puts(mca_osc_fastpath_module_t *module)
     return rc;
 }
 
-int ompi_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module)
+int mca_osc_fastpath_make_batch(mca_osc_fastpath_module_t *module)
 {
     int rc;
 
@@ -197,8 +197,8 @@ static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
 {
     return MCA_OSC_FASTPATH_BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)
            && NULL == operation->request && !peer->module->eager
-           && ompi_osc_fastpath_is_contiguous(operation->type, operation->count)
-           && ompi_osc_fastpath_is_contiguous(operation->origin_type, operation->origin_count);
+           && mca_osc_fastpath_is_contiguous(operation->type, operation->count)
+           && mca_osc_fastpath_is_contiguous(operation->origin_type, operation->origin_count);
 }
 
 static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
@@ -235,8 +235,8 @@ static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
     return rc;
 }
 
-int ompi_osc_fastpath_copy_move(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                                const mca_osc_fastpath_memory_t *memory)
+int mca_osc_fastpath_copy_move(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                               const mca_osc_fastpath_memory_t *memory)
 {
     const bool put = MCA_OSC_FASTPATH_PUT == operation->kind;
     int rc;
@@ -254,12 +254,12 @@ int ompi_osc_fastpath_copy_move(mca_osc_fastpath_peer_t *peer, const mca_osc_fas
                              memory);
 }
 
-int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
+int mca_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)
 {
     char small[SMALL], *packed;
     int rc;
 
-    if (ompi_osc_fastpath_mail(peer, update, &rc)) {
+    if (mca_osc_fastpath_mail(peer, update, &rc)) {
         return rc;
     }
     packed = sizeof(small) < update->length ? malloc(update->length) : small;
@@ -267,7 +267,7 @@ int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_f
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = move(peer, false, &update->memory, update->offset, update->walk, packed, update->length);
-    if (OMPI_SUCCESS == rc && ompi_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
+    if (OMPI_SUCCESS == rc && mca_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
         rc = move(peer, true, &update->memory, update->offset, update->walk, packed, update->length);
     }
     if (packed != small) {

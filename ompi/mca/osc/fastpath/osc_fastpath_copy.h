@@ -28,12 +28,12 @@ typedef struct mca_osc_fastpath_batch_t {
 } mca_osc_fastpath_batch_t;
 
 /** Make the small puts to COPY peers that wait. For mca_osc_fastpath_make_puts(). Outside module.lock. */
-int ompi_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module);
+int mca_osc_fastpath_make_batch(mca_osc_fastpath_module_t *module);
 
 /** Make them if there are any. @return OMPI_SUCCESS, MPI_ERR_PROC_FAILED or OMPI_ERR_RMA_RANGE */
 static inline int mca_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module)
 {
-    return OPAL_UNLIKELY(module->batched) ? ompi_osc_fastpath_make_puts(module) : OMPI_SUCCESS;
+    return OPAL_UNLIKELY(module->batched) ? mca_osc_fastpath_make_batch(module) : OMPI_SUCCESS;
 }
 
 #endif /* MCA_OSC_FASTPATH_COPY_H */

@@ -44,6 +44,6 @@ static inline void mca_osc_fastpath_count(int counter)
 }
 
 /** Register all of them. */
-void ompi_osc_fastpath_pvar_register(const mca_base_component_t *component);
+void mca_osc_fastpath_pvar_register(const mca_base_component_t *component);
 
 #endif /* MCA_OSC_FASTPATH_COUNTERS_H */

@@ -26,27 +26,27 @@ static int copy_directly(const void *from, size_t from_count, ompi_datatype_t *f
     char piece[PIECE];
     size_t length = 1;
 
-    ompi_osc_fastpath_cursor_begin(&source, from, from_count, from_type, false);
-    ompi_osc_fastpath_cursor_begin(&sink, to, to_count, to_type, true);
+    mca_osc_fastpath_cursor_begin(&source, from, from_count, from_type, false);
+    mca_osc_fastpath_cursor_begin(&sink, to, to_count, to_type, true);
     if (NULL != source.memory && NULL != sink.memory) {
         memmove(sink.memory, source.memory, source.bytes);
         return OMPI_SUCCESS;
     }
     while (source.position < source.bytes && 0 < length) {
         if (NULL != sink.memory) {
-            length = ompi_osc_fastpath_cursor_pack(&source, sink.memory + source.position,
-                                                   source.bytes - source.position);
+            length = mca_osc_fastpath_cursor_pack(&source, sink.memory + source.position,
+                                                  source.bytes - source.position);
             continue;
         }
         if (NULL != source.memory) {
-            ompi_osc_fastpath_cursor_unpack(&sink, source.memory, source.bytes);
+            mca_osc_fastpath_cursor_unpack(&sink, source.memory, source.bytes);
             break;
         }
-        length = ompi_osc_fastpath_cursor_pack(&source, piece, sizeof(piece));
-        ompi_osc_fastpath_cursor_unpack(&sink, piece, length);
+        length = mca_osc_fastpath_cursor_pack(&source, piece, sizeof(piece));
+        mca_osc_fastpath_cursor_unpack(&sink, piece, length);
     }
-    ompi_osc_fastpath_cursor_end(&source);
-    ompi_osc_fastpath_cursor_end(&sink);
+    mca_osc_fastpath_cursor_end(&source);
+    mca_osc_fastpath_cursor_end(&sink);
     return OMPI_SUCCESS;
 }
 
@@ -62,13 +62,13 @@ static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_up
 {
     int rc;
 
-    if (!ompi_osc_fastpath_needs_lock(update)) {
-        return ompi_osc_fastpath_update(update);
+    if (!mca_osc_fastpath_needs_lock(update)) {
+        return mca_osc_fastpath_update(update);
     }
-    rc = ompi_osc_fastpath_wait_for_memory(peer->module, take_accumulate_lock, peer);
+    rc = mca_osc_fastpath_wait_for_memory(peer->module, take_accumulate_lock, peer);
     if (OMPI_SUCCESS == rc) {
-        rc = MCA_OSC_FASTPATH_COPY == peer->access ? ompi_osc_fastpath_copy_update(peer, update)
-                                                   : ompi_osc_fastpath_update(update);
+        rc = MCA_OSC_FASTPATH_COPY == peer->access ? mca_osc_fastpath_copy_update(peer, update)
+                                                   : mca_osc_fastpath_update(update);
         mca_osc_fastpath_unlock_word(&peer->member->accumulate);
     }
     return rc;
@@ -96,12 +96,12 @@ static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
         update.walk = &walk;
     }
     if (sends) {
-        ompi_osc_fastpath_cursor_begin(&source, operation->origin, operation->origin_count,
-                                       operation->origin_type, false);
+        mca_osc_fastpath_cursor_begin(&source, operation->origin, operation->origin_count,
+                                      operation->origin_type, false);
     }
     if (returns) {
-        ompi_osc_fastpath_cursor_begin(&sink, operation->result, operation->result_count,
-                                       operation->result_type, true);
+        mca_osc_fastpath_cursor_begin(&sink, operation->result, operation->result_count,
+                                      operation->result_type, true);
     }
     for (; update.offset < total && OMPI_SUCCESS == rc; update.offset += update.length) {
         update.length = PIECE - PIECE % operation->element->super.size;
@@ -109,7 +109,7 @@ static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
         if (sends && NULL != source.memory) {
             update.origin = source.memory + update.offset;
         } else if (sends) {
-            (void) ompi_osc_fastpath_cursor_pack(&source, packed, update.length);
+            (void) mca_osc_fastpath_cursor_pack(&source, packed, update.length);
             update.origin = packed;
         }
         if (returns) {
@@ -117,25 +117,25 @@ static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
         }
         rc = update_piece(peer, &update);
         if (old == update.result) {
-            ompi_osc_fastpath_cursor_unpack(&sink, old, update.length);
+            mca_osc_fastpath_cursor_unpack(&sink, old, update.length);
         }
     }
     if (NULL != update.walk) {
-        ompi_osc_fastpath_walk_end(&walk);
+        mca_osc_fastpath_walk_end(&walk);
     }
     if (sends) {
-        ompi_osc_fastpath_cursor_end(&source);
+        mca_osc_fastpath_cursor_end(&source);
     }
     if (returns) {
-        ompi_osc_fastpath_cursor_end(&sink);
+        mca_osc_fastpath_cursor_end(&sink);
     }
     return rc;
 }
 
-int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation)
+int mca_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation)
 {
     mca_osc_fastpath_memory_t memory;
-    int rc = ompi_osc_fastpath_locate_peer(peer, operation->disp, operation->count, operation->type, &memory);
+    int rc = mca_osc_fastpath_locate_peer(peer, operation->disp, operation->count, operation->type, &memory);
 
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -146,7 +146,7 @@ int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_ope
         return OMPI_SUCCESS == rc ? update_directly(peer, operation, &memory) : rc;
     }
     if (MCA_OSC_FASTPATH_COPY == peer->access) {
-        return ompi_osc_fastpath_copy_move(peer, operation, &memory);
+        return mca_osc_fastpath_copy_move(peer, operation, &memory);
     }
     if (MCA_OSC_FASTPATH_PUT == operation->kind) {
         return copy_directly(operation->origin, operation->origin_count, operation->origin_type,

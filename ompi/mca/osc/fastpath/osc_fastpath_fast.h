@@ -64,7 +64,7 @@ static inline char *mca_osc_fastpath_copy_target(ompi_win_t *win, size_t origin_
 
     if (NULL == peer || origin_type != target_type || origin_count != target_count
         || !ompi_datatype_is_predefined(target_type)
-        || !ompi_osc_fastpath_is_contiguous(target_type, target_count)) {
+        || !mca_osc_fastpath_is_contiguous(target_type, target_count)) {
         return NULL;
     }
     *bytes = target_type->super.size * target_count;

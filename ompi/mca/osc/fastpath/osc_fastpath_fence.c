@@ -68,12 +68,12 @@ static int node_barrier(mca_osc_fastpath_module_t *module)
         /* release, with the acquire above */
         atomic_store_explicit(&node->members[next].arrived[round], number, memory_order_release);
         wake(module, (int) node->places[next].rank);
-        rc = ompi_osc_fastpath_wait_for_memory(module, round_done, &context);
+        rc = mca_osc_fastpath_wait_for_memory(module, round_done, &context);
     }
     return rc;
 }
 
-int ompi_osc_fastpath_count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected)
+int mca_osc_fastpath_count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected)
 {
     ompi_communicator_t *comm = module->comm;
     const int rc = comm->c_coll->coll_reduce_scatter_block(module->fence_sent, expected, 1,
@@ -92,7 +92,7 @@ static void send_all(mca_osc_fastpath_module_t *module)
     OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
     {
         if (NULL != peer->origin.packet) {
-            ompi_osc_fastpath_origin_send(peer, 0);
+            mca_osc_fastpath_origin_send(peer, 0);
         }
     }
     mca_osc_fastpath_leave(module);
@@ -111,21 +111,21 @@ static int end_epoch(mca_osc_fastpath_module_t *module)
     int rc;
 
     send_all(module);
-    rc = ompi_osc_fastpath_count_packets(module, &expected);
+    rc = mca_osc_fastpath_count_packets(module, &expected);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     mca_osc_fastpath_enter(module);
     module->fence_expected += expected;
-    rc = ompi_osc_fastpath_wait_until(module, fence_all_here, NULL);
+    rc = mca_osc_fastpath_wait_until(module, fence_all_here, NULL);
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_end_active(module);
+        rc = mca_osc_fastpath_end_active(module);
     }
     mca_osc_fastpath_leave(module);
     return rc;
 }
 
-int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
+int mca_osc_fastpath_fence(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     const int both = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
@@ -151,7 +151,7 @@ int ompi_osc_fastpath_fence(int assertion, ompi_win_t *win)
     module->epoch =
         MPI_MODE_NOSUCCEED & assertion ? MCA_OSC_FASTPATH_EPOCH_NONE : MCA_OSC_FASTPATH_EPOCH_FENCE;
     module->fence_used = false;
-    (void) ompi_osc_fastpath_unblock(module);
+    (void) mca_osc_fastpath_unblock(module);
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_order_window();
     return OMPI_SUCCESS == rc ? made : rc;

@@ -21,12 +21,12 @@ static bool has_operations(const mca_osc_fastpath_packet_t *packet)
     return NULL != packet && sizeof(mca_osc_fastpath_hdr_t) < packet->length;
 }
 
-int ompi_osc_fastpath_send_empty(mca_osc_fastpath_peer_t *peer, uint8_t flags)
+int mca_osc_fastpath_send_empty(mca_osc_fastpath_peer_t *peer, uint8_t flags)
 {
-    if (NULL == ompi_osc_fastpath_origin_packet(peer, 0, 0)) {
+    if (NULL == mca_osc_fastpath_origin_packet(peer, 0, 0)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    ompi_osc_fastpath_origin_send(peer, flags);
+    mca_osc_fastpath_origin_send(peer, flags);
     return OMPI_SUCCESS;
 }
 
@@ -37,21 +37,21 @@ static int send_for_flush(mca_osc_fastpath_peer_t *peer, uint8_t flags)
     const bool asked = 0 <= (int32_t) (peer->origin.ack_asked - peer->origin.operations);
 
     if (has_operations(peer->origin.packet)) {
-        ompi_osc_fastpath_origin_send(peer, flags | MCA_OSC_FASTPATH_ACK);
+        mca_osc_fastpath_origin_send(peer, flags | MCA_OSC_FASTPATH_ACK);
         return OMPI_SUCCESS;
     }
     if (unacked && !asked) {
-        return ompi_osc_fastpath_send_empty(peer, flags | MCA_OSC_FASTPATH_ACK);
+        return mca_osc_fastpath_send_empty(peer, flags | MCA_OSC_FASTPATH_ACK);
     }
     if (!unacked) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_ELIMINATED);
     }
-    return 0 == flags ? OMPI_SUCCESS : ompi_osc_fastpath_send_empty(peer, flags);
+    return 0 == flags ? OMPI_SUCCESS : mca_osc_fastpath_send_empty(peer, flags);
 }
 
 /* Other threads may go on to send what nobody acknowledges before they flush, so its end is not waited for.
  */
-int ompi_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
+int mca_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
 {
     int rc = send_for_flush(peer, flags);
 
@@ -77,17 +77,17 @@ static bool flushed(mca_osc_fastpath_module_t *module, void *context)
         }
     }
     if (!all) {
-        ompi_osc_fastpath_send_gets(module, peer);
+        mca_osc_fastpath_send_gets(module, peer);
     }
     return all;
 }
 
-int ompi_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
+int mca_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
 {
-    return ompi_osc_fastpath_wait_until(module, flushed, peer);
+    return mca_osc_fastpath_wait_until(module, flushed, peer);
 }
 
-int ompi_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer)
+int mca_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer)
 {
     int error = peer->origin.error;
 
@@ -95,7 +95,7 @@ int ompi_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer)
     return error;
 }
 
-void ompi_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer)
+void mca_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer)
 {
     if (peer->origin.active) {
         peer->origin.active = false;
@@ -103,18 +103,18 @@ void ompi_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer)
     }
 }
 
-int ompi_osc_fastpath_end_active(mca_osc_fastpath_module_t *module)
+int mca_osc_fastpath_end_active(mca_osc_fastpath_module_t *module)
 {
     mca_osc_fastpath_peer_t *peer, *next;
     int rc = OMPI_SUCCESS;
 
     OPAL_LIST_FOREACH_SAFE(peer, next, &module->active, mca_osc_fastpath_peer_t)
     {
-        int error = ompi_osc_fastpath_take_error(peer);
+        int error = mca_osc_fastpath_take_error(peer);
 
         peer->origin.operations = peer->origin.acked;
         mca_osc_fastpath_set_locked(&peer->origin.lock_sent, false);
-        ompi_osc_fastpath_deactivate(peer);
+        mca_osc_fastpath_deactivate(peer);
         rc = OMPI_SUCCESS == rc ? error : rc;
     }
     return rc;
@@ -193,15 +193,15 @@ static int flush_peer(mca_osc_fastpath_peer_t *peer)
     int rc;
 
     if (has_operations(peer->origin.packet) && unnoticed(peer)) {
-        ompi_osc_fastpath_origin_send(peer, 0);
+        mca_osc_fastpath_origin_send(peer, 0);
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_ELIMINATED);
-        return ompi_osc_fastpath_wait_until(peer->module, all_left, NULL);
+        return mca_osc_fastpath_wait_until(peer->module, all_left, NULL);
     }
-    rc = ompi_osc_fastpath_flush_begin(peer, 0);
-    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_flush_end(peer->module, peer) : rc;
+    rc = mca_osc_fastpath_flush_begin(peer, 0);
+    return OMPI_SUCCESS == rc ? mca_osc_fastpath_flush_end(peer->module, peer) : rc;
 }
 
-int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
+int mca_osc_fastpath_flush(int target, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer;
@@ -216,14 +216,14 @@ int ompi_osc_fastpath_flush(int target, ompi_win_t *win)
     mca_osc_fastpath_enter(module);
     rc = flush_peer(peer);
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_take_error(peer);
+        rc = mca_osc_fastpath_take_error(peer);
     }
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_breathe(module);
     return rc;
 }
 
-int ompi_osc_fastpath_flush_all(ompi_win_t *win)
+int mca_osc_fastpath_flush_all(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer;
@@ -237,16 +237,16 @@ int ompi_osc_fastpath_flush_all(ompi_win_t *win)
     mca_osc_fastpath_enter(module);
     OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
     {
-        int one = ompi_osc_fastpath_flush_begin(peer, 0);
+        int one = mca_osc_fastpath_flush_begin(peer, 0);
 
         rc = OMPI_SUCCESS == rc ? one : rc;
     }
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_flush_end(module, NULL);
+        rc = mca_osc_fastpath_flush_end(module, NULL);
     }
     OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
     {
-        int error = ompi_osc_fastpath_take_error(peer);
+        int error = mca_osc_fastpath_take_error(peer);
 
         rc = OMPI_SUCCESS == rc ? error : rc;
     }
@@ -262,7 +262,7 @@ static bool data_here(mca_osc_fastpath_module_t *module, void *context)
     if (0 == (NULL != peer ? peer->origin.tickets : module->tickets->used)) {
         return true;
     }
-    ompi_osc_fastpath_send_gets(module, peer);
+    mca_osc_fastpath_send_gets(module, peer);
     return false;
 }
 
@@ -270,16 +270,16 @@ static bool data_here(mca_osc_fastpath_module_t *module, void *context)
 static void flush_local_begin(mca_osc_fastpath_peer_t *peer)
 {
     if (has_operations(peer->origin.packet)) {
-        ompi_osc_fastpath_origin_send(peer, 0);
+        mca_osc_fastpath_origin_send(peer, 0);
     }
 }
 
-int ompi_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
+int mca_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
 {
-    return ompi_osc_fastpath_wait_until(module, data_here, peer);
+    return mca_osc_fastpath_wait_until(module, data_here, peer);
 }
 
-int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win)
+int mca_osc_fastpath_flush_local(int target, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc;
@@ -290,13 +290,13 @@ int ompi_osc_fastpath_flush_local(int target, ompi_win_t *win)
     }
     mca_osc_fastpath_enter(module);
     flush_local_begin(peer);
-    rc = ompi_osc_fastpath_wait_for_data(module, peer);
+    rc = mca_osc_fastpath_wait_for_data(module, peer);
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_breathe(module);
     return rc;
 }
 
-int ompi_osc_fastpath_flush_local_all(ompi_win_t *win)
+int mca_osc_fastpath_flush_local_all(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer;
@@ -310,13 +310,13 @@ int ompi_osc_fastpath_flush_local_all(ompi_win_t *win)
     {
         flush_local_begin(peer);
     }
-    rc = ompi_osc_fastpath_wait_for_data(module, NULL);
+    rc = mca_osc_fastpath_wait_for_data(module, NULL);
     mca_osc_fastpath_leave(module);
     mca_osc_fastpath_breathe(module);
     return rc;
 }
 
-int ompi_osc_fastpath_sync(ompi_win_t *win)
+int mca_osc_fastpath_sync(ompi_win_t *win)
 {
     (void) win;
     opal_progress();

@@ -135,7 +135,7 @@ static bool get_bool(opal_info_t *info, const char *key)
     return fastpath_info_get(info, key, value, sizeof(value)) && is_true(value);
 }
 
-int ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info)
+int mca_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info)
 {
     static const struct {
         const char *key;

@@ -12,6 +12,6 @@
 #include "osc_fastpath.h"
 
 /** Read a window's info keys and announce them to MPI_Win_get_info. */
-int ompi_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info);
+int mca_osc_fastpath_info_init(mca_osc_fastpath_module_t *module, opal_info_t *info);
 
 #endif /* MCA_OSC_FASTPATH_INFO_H */

@@ -32,7 +32,7 @@ static int complete(const mca_osc_fastpath_operation_t *operation)
     return OMPI_SUCCESS;
 }
 
-int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
+int mca_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     const size_t total = mca_osc_fastpath_packed_size(operation->type, operation->count);
@@ -65,10 +65,10 @@ int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *opera
         return MPI_ERR_TRUNCATE;
     }
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
-        return ompi_osc_fastpath_in_bounds(peer, operation->disp, operation->count, operation->type)
-                   ? ompi_osc_fastpath_message(peer, operation)
+        return mca_osc_fastpath_in_bounds(peer, operation->disp, operation->count, operation->type)
+                   ? mca_osc_fastpath_message(peer, operation)
                    : OMPI_ERR_RMA_RANGE;
     }
-    rc = ompi_osc_fastpath_direct(peer, operation);
+    rc = mca_osc_fastpath_direct(peer, operation);
     return OMPI_SUCCESS == rc ? complete(operation) : rc;
 }

@@ -7,7 +7,7 @@
 #include "osc_fastpath_layout.h"
 #include "osc_fastpath_shared.h"
 
-bool ompi_osc_fastpath_node_layout(size_t size, size_t page, mca_osc_fastpath_node_layout_t *layout)
+bool mca_osc_fastpath_node_layout(size_t size, size_t page, mca_osc_fastpath_node_layout_t *layout)
 {
     const size_t line = MCA_OSC_FASTPATH_LINE;
 

@@ -65,6 +65,6 @@ static inline size_t mca_osc_fastpath_data_shift(size_t align)
  *
  * @return false when no memory is as large as that
  */
-bool ompi_osc_fastpath_node_layout(size_t size, size_t page, mca_osc_fastpath_node_layout_t *layout);
+bool mca_osc_fastpath_node_layout(size_t size, size_t page, mca_osc_fastpath_node_layout_t *layout);
 
 #endif /* MCA_OSC_FASTPATH_LAYOUT_H */

@@ -14,7 +14,7 @@ static bool covers(int64_t disp, ptrdiff_t unit, size_t count, ompi_datatype_t *
 {
     ptrdiff_t start;
 
-    return !__builtin_mul_overflow(disp, unit, &start) && ompi_osc_fastpath_span(type, count, first, end)
+    return !__builtin_mul_overflow(disp, unit, &start) && mca_osc_fastpath_span(type, count, first, end)
            && !__builtin_add_overflow(*first, start, first) && !__builtin_add_overflow(*end, start, end);
 }
 
@@ -34,7 +34,7 @@ static bool inside_attached(const mca_osc_fastpath_module_t *module, int64_t dis
 
     return covers(disp, 1, count, type, &first, &end)
            && (first == end
-               || (0 <= first && ompi_osc_fastpath_attached(module, (uintptr_t) first, (uintptr_t) end)));
+               || (0 <= first && mca_osc_fastpath_attached(module, (uintptr_t) first, (uintptr_t) end)));
 }
 
 /* An access to nothing may name any place, so this is no arithmetic of pointers. */
@@ -43,8 +43,8 @@ static void *address_of(const void *base, int64_t disp, ptrdiff_t unit)
     return (void *) ((uintptr_t) base + (uintptr_t) (disp * unit));
 }
 
-int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
-                             ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
+int mca_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
+                            ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
 {
     const bool dynamic = MPI_WIN_FLAVOR_DYNAMIC == module->flavor;
 
@@ -65,10 +65,10 @@ static int locate_own(mca_osc_fastpath_module_t *module, int64_t disp, size_t co
     int rc;
 
     if (MPI_WIN_FLAVOR_DYNAMIC != module->flavor) {
-        return ompi_osc_fastpath_locate(module, disp, count, type, memory);
+        return mca_osc_fastpath_locate(module, disp, count, type, memory);
     }
     mca_osc_fastpath_enter(module);
-    rc = ompi_osc_fastpath_locate(module, disp, count, type, memory);
+    rc = mca_osc_fastpath_locate(module, disp, count, type, memory);
     mca_osc_fastpath_leave(module);
     return rc;
 }
@@ -82,11 +82,11 @@ static int peer_attached(mca_osc_fastpath_peer_t *peer, int64_t disp, size_t cou
         return OMPI_ERR_RMA_RANGE;
     }
     return first == end ? OMPI_SUCCESS
-                        : ompi_osc_fastpath_peer_attached(peer, (uintptr_t) first, (uintptr_t) end);
+                        : mca_osc_fastpath_peer_attached(peer, (uintptr_t) first, (uintptr_t) end);
 }
 
-int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
-                                  ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
+int mca_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
+                                 ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
 {
     int rc = OMPI_SUCCESS;
 
@@ -106,8 +106,8 @@ int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp,
     return rc;
 }
 
-bool ompi_osc_fastpath_in_bounds(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
-                                 ompi_datatype_t *type)
+bool mca_osc_fastpath_in_bounds(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
+                                ompi_datatype_t *type)
 {
     const mca_osc_fastpath_module_t *module = peer->module;
 

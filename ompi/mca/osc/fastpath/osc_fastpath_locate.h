@@ -17,8 +17,8 @@
  *
  * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not all in the window
  */
-int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
-                             ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
+int mca_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
+                            ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
 
 /**
  * Find the memory in a peer's window that an access is about. The peer is the own rank or not MESSAGE. Called
@@ -27,11 +27,11 @@ int ompi_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, si
  * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not all in the window; where the window is dynamic,
  * MPI_ERR_PROC_FAILED or OMPI_ERR_OUT_OF_RESOURCE, too
  */
-int ompi_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
-                                  ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
+int mca_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
+                                 ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory);
 
 /** @return whether an access lies in the target's window, as far as that is known here */
-bool ompi_osc_fastpath_in_bounds(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
-                                 ompi_datatype_t *type);
+bool mca_osc_fastpath_in_bounds(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
+                                ompi_datatype_t *type);
 
 #endif /* MCA_OSC_FASTPATH_LOCATE_H */

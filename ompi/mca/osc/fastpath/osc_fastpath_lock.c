@@ -80,7 +80,7 @@ static bool lock_taken(mca_osc_fastpath_module_t *module, void *context)
 static int lock_other(mca_osc_fastpath_peer_t *peer)
 {
     lock_one_t wanted = {.peer = peer};
-    int rc = ompi_osc_fastpath_wait_for_memory(peer->module, lock_taken, &wanted);
+    int rc = mca_osc_fastpath_wait_for_memory(peer->module, lock_taken, &wanted);
 
     if (TRIES_BEFORE_DROWSING <= wanted.tries) {
         mca_osc_fastpath_lock_rouse(&peer->member->lock, peer->module->node.index);
@@ -136,9 +136,9 @@ static int wait_for_lock(mca_osc_fastpath_peer_t *peer)
     if (peer->origin.nocheck || granted(peer)) {
         return OMPI_SUCCESS;
     }
-    rc = ompi_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_ACK);
+    rc = mca_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_ACK);
     asked.sequence = peer->origin.lock_sequence;
-    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_wait_until(peer->module, was_granted, &asked) : rc;
+    return OMPI_SUCCESS == rc ? mca_osc_fastpath_wait_until(peer->module, was_granted, &asked) : rc;
 }
 
 /* A program that locks several targets, always in the same order, must not meet another one that has got them
@@ -203,10 +203,10 @@ static int lock_peer(mca_osc_fastpath_peer_t *peer)
     }
     if (peer->rank == module->rank) {
         /* now, because loads and stores may follow */
-        rc = ompi_osc_fastpath_own_lock(peer) ? OMPI_SUCCESS
-                                              : ompi_osc_fastpath_wait_until(module, has_lock, peer);
+        rc = mca_osc_fastpath_own_lock(peer) ? OMPI_SUCCESS
+                                             : mca_osc_fastpath_wait_until(module, has_lock, peer);
         if (OMPI_SUCCESS != rc) {
-            ompi_osc_fastpath_own_lock_give_up(peer);
+            mca_osc_fastpath_own_lock_give_up(peer);
         }
     } else {
         mca_osc_fastpath_leave(module);
@@ -220,7 +220,7 @@ static int lock_peer(mca_osc_fastpath_peer_t *peer)
     return rc;
 }
 
-int ompi_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
+int mca_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer;
@@ -257,7 +257,7 @@ static int unlock_begin(mca_osc_fastpath_peer_t *peer, bool nocheck)
     if (!needed) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_LOCKS_ELIMINATED);
     }
-    return ompi_osc_fastpath_flush_begin(peer, needed && !nocheck ? MCA_OSC_FASTPATH_UNLOCK : 0);
+    return mca_osc_fastpath_flush_begin(peer, needed && !nocheck ? MCA_OSC_FASTPATH_UNLOCK : 0);
 }
 
 static int unlock_message(mca_osc_fastpath_peer_t *peer)
@@ -268,11 +268,11 @@ static int unlock_message(mca_osc_fastpath_peer_t *peer)
         *last_locked(peer->module) = NULL;
     }
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_flush_end(peer->module, peer);
+        rc = mca_osc_fastpath_flush_end(peer->module, peer);
     }
     mca_osc_fastpath_set_locked(&peer->origin.lock_sent, false);
-    ompi_osc_fastpath_deactivate(peer);
-    return OMPI_SUCCESS == rc ? ompi_osc_fastpath_take_error(peer) : rc;
+    mca_osc_fastpath_deactivate(peer);
+    return OMPI_SUCCESS == rc ? mca_osc_fastpath_take_error(peer) : rc;
 }
 
 /* What has been locked by lock_now(), or could have been. */
@@ -294,7 +294,7 @@ static inline bool unlock_now(mca_osc_fastpath_peer_t *peer)
     return true;
 }
 
-int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
+int mca_osc_fastpath_unlock(int target, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer = module->peers[target];
@@ -316,7 +316,7 @@ int ompi_osc_fastpath_unlock(int target, ompi_win_t *win)
     } else {
         release_lock(peer);
         if (peer->rank == module->rank) { /* those who came by message may wait for it */
-            (void) ompi_osc_fastpath_unblock(module);
+            (void) mca_osc_fastpath_unblock(module);
         }
     }
     peer->origin.lock_type = 0;
@@ -375,7 +375,7 @@ static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
     return lock_node(module, wanted->pass, &wanted->index);
 }
 
-int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
+int mca_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     lock_all_t wanted = {.index = 0};
@@ -391,7 +391,7 @@ int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
     mca_osc_fastpath_leave(module);
     if (OMPI_SUCCESS == rc && !module->lock_all_nocheck) {
         wanted.pass = 0 < mca_osc_fastpath_component.locks_held;
-        rc = ompi_osc_fastpath_wait_for_memory(module, node_locked, &wanted);
+        rc = mca_osc_fastpath_wait_for_memory(module, node_locked, &wanted);
         for (int index = 0; TRIES_BEFORE_DROWSING <= wanted.tries && index < module->node.count; ++index) {
             mca_osc_fastpath_lock_rouse(&module->node.members[index].lock, module->node.index);
         }
@@ -405,7 +405,7 @@ int ompi_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
     return rc;
 }
 
-int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
+int mca_osc_fastpath_unlock_all(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     mca_osc_fastpath_peer_t *peer;
@@ -420,7 +420,7 @@ int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
     if (module->lock_all_taken) {
         release_node(module, module->node.count);
         mca_osc_fastpath_set_locked(&module->lock_all_taken, false);
-        (void) ompi_osc_fastpath_unblock(module);
+        (void) mca_osc_fastpath_unblock(module);
     }
     OPAL_LIST_FOREACH(peer, &module->active, mca_osc_fastpath_peer_t)
     {
@@ -428,9 +428,9 @@ int ompi_osc_fastpath_unlock_all(ompi_win_t *win)
         rc = OMPI_SUCCESS == rc ? error : rc;
     }
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_flush_end(module, NULL);
+        rc = mca_osc_fastpath_flush_end(module, NULL);
     }
-    error = ompi_osc_fastpath_end_active(module);
+    error = mca_osc_fastpath_end_active(module);
     module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
     module->fence_used = false;
     mca_osc_fastpath_leave(module);

@@ -92,11 +92,11 @@ static bool end_help(copy_t *copy)
 
     return take_answer(copy, mca_osc_fastpath_mailbox_withdraw(mailbox)
                                  ? MCA_OSC_FASTPATH_MAILBOX_IDLE
-                                 : ompi_osc_fastpath_await_answer(copy->peer, mailbox));
+                                 : mca_osc_fastpath_await_answer(copy->peer, mailbox));
 }
 
-bool ompi_osc_fastpath_copy_long(mca_osc_fastpath_peer_t *peer, bool put, void *here, uintptr_t there,
-                                 size_t length)
+bool mca_osc_fastpath_copy_long(mca_osc_fastpath_peer_t *peer, bool put, void *here, uintptr_t there,
+                                size_t length)
 {
     mca_osc_fastpath_mailbox_t *mailbox = &peer->member->help;
     copy_t copy = {

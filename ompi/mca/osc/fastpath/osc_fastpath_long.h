@@ -19,7 +19,7 @@
  *
  * @return whether it could be; else errno says why not
  */
-bool ompi_osc_fastpath_copy_long(mca_osc_fastpath_peer_t *peer, bool put, void *here, uintptr_t there,
-                                 size_t length);
+bool mca_osc_fastpath_copy_long(mca_osc_fastpath_peer_t *peer, bool put, void *here, uintptr_t there,
+                                size_t length);
 
 #endif /* MCA_OSC_FASTPATH_LONG_H */

@@ -41,11 +41,11 @@ static bool describe_update(const mca_osc_fastpath_peer_t *peer, const mca_osc_f
     const mca_osc_fastpath_memory_t *memory = &update->memory;
     const ompi_datatype_t *element = update->element;
     const int op =
-        NULL == update->op ? MCA_OSC_FASTPATH_MAILBOX_COMPARE : ompi_osc_fastpath_op_index(update->op);
+        NULL == update->op ? MCA_OSC_FASTPATH_MAILBOX_COMPARE : mca_osc_fastpath_op_index(update->op);
 
     if (MCA_OSC_FASTPATH_MAILBOX_BYTES < update->length || update->length != element->super.size || 0 > op
-        || !ompi_osc_fastpath_is_contiguous(memory->type, memory->count)
-        || !ompi_osc_fastpath_is_contiguous(element, 1)
+        || !mca_osc_fastpath_is_contiguous(memory->type, memory->count)
+        || !mca_osc_fastpath_is_contiguous(element, 1)
         || (NULL == update->origin && &ompi_mpi_op_no_op.op != update->op)) {
         return false;
     }
@@ -63,8 +63,8 @@ static bool describe_update(const mca_osc_fastpath_peer_t *peer, const mca_osc_f
     return true;
 }
 
-uint32_t ompi_osc_fastpath_await_answer(const mca_osc_fastpath_peer_t *peer,
-                                        const mca_osc_fastpath_mailbox_t *mailbox)
+uint32_t mca_osc_fastpath_await_answer(const mca_osc_fastpath_peer_t *peer,
+                                       const mca_osc_fastpath_mailbox_t *mailbox)
 {
     const uintptr_t at = (uintptr_t) peer->base + (uintptr_t) mailbox->posted.at;
     unsigned tries = 0;
@@ -72,7 +72,7 @@ uint32_t ompi_osc_fastpath_await_answer(const mca_osc_fastpath_peer_t *peer,
     char byte;
 
     while (MCA_OSC_FASTPATH_MAILBOX_TAKEN == (answer = mca_osc_fastpath_mailbox_answer(mailbox))) {
-        ompi_osc_fastpath_backoff(&tries);
+        mca_osc_fastpath_backoff(&tries);
         if (0 == tries % 1024 && !mca_common_fastpath_process_copy(peer->pid, false, &byte, at, 1)
             && ESRCH == errno) {
             return mca_osc_fastpath_mailbox_answer(mailbox);
@@ -110,7 +110,7 @@ static uint32_t deliver_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpa
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_MAIL_WITHDRAWN);
         return MCA_OSC_FASTPATH_MAILBOX_IDLE;
     }
-    answer = ompi_osc_fastpath_await_answer(peer, mailbox);
+    answer = mca_osc_fastpath_await_answer(peer, mailbox);
     if (MCA_OSC_FASTPATH_MAILBOX_DONE == answer) {
         peer->mail.pause = 0;
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_MAILED);
@@ -125,7 +125,7 @@ static bool is_over(uint32_t answer, int *rc)
     return MCA_OSC_FASTPATH_MAILBOX_DONE == answer || MCA_OSC_FASTPATH_MAILBOX_TAKEN == answer;
 }
 
-bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc)
+bool mca_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc)
 {
     mca_osc_fastpath_posted_t *posted = &peer->member->mailbox.posted;
     uint32_t answer;
@@ -140,8 +140,8 @@ bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpat
     return is_over(answer, rc);
 }
 
-bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void *here, const void *there,
-                                  size_t length, mca_osc_fastpath_module_t *inside, int *rc)
+bool mca_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void *here, const void *there,
+                                 size_t length, mca_osc_fastpath_module_t *inside, int *rc)
 {
     mca_osc_fastpath_posted_t *posted = &peer->member->mailbox.posted;
     uint32_t answer;
@@ -176,7 +176,7 @@ static void *find_element(const mca_osc_fastpath_module_t *module, const mca_osc
         return NULL;
     }
     if (MPI_WIN_FLAVOR_DYNAMIC == module->flavor) {
-        return ompi_osc_fastpath_attached(module, (uintptr_t) posted->at, (uintptr_t) end)
+        return mca_osc_fastpath_attached(module, (uintptr_t) posted->at, (uintptr_t) end)
                    ? (void *) (uintptr_t) posted->at
                    : NULL;
     }
@@ -200,10 +200,10 @@ static bool copy_bytes(const mca_osc_fastpath_posted_t *posted, void *at, mca_os
 /* @return whether it is an update that there is */
 static bool parse_posted(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpath_update_t *update)
 {
-    ompi_datatype_t *element = ompi_osc_fastpath_predefined(posted->element);
+    ompi_datatype_t *element = mca_osc_fastpath_predefined(posted->element);
 
     if (NULL == element || 0 == posted->length || sizeof(posted->data) < posted->length
-        || posted->length != element->super.size || !ompi_osc_fastpath_is_contiguous(element, 1)) {
+        || posted->length != element->super.size || !mca_osc_fastpath_is_contiguous(element, 1)) {
         return false;
     }
     update->element = element;
@@ -211,8 +211,8 @@ static bool parse_posted(const mca_osc_fastpath_posted_t *posted, mca_osc_fastpa
     if (MCA_OSC_FASTPATH_MAILBOX_COMPARE == posted->op) {
         return true;
     }
-    update->op = ompi_osc_fastpath_op(posted->op);
-    return NULL != update->op && ompi_osc_fastpath_op_defined(update->op, element);
+    update->op = mca_osc_fastpath_op(posted->op);
+    return NULL != update->op && mca_osc_fastpath_op_defined(update->op, element);
 }
 
 /* The accumulate lock is the origin's, who waits. @return whether that has been made which is posted; if not,
@@ -235,7 +235,7 @@ static bool make_posted(const mca_osc_fastpath_module_t *module, mca_osc_fastpat
     }
     update.memory = (mca_osc_fastpath_memory_t){
         .address = (char *) at - update.element->super.true_lb, .type = update.element, .count = 1};
-    if (OMPI_SUCCESS != ompi_osc_fastpath_update(&update)) {
+    if (OMPI_SUCCESS != mca_osc_fastpath_update(&update)) {
         return false;
     }
     memcpy(mailbox->posted.data, old, update.length);
@@ -311,7 +311,7 @@ static int look_at_mailboxes(mca_osc_fastpath_component_t *component, const mca_
     return made;
 }
 
-int ompi_osc_fastpath_look(const mca_osc_fastpath_module_t *inside)
+int mca_osc_fastpath_look_at_some(const mca_osc_fastpath_module_t *inside)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     int made;
@@ -331,7 +331,7 @@ int ompi_osc_fastpath_look(const mca_osc_fastpath_module_t *inside)
     return made;
 }
 
-void ompi_osc_fastpath_listen(mca_osc_fastpath_module_t *module)
+void mca_osc_fastpath_listen(mca_osc_fastpath_module_t *module)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     mca_osc_fastpath_module_t *after;
@@ -350,7 +350,7 @@ void ompi_osc_fastpath_listen(mca_osc_fastpath_module_t *module)
     mca_common_fastpath_unlock(&component->lock);
 }
 
-void ompi_osc_fastpath_deafen(mca_osc_fastpath_module_t *module)
+void mca_osc_fastpath_deafen(mca_osc_fastpath_module_t *module)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     mca_osc_fastpath_module_t *before = module;

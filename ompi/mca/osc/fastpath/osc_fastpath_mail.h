@@ -43,7 +43,7 @@ static inline void mca_osc_fastpath_no_answer(mca_osc_fastpath_tries_t *tries)
  *
  * @return whether the target has made it, or an error; otherwise nothing has happened
  */
-bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc);
+bool mca_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc);
 
 /**
  * The same for a put or a get of a few bytes, which waits for nobody to have the target's accumulate lock.
@@ -56,8 +56,8 @@ bool ompi_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpat
  *
  * @return as above
  */
-bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void *here, const void *there,
-                                  size_t length, mca_osc_fastpath_module_t *inside, int *rc);
+bool mca_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void *here, const void *there,
+                                 size_t length, mca_osc_fastpath_module_t *inside, int *rc);
 
 /**
  * Origin: wait for the answer to what the target has taken, which is some instructions or a copy from there,
@@ -66,17 +66,17 @@ bool ompi_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void 
  * @return MCA_OSC_FASTPATH_MAILBOX_DONE, MCA_OSC_FASTPATH_MAILBOX_REFUSED; MCA_OSC_FASTPATH_MAILBOX_TAKEN: it
  * has died
  */
-uint32_t ompi_osc_fastpath_await_answer(const mca_osc_fastpath_peer_t *peer,
-                                        const mca_osc_fastpath_mailbox_t *mailbox);
+uint32_t mca_osc_fastpath_await_answer(const mca_osc_fastpath_peer_t *peer,
+                                       const mca_osc_fastpath_mailbox_t *mailbox);
 
 /** From now on progress looks at the mailbox of a window, if others may leave something there. */
-void ompi_osc_fastpath_listen(mca_osc_fastpath_module_t *module);
+void mca_osc_fastpath_listen(mca_osc_fastpath_module_t *module);
 
 /** Not any more. */
-void ompi_osc_fastpath_deafen(mca_osc_fastpath_module_t *module);
+void mca_osc_fastpath_deafen(mca_osc_fastpath_module_t *module);
 
 /** Look at the mailboxes of some windows. For mca_osc_fastpath_look(). @return the operations made */
-int ompi_osc_fastpath_look(const mca_osc_fastpath_module_t *inside);
+int mca_osc_fastpath_look_at_some(const mca_osc_fastpath_module_t *inside);
 
 /**
  * Look at the mailboxes of some windows, if there are any.
@@ -90,7 +90,7 @@ static inline int mca_osc_fastpath_look(const mca_osc_fastpath_module_t *inside)
     /* relaxed: a hint where there are threads, who look again in component.lock */
     return NULL == atomic_load_explicit(&mca_osc_fastpath_component.listener, memory_order_relaxed)
                ? 0
-               : ompi_osc_fastpath_look(inside);
+               : mca_osc_fastpath_look_at_some(inside);
 }
 
 #endif /* MCA_OSC_FASTPATH_MAIL_H */

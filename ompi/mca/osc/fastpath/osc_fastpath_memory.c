@@ -13,8 +13,8 @@
 
 #include "osc_fastpath_atomic.h"
 
-void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const void *address, size_t count,
-                                    ompi_datatype_t *type, bool unpack)
+void mca_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const void *address, size_t count,
+                                   ompi_datatype_t *type, bool unpack)
 {
     cursor->bytes = mca_osc_fastpath_packed_size(type, count);
     cursor->position = 0;
@@ -22,7 +22,7 @@ void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const voi
     if (0 == cursor->bytes) {
         return;
     }
-    if (ompi_osc_fastpath_is_contiguous(type, count)) {
+    if (mca_osc_fastpath_is_contiguous(type, count)) {
         cursor->memory = (char *) address + type->super.true_lb;
         return;
     }
@@ -36,7 +36,7 @@ void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const voi
     }
 }
 
-void ompi_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t position)
+void mca_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t position)
 {
     cursor->position = position;
     if (NULL == cursor->memory && 0 != cursor->bytes) {
@@ -44,7 +44,7 @@ void ompi_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t pos
     }
 }
 
-size_t ompi_osc_fastpath_cursor_pack(mca_osc_fastpath_cursor_t *cursor, void *packed, size_t length)
+size_t mca_osc_fastpath_cursor_pack(mca_osc_fastpath_cursor_t *cursor, void *packed, size_t length)
 {
     struct iovec iov = {.iov_base = packed, .iov_len = length};
     uint32_t count = 1;
@@ -65,7 +65,7 @@ size_t ompi_osc_fastpath_cursor_pack(mca_osc_fastpath_cursor_t *cursor, void *pa
     return length;
 }
 
-void ompi_osc_fastpath_cursor_unpack(mca_osc_fastpath_cursor_t *cursor, const void *packed, size_t length)
+void mca_osc_fastpath_cursor_unpack(mca_osc_fastpath_cursor_t *cursor, const void *packed, size_t length)
 {
     struct iovec iov = {.iov_base = (void *) packed, .iov_len = length};
     uint32_t count = 1;
@@ -81,7 +81,7 @@ void ompi_osc_fastpath_cursor_unpack(mca_osc_fastpath_cursor_t *cursor, const vo
     cursor->position += length;
 }
 
-void ompi_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor)
+void mca_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor)
 {
     if (NULL == cursor->memory && 0 != cursor->bytes) {
         opal_convertor_cleanup(&cursor->convertor);
@@ -89,9 +89,9 @@ void ompi_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor)
     }
 }
 
-mca_osc_fastpath_pieces_t *ompi_osc_fastpath_walk_pieces(mca_osc_fastpath_walk_t *walk, bool write,
-                                                         const mca_osc_fastpath_memory_t *memory,
-                                                         size_t offset)
+mca_osc_fastpath_pieces_t *mca_osc_fastpath_walk_pieces(mca_osc_fastpath_walk_t *walk, bool write,
+                                                        const mca_osc_fastpath_memory_t *memory,
+                                                        size_t offset)
 {
     mca_osc_fastpath_pieces_t *pieces = &walk->pieces[write];
 
@@ -99,40 +99,40 @@ mca_osc_fastpath_pieces_t *ompi_osc_fastpath_walk_pieces(mca_osc_fastpath_walk_t
         return pieces;
     }
     if (walk->has_pieces[write]) {
-        ompi_osc_fastpath_pieces_end(pieces);
+        mca_osc_fastpath_pieces_end(pieces);
     }
-    ompi_osc_fastpath_pieces_begin(pieces, memory, offset);
+    mca_osc_fastpath_pieces_begin(pieces, memory, offset);
     walk->has_pieces[write] = true;
     return pieces;
 }
 
-mca_osc_fastpath_cursor_t *ompi_osc_fastpath_walk_cursor(mca_osc_fastpath_walk_t *walk, bool write,
-                                                         const mca_osc_fastpath_memory_t *memory,
-                                                         size_t offset)
+mca_osc_fastpath_cursor_t *mca_osc_fastpath_walk_cursor(mca_osc_fastpath_walk_t *walk, bool write,
+                                                        const mca_osc_fastpath_memory_t *memory,
+                                                        size_t offset)
 {
     mca_osc_fastpath_cursor_t *cursor = &walk->cursor[write];
 
     if (!walk->has_cursor[write]) {
-        ompi_osc_fastpath_cursor_begin(cursor, memory->address, memory->count, memory->type, write);
+        mca_osc_fastpath_cursor_begin(cursor, memory->address, memory->count, memory->type, write);
         walk->has_cursor[write] = true;
     }
-    ompi_osc_fastpath_cursor_seek(cursor, offset);
+    mca_osc_fastpath_cursor_seek(cursor, offset);
     return cursor;
 }
 
-void ompi_osc_fastpath_walk_end(mca_osc_fastpath_walk_t *walk)
+void mca_osc_fastpath_walk_end(mca_osc_fastpath_walk_t *walk)
 {
     for (int i = 0; i < 2; ++i) {
         if (walk->has_pieces[i]) {
-            ompi_osc_fastpath_pieces_end(&walk->pieces[i]);
+            mca_osc_fastpath_pieces_end(&walk->pieces[i]);
         }
         if (walk->has_cursor[i]) {
-            ompi_osc_fastpath_cursor_end(&walk->cursor[i]);
+            mca_osc_fastpath_cursor_end(&walk->cursor[i]);
         }
     }
 }
 
-bool ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end)
+bool mca_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end)
 {
     const ptrdiff_t extent = type->super.ub - type->super.lb;
     ptrdiff_t last;
@@ -155,7 +155,7 @@ static ompi_op_t *const ops[] = {
 };
 #define NUM_OPS ((int) (sizeof(ops) / sizeof(ops[0])))
 
-int ompi_osc_fastpath_op_index(const ompi_op_t *op)
+int mca_osc_fastpath_op_index(const ompi_op_t *op)
 {
     for (int i = 0; i < NUM_OPS; ++i) {
         if (op == ops[i]) {
@@ -165,12 +165,12 @@ int ompi_osc_fastpath_op_index(const ompi_op_t *op)
     return -1;
 }
 
-ompi_op_t *ompi_osc_fastpath_op(int index)
+ompi_op_t *mca_osc_fastpath_op(int index)
 {
     return 0 <= index && index < NUM_OPS ? ops[index] : NULL;
 }
 
-bool ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element)
+bool mca_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element)
 {
     char *reason = NULL;
     bool defined = &ompi_mpi_op_no_op.op == op || &ompi_mpi_op_replace.op == op
@@ -180,13 +180,13 @@ bool ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element)
     return defined;
 }
 
-ompi_datatype_t *ompi_osc_fastpath_element(ompi_datatype_t *type)
+ompi_datatype_t *mca_osc_fastpath_element(ompi_datatype_t *type)
 {
     return ompi_datatype_is_predefined(type) ? type
                                              : ompi_datatype_get_single_predefined_type_from_args(type);
 }
 
-ompi_datatype_t *ompi_osc_fastpath_predefined(uint32_t id)
+ompi_datatype_t *mca_osc_fastpath_predefined(uint32_t id)
 {
     return id < OMPI_DATATYPE_MPI_MAX_PREDEFINED ? (ompi_datatype_t *) ompi_datatype_basicDatatypes[id]
                                                  : NULL;
@@ -214,21 +214,21 @@ static int reduce_packed(ompi_op_t *op, ompi_datatype_t *element, const void *or
     if (NULL == spread) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    ompi_osc_fastpath_cursor_begin(&cursor, spread, count, element, true);
-    ompi_osc_fastpath_cursor_unpack(&cursor, origin, cursor.bytes);
-    ompi_osc_fastpath_cursor_end(&cursor);
-    ompi_osc_fastpath_cursor_begin(&cursor, spread + count * extent, count, element, true);
-    ompi_osc_fastpath_cursor_unpack(&cursor, target, cursor.bytes);
-    ompi_osc_fastpath_cursor_end(&cursor);
+    mca_osc_fastpath_cursor_begin(&cursor, spread, count, element, true);
+    mca_osc_fastpath_cursor_unpack(&cursor, origin, cursor.bytes);
+    mca_osc_fastpath_cursor_end(&cursor);
+    mca_osc_fastpath_cursor_begin(&cursor, spread + count * extent, count, element, true);
+    mca_osc_fastpath_cursor_unpack(&cursor, target, cursor.bytes);
+    mca_osc_fastpath_cursor_end(&cursor);
     ompi_op_reduce(op, spread, spread + count * extent, count, element);
-    ompi_osc_fastpath_cursor_begin(&cursor, spread + count * extent, count, element, false);
-    (void) ompi_osc_fastpath_cursor_pack(&cursor, target, cursor.bytes);
-    ompi_osc_fastpath_cursor_end(&cursor);
+    mca_osc_fastpath_cursor_begin(&cursor, spread + count * extent, count, element, false);
+    (void) mca_osc_fastpath_cursor_pack(&cursor, target, cursor.bytes);
+    mca_osc_fastpath_cursor_end(&cursor);
     free(spread);
     return OMPI_SUCCESS;
 }
 
-bool ompi_osc_fastpath_update_packed(const mca_osc_fastpath_update_t *update, void *target, int *rc)
+bool mca_osc_fastpath_update_packed(const mca_osc_fastpath_update_t *update, void *target, int *rc)
 {
     *rc = OMPI_SUCCESS;
     if (NULL != update->result) {
@@ -264,14 +264,14 @@ static int update_by_copy(const mca_osc_fastpath_update_t *update, mca_osc_fastp
     if (NULL == packed) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    from = ompi_osc_fastpath_walk_cursor(walk, false, &update->memory, update->offset);
+    from = mca_osc_fastpath_walk_cursor(walk, false, &update->memory, update->offset);
     while (done < update->length && 0 < moved) {
-        moved = ompi_osc_fastpath_cursor_pack(from, packed + done, update->length - done);
+        moved = mca_osc_fastpath_cursor_pack(from, packed + done, update->length - done);
         done += moved;
     }
-    if (ompi_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
-        to = ompi_osc_fastpath_walk_cursor(walk, true, &update->memory, update->offset);
-        ompi_osc_fastpath_cursor_unpack(to, packed, update->length);
+    if (mca_osc_fastpath_update_packed(update, packed, &rc) && OMPI_SUCCESS == rc) {
+        to = mca_osc_fastpath_walk_cursor(walk, true, &update->memory, update->offset);
+        mca_osc_fastpath_cursor_unpack(to, packed, update->length);
     }
     free(packed);
     return rc;
@@ -288,11 +288,11 @@ static int update_with_gaps(const mca_osc_fastpath_update_t *update)
     }
     mca_osc_fastpath_walk_begin(&own);
     rc = update_by_copy(update, &own);
-    ompi_osc_fastpath_walk_end(&own);
+    mca_osc_fastpath_walk_end(&own);
     return rc;
 }
 
-int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
+int mca_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
 {
     int rc;
 
@@ -300,13 +300,13 @@ int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update)
         return OMPI_SUCCESS;
     }
     if (update->atomic && mca_osc_fastpath_is_integer(update->element)) {
-        return ompi_osc_fastpath_atomic(update);
+        return mca_osc_fastpath_atomic(update);
     }
     if (OPAL_UNLIKELY(has_gaps(update->element)
-                      || !ompi_osc_fastpath_is_contiguous(update->memory.type, update->memory.count))) {
+                      || !mca_osc_fastpath_is_contiguous(update->memory.type, update->memory.count))) {
         return update_with_gaps(update);
     }
-    (void) ompi_osc_fastpath_update_packed(
+    (void) mca_osc_fastpath_update_packed(
         update, (char *) update->memory.address + update->memory.type->super.true_lb + update->offset, &rc);
     return rc;
 }

@@ -28,13 +28,13 @@ typedef struct {
  *
  * @param unpack  data will be moved into the buffer, else out of it
  *
- * To be ended with ompi_osc_fastpath_cursor_end().
+ * To be ended with mca_osc_fastpath_cursor_end().
  */
-void ompi_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const void *address, size_t count,
-                                    ompi_datatype_t *type, bool unpack);
+void mca_osc_fastpath_cursor_begin(mca_osc_fastpath_cursor_t *cursor, const void *address, size_t count,
+                                   ompi_datatype_t *type, bool unpack);
 
 /** Go on at packed byte `position`. */
-void ompi_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t position);
+void mca_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t position);
 
 /**
  * Move up to `length` bytes on. Only whole elements of predefined types are packed, so that less than
@@ -42,13 +42,13 @@ void ompi_osc_fastpath_cursor_seek(mca_osc_fastpath_cursor_t *cursor, size_t pos
  *
  * @return the bytes moved
  */
-size_t ompi_osc_fastpath_cursor_pack(mca_osc_fastpath_cursor_t *cursor, void *packed, size_t length);
+size_t mca_osc_fastpath_cursor_pack(mca_osc_fastpath_cursor_t *cursor, void *packed, size_t length);
 
 /** Move `length` bytes into the buffer. */
-void ompi_osc_fastpath_cursor_unpack(mca_osc_fastpath_cursor_t *cursor, const void *packed, size_t length);
+void mca_osc_fastpath_cursor_unpack(mca_osc_fastpath_cursor_t *cursor, const void *packed, size_t length);
 
 /** Release what the cursor has. */
-void ompi_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor);
+void mca_osc_fastpath_cursor_end(mca_osc_fastpath_cursor_t *cursor);
 
 /** @return the packed size of `count` elements */
 static inline size_t mca_osc_fastpath_packed_size(ompi_datatype_t *type, size_t count)
@@ -67,7 +67,7 @@ static inline size_t mca_osc_fastpath_packed_size(ompi_datatype_t *type, size_t 
  *
  * @return false when no memory is as large as that
  */
-bool ompi_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end);
+bool mca_osc_fastpath_span(ompi_datatype_t *type, size_t count, ptrdiff_t *first, ptrdiff_t *end);
 
 /** Memory of a window that an operation is about. */
 typedef struct {
@@ -90,15 +90,15 @@ typedef struct {
     opal_convertor_t convertor; /**< unless contiguous */
 } mca_osc_fastpath_pieces_t;
 
-/** Begin at packed byte `offset`. To be ended with ompi_osc_fastpath_pieces_end(). */
-void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
-                                    const mca_osc_fastpath_memory_t *memory, size_t offset);
+/** Begin at packed byte `offset`. To be ended with mca_osc_fastpath_pieces_end(). */
+void mca_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces, const mca_osc_fastpath_memory_t *memory,
+                                   size_t offset);
 
 /** Get the next piece, or the next `most` bytes of it. @return false when there is no more */
-bool ompi_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t most, struct iovec *piece);
+bool mca_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t most, struct iovec *piece);
 
 /** Release what it has. */
-void ompi_osc_fastpath_pieces_end(mca_osc_fastpath_pieces_t *pieces);
+void mca_osc_fastpath_pieces_end(mca_osc_fastpath_pieces_t *pieces);
 
 /**
  * Where an update that comes in pieces reads and writes memory, kept from one to the next: the farther a
@@ -111,24 +111,24 @@ typedef struct {
     bool has_cursor[2];
 } mca_osc_fastpath_walk_t;
 
-/** Begin one. To be ended with ompi_osc_fastpath_walk_end(). */
+/** Begin one. To be ended with mca_osc_fastpath_walk_end(). */
 static inline void mca_osc_fastpath_walk_begin(mca_osc_fastpath_walk_t *walk)
 {
     walk->has_pieces[0] = walk->has_pieces[1] = walk->has_cursor[0] = walk->has_cursor[1] = false;
 }
 
 /** @return the pieces of memory from packed byte `offset` on. @param write  those to be written */
-mca_osc_fastpath_pieces_t *ompi_osc_fastpath_walk_pieces(mca_osc_fastpath_walk_t *walk, bool write,
-                                                         const mca_osc_fastpath_memory_t *memory,
-                                                         size_t offset);
+mca_osc_fastpath_pieces_t *mca_osc_fastpath_walk_pieces(mca_osc_fastpath_walk_t *walk, bool write,
+                                                        const mca_osc_fastpath_memory_t *memory,
+                                                        size_t offset);
 
 /** @return the same memory's cursor at packed byte `offset`, to pack or, with `write`, to unpack */
-mca_osc_fastpath_cursor_t *ompi_osc_fastpath_walk_cursor(mca_osc_fastpath_walk_t *walk, bool write,
-                                                         const mca_osc_fastpath_memory_t *memory,
-                                                         size_t offset);
+mca_osc_fastpath_cursor_t *mca_osc_fastpath_walk_cursor(mca_osc_fastpath_walk_t *walk, bool write,
+                                                        const mca_osc_fastpath_memory_t *memory,
+                                                        size_t offset);
 
 /** Release what it has. */
-void ompi_osc_fastpath_walk_end(mca_osc_fastpath_walk_t *walk);
+void mca_osc_fastpath_walk_end(mca_osc_fastpath_walk_t *walk);
 
 /** A piece of an accumulate, get_accumulate, fetch_and_op or compare_and_swap. */
 typedef struct {
@@ -146,11 +146,11 @@ typedef struct {
 
 /**
  * Carry out an update. The caller has the accumulate lock of the memory's owner, unless
- * ompi_osc_fastpath_needs_lock() says that it is not needed.
+ * mca_osc_fastpath_needs_lock() says that it is not needed.
  *
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */
-int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update);
+int mca_osc_fastpath_update(const mca_osc_fastpath_update_t *update);
 
 /**
  * The same where the memory's packed form is at hand, of the bytes that the update is about.
@@ -159,21 +159,21 @@ int ompi_osc_fastpath_update(const mca_osc_fastpath_update_t *update);
  *
  * @return whether it has changed
  */
-bool ompi_osc_fastpath_update_packed(const mca_osc_fastpath_update_t *update, void *packed, int *rc);
+bool mca_osc_fastpath_update_packed(const mca_osc_fastpath_update_t *update, void *packed, int *rc);
 
 /** @return index of a predefined operation for packets, or -1 when it is none that windows know */
-int ompi_osc_fastpath_op_index(const ompi_op_t *op);
+int mca_osc_fastpath_op_index(const ompi_op_t *op);
 
 /** @return the operation of an index, or NULL when there is none */
-ompi_op_t *ompi_osc_fastpath_op(int index);
+ompi_op_t *mca_osc_fastpath_op(int index);
 
 /** @return whether an operation that windows know is defined for a predefined type */
-bool ompi_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element);
+bool mca_osc_fastpath_op_defined(ompi_op_t *op, ompi_datatype_t *element);
 
 /** @return the predefined type that all elements of a type have, or NULL when they have several */
-ompi_datatype_t *ompi_osc_fastpath_element(ompi_datatype_t *type);
+ompi_datatype_t *mca_osc_fastpath_element(ompi_datatype_t *type);
 
 /** @return the predefined type of an id, or NULL when there is none */
-ompi_datatype_t *ompi_osc_fastpath_predefined(uint32_t id);
+ompi_datatype_t *mca_osc_fastpath_predefined(uint32_t id);
 
 #endif /* MCA_OSC_FASTPATH_MEMORY_H */

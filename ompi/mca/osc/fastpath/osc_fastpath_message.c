@@ -59,11 +59,11 @@ static bool may_go_on(mca_osc_fastpath_module_t *module, void *context)
     const mca_osc_fastpath_packet_t *packet = peer->origin.packet;
 
     if (sending->wants_data && enough_asked_for(sending)) {
-        ompi_osc_fastpath_send_gets(module, peer);
+        mca_osc_fastpath_send_gets(module, peer);
         return false;
     }
     return (NULL != packet && sending->room <= mca_osc_fastpath_packet_room(packet))
-           || ompi_osc_fastpath_may_send(peer);
+           || mca_osc_fastpath_may_send(peer);
 }
 
 static bool may_take_ticket(mca_osc_fastpath_module_t *module, void *context)
@@ -72,7 +72,7 @@ static bool may_take_ticket(mca_osc_fastpath_module_t *module, void *context)
     if (module->tickets->used < module->max_pending) {
         return true;
     }
-    ompi_osc_fastpath_send_gets(module, NULL);
+    mca_osc_fastpath_send_gets(module, NULL);
     return false;
 }
 
@@ -82,13 +82,13 @@ static bool may_name_type(mca_osc_fastpath_module_t *module, void *context)
 
     (void) module;
     return !sending->peer->origin.describing
-           && ompi_osc_fastpath_type_nameable(sending->peer, sending->operation->type);
+           && mca_osc_fastpath_type_nameable(sending->peer, sending->operation->type);
 }
 
 /* Wait for less to be under way. */
 static int throttle(sending_t *sending, mca_osc_fastpath_done_fn_t done)
 {
-    return ompi_osc_fastpath_wait_until(sending->peer->module, done, sending);
+    return mca_osc_fastpath_wait_until(sending->peer->module, done, sending);
 }
 
 /* A packet with room for the next piece, in *packet. */
@@ -99,7 +99,7 @@ static int get_room(sending_t *sending, size_t expected, mca_osc_fastpath_packet
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    *packet = ompi_osc_fastpath_origin_packet(sending->peer, sending->room, expected);
+    *packet = mca_osc_fastpath_origin_packet(sending->peer, sending->room, expected);
     if (NULL == *packet || sending->room > mca_osc_fastpath_packet_room(*packet)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -149,7 +149,7 @@ static int name_type(sending_t *sending)
 
     sending->hdr.count = operation->count;
     if (!ompi_datatype_is_predefined(type) && 0 == type->super.true_lb
-        && ompi_osc_fastpath_is_contiguous(type, operation->count)) {
+        && mca_osc_fastpath_is_contiguous(type, operation->count)) {
         type = &ompi_mpi_byte.dt;
         sending->hdr.count = sending->total;
     }
@@ -157,14 +157,14 @@ static int name_type(sending_t *sending)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    rc = ompi_osc_fastpath_type_name(sending->peer, type, &name);
+    rc = mca_osc_fastpath_type_name(sending->peer, type, &name);
     sending->hdr.type = name.type;
     sending->hdr.type_generation = name.generation;
     if (OMPI_SUCCESS == rc && NULL != name.description) {
         rc = describe_type(sending, &name);
         if (OMPI_SUCCESS != rc) {
-            ompi_osc_fastpath_type_unsent(sending->peer, &name);
-            ompi_osc_fastpath_type_release(sending->peer, name.type);
+            mca_osc_fastpath_type_unsent(sending->peer, &name);
+            mca_osc_fastpath_type_release(sending->peer, name.type);
         }
     }
     return rc;
@@ -178,8 +178,8 @@ static void choose_unit(sending_t *sending)
     const mca_osc_fastpath_operation_t *operation = sending->operation;
     ompi_datatype_t *element = operation->element;
 
-    if (NULL == element && !ompi_osc_fastpath_is_contiguous(operation->type, operation->count)) {
-        element = ompi_osc_fastpath_element(operation->type);
+    if (NULL == element && !mca_osc_fastpath_is_contiguous(operation->type, operation->count)) {
+        element = mca_osc_fastpath_element(operation->type);
         if (NULL == element) {
             sending->unit = operation->type->super.size;
             sending->hdr.element = 1;
@@ -193,9 +193,9 @@ static void choose_unit(sending_t *sending)
     }
     if (MCA_OSC_FASTPATH_GET == operation->kind) {
         ompi_datatype_t *result =
-            ompi_osc_fastpath_is_contiguous(operation->result_type, operation->result_count)
+            mca_osc_fastpath_is_contiguous(operation->result_type, operation->result_count)
                 ? NULL
-                : ompi_osc_fastpath_element(operation->result_type);
+                : mca_osc_fastpath_element(operation->result_type);
 
         element = NULL != element ? element : result;
         sending->hdr.element = (uint16_t) (NULL != element ? element->super.size : 1);
@@ -211,7 +211,7 @@ static int prepare(sending_t *sending)
     sending->hdr = (mca_osc_fastpath_op_hdr_t){.kind = operation->kind, .disp = operation->disp};
     sending->has_data = MCA_OSC_FASTPATH_GET != operation->kind;
     sending->wants_data = mca_osc_fastpath_returns_data(operation->kind);
-    sending->place = ompi_osc_fastpath_may_place(sending->peer, operation, sending->total);
+    sending->place = mca_osc_fastpath_may_place(sending->peer, operation, sending->total);
     if (sending->place) {
         sending->hdr.kind = MCA_OSC_FASTPATH_GET_PLACE;
     }
@@ -219,7 +219,7 @@ static int prepare(sending_t *sending)
     if (NULL != operation->element) {
         sending->hdr.element = (uint16_t) operation->element->id;
         if (NULL != operation->op) {
-            sending->hdr.op = (uint8_t) ompi_osc_fastpath_op_index(operation->op);
+            sending->hdr.op = (uint8_t) mca_osc_fastpath_op_index(operation->op);
             sending->has_data = &ompi_mpi_op_no_op.op != operation->op;
         }
     }
@@ -235,14 +235,14 @@ static int take_ticket(sending_t *sending, mca_osc_fastpath_request_t **request)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    *request = NULL != operation->request ? ompi_osc_fastpath_request_make(sending->peer->module->win) : NULL;
+    *request = NULL != operation->request ? mca_osc_fastpath_request_make(sending->peer->module->win) : NULL;
     if (NULL != operation->request && NULL == *request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    ticket = ompi_osc_fastpath_ticket_take(sending->peer, operation->result, operation->result_count,
-                                           operation->result_type, sending->total, &sending->hdr.ticket);
+    ticket = mca_osc_fastpath_ticket_take(sending->peer, operation->result, operation->result_count,
+                                          operation->result_type, sending->total, &sending->hdr.ticket);
     if (NULL == ticket) {
-        ompi_osc_fastpath_request_drop(*request);
+        mca_osc_fastpath_request_drop(*request);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     sending->hdr.generation = ticket->generation;
@@ -289,9 +289,9 @@ static size_t put_piece(sending_t *sending, mca_osc_fastpath_packet_t *packet, s
         if (length > room) {
             length = room - room % sending->unit;
         }
-        length = data = ompi_osc_fastpath_cursor_pack(&sending->cursor, to + sizeof(sending->hdr), length);
+        length = data = mca_osc_fastpath_cursor_pack(&sending->cursor, to + sizeof(sending->hdr), length);
     } else if (sending->place) {
-        const uint64_t address = ompi_osc_fastpath_place_address(sending->operation, sending->hdr.offset);
+        const uint64_t address = mca_osc_fastpath_place_address(sending->operation, sending->hdr.offset);
 
         memcpy(to + sizeof(sending->hdr), &address, sizeof(address));
         data = sizeof(address);
@@ -327,7 +327,7 @@ static int put_pieces(sending_t *sending)
         }
         sending->hdr.offset += length;
         if (sending->place && PLACE_PACKET <= packet->place_bytes) {
-            ompi_osc_fastpath_origin_send(sending->peer, 0);
+            mca_osc_fastpath_origin_send(sending->peer, 0);
         }
     }
     return rc;
@@ -342,10 +342,10 @@ static int put_all(sending_t *sending)
     if (!sending->has_data) {
         return put_pieces(sending);
     }
-    ompi_osc_fastpath_cursor_begin(&sending->cursor, operation->origin, operation->origin_count,
-                                   operation->origin_type, false);
+    mca_osc_fastpath_cursor_begin(&sending->cursor, operation->origin, operation->origin_count,
+                                  operation->origin_type, false);
     rc = put_pieces(sending);
-    ompi_osc_fastpath_cursor_end(&sending->cursor);
+    mca_osc_fastpath_cursor_end(&sending->cursor);
     return rc;
 }
 
@@ -356,7 +356,7 @@ static void send_now(sending_t *sending)
 
     if (NULL != peer->origin.packet
         && (peer->module->eager || (NULL != sending->operation->request && sending->wants_data))) {
-        ompi_osc_fastpath_origin_send(peer, 0);
+        mca_osc_fastpath_origin_send(peer, 0);
     }
 }
 
@@ -368,16 +368,16 @@ static int put_prepared(sending_t *sending, mca_osc_fastpath_request_t **request
         rc = put_all(sending);
         if (OMPI_SUCCESS != rc && sending->wants_data) {
             /* given up but for the pieces on their way: nobody may wait for what they do not ask for */
-            ompi_osc_fastpath_ticket_cut(sending->peer, sending->hdr.ticket,
-                                         sending->total - sending->hdr.offset);
-            ompi_osc_fastpath_request_drop(*request);
+            mca_osc_fastpath_ticket_cut(sending->peer, sending->hdr.ticket,
+                                        sending->total - sending->hdr.offset);
+            mca_osc_fastpath_request_drop(*request);
         }
         send_now(sending);
     }
     return rc;
 }
 
-int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation)
+int mca_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation)
 {
     mca_osc_fastpath_module_t *module = peer->module;
     mca_osc_fastpath_request_t *request = NULL;
@@ -389,7 +389,7 @@ int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_op
     rc = prepare(&sending);
     if (OMPI_SUCCESS == rc) {
         rc = put_prepared(&sending, &request);
-        ompi_osc_fastpath_type_release(peer, sending.hdr.type);
+        mca_osc_fastpath_type_release(peer, sending.hdr.type);
     }
     mca_osc_fastpath_leave(module);
     if (NULL != operation->request && OMPI_SUCCESS == rc) {

@@ -43,7 +43,7 @@ typedef struct {
     char *base;
 } making_t;
 
-size_t ompi_osc_fastpath_alignment(opal_info_t *info)
+size_t mca_osc_fastpath_alignment(opal_info_t *info)
 {
     size_t alignment = MCA_OSC_FASTPATH_LINE, wanted = 0;
     char text[32];
@@ -97,7 +97,7 @@ static bool lay_out(making_t *making)
     const size_t page = (size_t) opal_getpagesize();
     size_t rest;
 
-    return ompi_osc_fastpath_node_layout((size_t) making->size, page, &making->layout) && place_data(making)
+    return mca_osc_fastpath_node_layout((size_t) making->size, page, &making->layout) && place_data(making)
            && mca_osc_fastpath_next_part(&making->layout.length, page, 0, &rest);
 }
 
@@ -194,7 +194,7 @@ static int gather_places(making_t *making, bool failed, opal_info_t *info)
     mca_osc_fastpath_module_t *module = making->module;
     mca_osc_fastpath_place_t own = {.bytes = module->bytes,
                                     .disp_unit = module->disp_unit,
-                                    .align = ompi_osc_fastpath_alignment(info),
+                                    .align = mca_osc_fastpath_alignment(info),
                                     .address = (uintptr_t) module->base,
                                     .probe = (uintptr_t) &module->probe,
                                     .rank = (uint32_t) module->rank,
@@ -308,7 +308,7 @@ static void take_over_memory(const making_t *making)
     node->copy = making->copy;
     if (in_file(module)) {
         node->direct = true;
-        module->base = ompi_osc_fastpath_node_memory(module, node->index);
+        module->base = mca_osc_fastpath_node_memory(module, node->index);
     }
 }
 
@@ -373,7 +373,7 @@ static void complain_of_memory(const making_t *making)
     }
 }
 
-int ompi_osc_fastpath_node_make(mca_osc_fastpath_module_t *module, bool failed, opal_info_t *info)
+int mca_osc_fastpath_node_make(mca_osc_fastpath_module_t *module, bool failed, opal_info_t *info)
 {
     const bool needed = MPI_WIN_FLAVOR_SHARED == module->flavor;
     making_t making = {.module = module};
@@ -406,7 +406,7 @@ int ompi_osc_fastpath_node_make(mca_osc_fastpath_module_t *module, bool failed, 
     return rc;
 }
 
-void ompi_osc_fastpath_node_free(mca_osc_fastpath_node_t *node)
+void mca_osc_fastpath_node_free(mca_osc_fastpath_node_t *node)
 {
     if (NULL != node->base) {
         (void) munmap(node->base, node->length);
@@ -414,7 +414,7 @@ void ompi_osc_fastpath_node_free(mca_osc_fastpath_node_t *node)
     }
 }
 
-int ompi_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank)
+int mca_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank)
 {
     int low = 0, high = NULL == node->places ? 0 : node->count;
 
@@ -431,7 +431,7 @@ int ompi_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank)
 }
 
 /* Without gaps, memory of 0 bytes still has a place between that of others. */
-void *ompi_osc_fastpath_node_memory(const mca_osc_fastpath_module_t *module, int index)
+void *mca_osc_fastpath_node_memory(const mca_osc_fastpath_module_t *module, int index)
 {
     const mca_osc_fastpath_place_t *place = &module->node.places[index];
 

@@ -20,16 +20,16 @@
  * @return OMPI_SUCCESS, also where nothing could be shared, which module.node tells then; OMPI_ERR_RMA_SHARED
  * when the window has to be in shared memory and cannot be
  */
-int ompi_osc_fastpath_node_make(struct mca_osc_fastpath_module_t *module, bool failed, opal_info_t *info);
+int mca_osc_fastpath_node_make(struct mca_osc_fastpath_module_t *module, bool failed, opal_info_t *info);
 
 /** Unmap it. */
-void ompi_osc_fastpath_node_free(mca_osc_fastpath_node_t *node);
+void mca_osc_fastpath_node_free(mca_osc_fastpath_node_t *node);
 
 /** @return index of a rank of the window, or -1 when it is not on this node or nothing is shared */
-int ompi_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank);
+int mca_osc_fastpath_node_index(const mca_osc_fastpath_node_t *node, int rank);
 
 /** @return where the window of a member is mapped here, if module.node.direct; NULL for no memory among gaps
  */
-void *ompi_osc_fastpath_node_memory(const struct mca_osc_fastpath_module_t *module, int index);
+void *mca_osc_fastpath_node_memory(const struct mca_osc_fastpath_module_t *module, int index);
 
 #endif /* MCA_OSC_FASTPATH_NODE_H */

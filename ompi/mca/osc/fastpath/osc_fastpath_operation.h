@@ -36,21 +36,21 @@ typedef struct {
  *
  * @return OMPI_SUCCESS; OMPI_ERR_RMA_SYNC without an access epoch; OMPI_ERR_RMA_RANGE; another error
  */
-int ompi_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation);
+int mca_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation);
 
 /** COPY: put (a small one is made by the next mca_osc_fastpath_make_puts() at the latest) or get, at memory
  * in the target's process. @return OMPI_SUCCESS, MPI_ERR_PROC_FAILED, OMPI_ERR_RMA_RANGE where there is no
  * memory, or OMPI_ERR_OUT_OF_RESOURCE */
-int ompi_osc_fastpath_copy_move(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                                const mca_osc_fastpath_memory_t *memory);
+int mca_osc_fastpath_copy_move(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                               const mca_osc_fastpath_memory_t *memory);
 
 /** COPY: carry out an update, in the target's accumulate lock. @return as above */
-int ompi_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update);
+int mca_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update);
 
 /** DIRECT, COPY: carry it out now. */
-int ompi_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);
+int mca_osc_fastpath_direct(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);
 
 /** MESSAGE: put it into packets. Called and returns outside module.lock. */
-int ompi_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);
+int mca_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_operation_t *operation);
 
 #endif /* MCA_OSC_FASTPATH_OPERATION_H */

@@ -14,7 +14,7 @@
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_packet_t, opal_free_list_item_t, NULL, NULL);
 
-bool ompi_osc_fastpath_refuse(void)
+bool mca_osc_fastpath_refuse(void)
 {
     return OPAL_UNLIKELY(0 != mca_osc_fastpath_component.fault_percent)
            && mca_common_fastpath_fault(mca_osc_fastpath_component.fault_percent);
@@ -35,7 +35,7 @@ static bool get_descriptor(mca_osc_fastpath_packet_t *packet, size_t size)
 {
     mca_btl_base_descriptor_t *descriptor = NULL;
 
-    if (!ompi_osc_fastpath_refuse()) {
+    if (!mca_osc_fastpath_refuse()) {
         mca_bml_base_alloc(packet->bml_btl, &descriptor, MCA_BTL_NO_ORDER, size,
                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     }
@@ -86,8 +86,8 @@ static mca_bml_base_btl_t *next_packet_link(const mca_osc_fastpath_peer_t *peer)
                : mca_bml_base_btl_array_get_next(&endpoint->btl_eager);
 }
 
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
-                                                         size_t expected, mca_bml_base_btl_t *by)
+mca_osc_fastpath_packet_t *mca_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
+                                                        size_t expected, mca_bml_base_btl_t *by)
 {
     mca_bml_base_btl_t *bml_btl = NULL == by ? next_packet_link(peer) : by;
     mca_osc_fastpath_packet_t *packet = NULL;
@@ -127,7 +127,7 @@ static bool try_send(mca_osc_fastpath_packet_t *packet)
         memcpy(packet->data, data, packet->length);
         free(data);
     }
-    if (ompi_osc_fastpath_refuse()) {
+    if (mca_osc_fastpath_refuse()) {
         return false;
     }
     packet->descriptor->des_segments->seg_len = packet->length;
@@ -138,7 +138,7 @@ static bool try_send(mca_osc_fastpath_packet_t *packet)
     return true;
 }
 
-void ompi_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet)
+void mca_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet)
 {
     mca_osc_fastpath_peer_t *peer = packet->peer;
     mca_osc_fastpath_hdr_t *hdr = mca_osc_fastpath_packet_hdr(packet);
@@ -153,7 +153,7 @@ void ompi_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet)
 }
 
 /* What has been put into order by its sequence may leave in any. */
-bool ompi_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module)
+bool mca_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module)
 {
     size_t left = opal_list_get_size(&module->refused);
     bool any = false;
@@ -172,7 +172,7 @@ bool ompi_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module)
     return any;
 }
 
-void ompi_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet)
+void mca_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet)
 {
     if (NULL != packet->descriptor) {
         mca_bml_base_free(packet->bml_btl, packet->descriptor);
@@ -182,18 +182,18 @@ void ompi_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet)
     opal_free_list_return(&mca_osc_fastpath_component.packets, &packet->super);
 }
 
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
-                                                           size_t expected)
+mca_osc_fastpath_packet_t *mca_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                          size_t expected)
 {
     mca_osc_fastpath_packet_t *packet = peer->origin.packet;
 
     if (NULL != packet && room > mca_osc_fastpath_packet_room(packet)) {
-        ompi_osc_fastpath_origin_send(peer, 0);
+        mca_osc_fastpath_origin_send(peer, 0);
         packet = NULL;
     }
     if (NULL == packet) {
         packet = peer->origin.packet =
-            ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_PACKET, expected, NULL);
+            mca_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_PACKET, expected, NULL);
         mca_osc_fastpath_activate(peer);
     }
     return packet;
@@ -234,7 +234,7 @@ static uint8_t describe_epoch(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_hd
     return MPI_LOCK_EXCLUSIVE == type ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : MCA_OSC_FASTPATH_LOCK_SHARED | pass;
 }
 
-void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags)
+void mca_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags)
 {
     mca_osc_fastpath_packet_t *packet = peer->origin.packet;
     mca_osc_fastpath_hdr_t *hdr = mca_osc_fastpath_packet_hdr(packet);
@@ -254,17 +254,17 @@ void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags)
         peer->origin.ack_asked = hdr->sequence;
     }
     mca_osc_fastpath_count(MCA_OSC_FASTPATH_PACKETS_SENT);
-    ompi_osc_fastpath_packet_send(packet);
+    mca_osc_fastpath_packet_send(packet);
 }
 
 static void send_get(mca_osc_fastpath_peer_t *peer)
 {
     if (NULL != peer->origin.packet && peer->origin.packet->data_from_target) {
-        ompi_osc_fastpath_origin_send(peer, 0);
+        mca_osc_fastpath_origin_send(peer, 0);
     }
 }
 
-void ompi_osc_fastpath_send_gets(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
+void mca_osc_fastpath_send_gets(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
 {
     mca_osc_fastpath_peer_t *active;
 

@@ -12,7 +12,7 @@
 #include "osc_fastpath.h"
 
 /** @return whether a call to a BTL shall be refused for the sake of a test */
-bool ompi_osc_fastpath_refuse(void);
+bool mca_osc_fastpath_refuse(void);
 
 /** @return the links to a peer, or NULL when there are none */
 static inline mca_bml_base_endpoint_t *mca_osc_fastpath_endpoint(const mca_osc_fastpath_peer_t *peer)
@@ -30,8 +30,8 @@ static inline mca_bml_base_endpoint_t *mca_osc_fastpath_endpoint(const mca_osc_f
  *
  * @return a packet with an empty header, or NULL when there is no memory
  */
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
-                                                         size_t expected, mca_bml_base_btl_t *by);
+mca_osc_fastpath_packet_t *mca_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
+                                                        size_t expected, mca_bml_base_btl_t *by);
 
 /** @return bytes of room in a packet */
 static inline size_t mca_osc_fastpath_packet_room(const mca_osc_fastpath_packet_t *packet)
@@ -64,37 +64,37 @@ static inline void mca_osc_fastpath_packet_filled(mca_osc_fastpath_packet_t *pac
 }
 
 /** Hand a packet or a reply to its BTL, or keep it for progress where the BTL has no room. */
-void ompi_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet);
+void mca_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet);
 
 /** Try again to send what BTLs have refused. @return whether anything has gone */
-bool ompi_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module);
+bool mca_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module);
 
 /** Give up a packet that has not been sent. */
-void ompi_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet);
+void mca_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet);
 
 /**
  * Origin: get the packet for a target that is being filled, with at least `room` bytes of room; what is in
  * the way is sent. A new one has room for `expected` bytes if the BTL allows it. Must not be called when
- * ompi_osc_fastpath_may_send() says no.
+ * mca_osc_fastpath_may_send() says no.
  *
  * @return the packet or NULL when there is no memory
  */
-mca_osc_fastpath_packet_t *ompi_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
-                                                           size_t expected);
+mca_osc_fastpath_packet_t *mca_osc_fastpath_origin_packet(mca_osc_fastpath_peer_t *peer, size_t room,
+                                                          size_t expected);
 
 /** Origin: @return whether another packet may be sent to a target without an acknowledgement first */
-static inline bool ompi_osc_fastpath_may_send(const mca_osc_fastpath_peer_t *peer)
+static inline bool mca_osc_fastpath_may_send(const mca_osc_fastpath_peer_t *peer)
 {
     return peer->origin.sent - peer->origin.acked < mca_osc_fastpath_component.max_packets;
 }
 
 /** Origin: send the packet that is being filled with these flags in addition; there is one. */
-void ompi_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags);
+void mca_osc_fastpath_origin_send(mca_osc_fastpath_peer_t *peer, uint8_t flags);
 
 /**
  * Origin: send the packets that ask for data of `peer` (NULL: of all active peers). For who waits for data:
  * another thread may have asked for some, and may send its packet only when the caller is ready.
  */
-void ompi_osc_fastpath_send_gets(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
+void mca_osc_fastpath_send_gets(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
 
 #endif /* MCA_OSC_FASTPATH_PACKET_H */

@@ -27,15 +27,15 @@ static void osc_peer_destruct(mca_osc_fastpath_peer_t *peer)
         OBJ_DESTRUCT(item);
         free(item);
     }
-    while (NULL != (placing = ompi_osc_fastpath_placed(peer))) {
+    while (NULL != (placing = mca_osc_fastpath_placed(peer))) {
         free(placing);
     }
     if (NULL != peer->origin.packet) {
-        ompi_osc_fastpath_packet_drop(peer->origin.packet);
+        mca_osc_fastpath_packet_drop(peer->origin.packet);
     }
     free(peer->regions.list);
-    ompi_osc_fastpath_types_free(peer->origin.types);
-    ompi_osc_fastpath_types_free(peer->target.types);
+    mca_osc_fastpath_types_free(peer->origin.types);
+    mca_osc_fastpath_types_free(peer->target.types);
     OBJ_DESTRUCT(&peer->target.blocked_item);
     OPAL_LIST_DESTRUCT(&peer->target.wholes);
     OBJ_DESTRUCT(&peer->target.parked);
@@ -53,7 +53,7 @@ static void choose_access(mca_osc_fastpath_peer_t *peer)
 {
     const mca_osc_fastpath_module_t *module = peer->module;
     const mca_osc_fastpath_node_t *node = &module->node;
-    const int index = ompi_osc_fastpath_node_index(node, peer->rank);
+    const int index = mca_osc_fastpath_node_index(node, peer->rank);
 
     peer->access = MCA_OSC_FASTPATH_MESSAGE;
     if (peer->rank == module->rank) {
@@ -67,7 +67,7 @@ static void choose_access(mca_osc_fastpath_peer_t *peer)
         peer->access = node->direct ? MCA_OSC_FASTPATH_DIRECT : MCA_OSC_FASTPATH_COPY;
         peer->node_index = index;
         peer->pid = node->places[index].pid;
-        peer->base = node->direct ? ompi_osc_fastpath_node_memory(module, index)
+        peer->base = node->direct ? mca_osc_fastpath_node_memory(module, index)
                                   : (void *) (uintptr_t) node->places[index].address;
         peer->size = (size_t) node->places[index].bytes;
         peer->disp_unit = (ptrdiff_t) node->places[index].disp_unit;
@@ -77,7 +77,7 @@ static void choose_access(mca_osc_fastpath_peer_t *peer)
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_peer_t, opal_list_item_t, osc_peer_construct, osc_peer_destruct);
 
-void ompi_osc_fastpath_peer_describe(mca_osc_fastpath_peer_t *peer)
+void mca_osc_fastpath_peer_describe(mca_osc_fastpath_peer_t *peer)
 {
     const mca_osc_fastpath_module_t *module = peer->module;
 
@@ -88,7 +88,7 @@ void ompi_osc_fastpath_peer_describe(mca_osc_fastpath_peer_t *peer)
     }
 }
 
-mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank)
+mca_osc_fastpath_peer_t *mca_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank)
 {
     mca_osc_fastpath_peer_t *peer = OBJ_NEW(mca_osc_fastpath_peer_t);
 
@@ -98,7 +98,7 @@ mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *
     peer->module = module;
     peer->rank = rank;
     choose_access(peer);
-    ompi_osc_fastpath_peer_describe(peer);
+    mca_osc_fastpath_peer_describe(peer);
     atomic_thread_fence(memory_order_release); /* who finds it without the lock finds it filled in */
     module->peers[rank] = peer;
     return peer;

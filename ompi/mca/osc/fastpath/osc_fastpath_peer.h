@@ -12,17 +12,17 @@
 #include "osc_fastpath.h"
 
 /** Make the peer of that rank. For mca_osc_fastpath_peer(). @return NULL when there is no memory */
-mca_osc_fastpath_peer_t *ompi_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank);
+mca_osc_fastpath_peer_t *mca_osc_fastpath_peer_make(mca_osc_fastpath_module_t *module, int rank);
 
 /** @return the peer of that rank, made if need be, or NULL when there is no memory; in module.lock */
 static inline mca_osc_fastpath_peer_t *mca_osc_fastpath_peer(mca_osc_fastpath_module_t *module, int rank)
 {
     mca_osc_fastpath_peer_t *peer = module->peers[rank];
 
-    return OPAL_LIKELY(NULL != peer) ? peer : ompi_osc_fastpath_peer_make(module, rank);
+    return OPAL_LIKELY(NULL != peer) ? peer : mca_osc_fastpath_peer_make(module, rank);
 }
 
 /** Note what the module knows of a peer's window by now. */
-void ompi_osc_fastpath_peer_describe(mca_osc_fastpath_peer_t *peer);
+void mca_osc_fastpath_peer_describe(mca_osc_fastpath_peer_t *peer);
 
 #endif /* MCA_OSC_FASTPATH_PEER_H */

@@ -52,14 +52,14 @@ static size_t begin_with_gaps(opal_convertor_t *convertor, const mca_osc_fastpat
     return whole * size + seek_block(convertor, offset - whole * size);
 }
 
-void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
-                                    const mca_osc_fastpath_memory_t *memory, size_t offset)
+void mca_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces, const mca_osc_fastpath_memory_t *memory,
+                                   size_t offset)
 {
     struct iovec skipped;
 
     pieces->next = 0;
     pieces->position = 0;
-    pieces->contiguous = ompi_osc_fastpath_is_contiguous(memory->type, memory->count);
+    pieces->contiguous = mca_osc_fastpath_is_contiguous(memory->type, memory->count);
     pieces->ended = pieces->contiguous;
     pieces->count = pieces->contiguous ? 1 : 0;
     if (pieces->contiguous) {
@@ -69,7 +69,7 @@ void ompi_osc_fastpath_pieces_begin(mca_osc_fastpath_pieces_t *pieces,
         pieces->position = begin_with_gaps(&pieces->convertor, memory, offset);
     }
     while (pieces->position < offset
-           && ompi_osc_fastpath_pieces_next(pieces, offset - pieces->position, &skipped)) {
+           && mca_osc_fastpath_pieces_next(pieces, offset - pieces->position, &skipped)) {
         ; /* the rest of the way */
     }
 }
@@ -89,7 +89,7 @@ static bool more_pieces(mca_osc_fastpath_pieces_t *pieces)
     return 0 < pieces->count;
 }
 
-bool ompi_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t most, struct iovec *piece)
+bool mca_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t most, struct iovec *piece)
 {
     struct iovec *from;
 
@@ -109,7 +109,7 @@ bool ompi_osc_fastpath_pieces_next(mca_osc_fastpath_pieces_t *pieces, size_t mos
     return true;
 }
 
-void ompi_osc_fastpath_pieces_end(mca_osc_fastpath_pieces_t *pieces)
+void mca_osc_fastpath_pieces_end(mca_osc_fastpath_pieces_t *pieces)
 {
     if (!pieces->contiguous) {
         opal_convertor_cleanup(&pieces->convertor);

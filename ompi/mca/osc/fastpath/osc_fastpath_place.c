@@ -41,24 +41,24 @@ static mca_bml_base_btl_t *next_placing_link(mca_bml_base_endpoint_t *endpoint)
     return NULL;
 }
 
-bool ompi_osc_fastpath_may_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                                 size_t total)
+bool mca_osc_fastpath_may_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                                size_t total)
 {
     const size_t limit = mca_osc_fastpath_component.place_limit;
 
     return OPAL_UNLIKELY(0 != limit && limit <= total) && MCA_OSC_FASTPATH_GET == operation->kind
-           && ompi_osc_fastpath_is_contiguous(operation->type, operation->count)
-           && ompi_osc_fastpath_is_contiguous(operation->result_type, operation->result_count)
+           && mca_osc_fastpath_is_contiguous(operation->type, operation->count)
+           && mca_osc_fastpath_is_contiguous(operation->result_type, operation->result_count)
            && NULL != next_placing_link(mca_osc_fastpath_endpoint(peer));
 }
 
-uint64_t ompi_osc_fastpath_place_address(const mca_osc_fastpath_operation_t *operation, size_t offset)
+uint64_t mca_osc_fastpath_place_address(const mca_osc_fastpath_operation_t *operation, size_t offset)
 {
     return (uint64_t) ((uintptr_t) operation->result + (uintptr_t) operation->result_type->super.true_lb
                        + offset);
 }
 
-/* May come in any thread, and within ompi_osc_fastpath_place(). */
+/* May come in any thread, and within mca_osc_fastpath_place(). */
 static void written(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local_address,
                     mca_btl_base_registration_handle_t *local_handle, void *context, void *cbdata, int status)
 {
@@ -80,7 +80,7 @@ static bool write_some(mca_osc_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_bt
 {
     mca_osc_fastpath_placing_t *placing;
 
-    if (ompi_osc_fastpath_refuse()) {
+    if (mca_osc_fastpath_refuse()) {
         return false;
     }
     placing = malloc(sizeof(*placing));
@@ -103,8 +103,8 @@ static bool write_some(mca_osc_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_bt
     return true;
 }
 
-size_t ompi_osc_fastpath_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
-                               void *from, uint64_t to)
+size_t mca_osc_fastpath_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr, void *from,
+                              uint64_t to)
 {
     mca_bml_base_endpoint_t *endpoint = mca_osc_fastpath_endpoint(peer);
     mca_osc_fastpath_op_hdr_t some = *hdr;
@@ -129,7 +129,7 @@ size_t ompi_osc_fastpath_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fast
     return done;
 }
 
-mca_osc_fastpath_placing_t *ompi_osc_fastpath_placed(mca_osc_fastpath_peer_t *peer)
+mca_osc_fastpath_placing_t *mca_osc_fastpath_placed(mca_osc_fastpath_peer_t *peer)
 {
     mca_osc_fastpath_placing_t *placing = peer->target.placing;
 

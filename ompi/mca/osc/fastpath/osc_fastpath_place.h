@@ -23,11 +23,11 @@ typedef struct mca_osc_fastpath_placing_t {
 } mca_osc_fastpath_placing_t;
 
 /** Origin: @return whether a get of `total` bytes may be placed */
-bool ompi_osc_fastpath_may_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
-                                 size_t total);
+bool mca_osc_fastpath_may_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
+                                size_t total);
 
 /** Origin: @return where byte `offset` of the data of such a get goes */
-uint64_t ompi_osc_fastpath_place_address(const mca_osc_fastpath_operation_t *operation, size_t offset);
+uint64_t mca_osc_fastpath_place_address(const mca_osc_fastpath_operation_t *operation, size_t offset);
 
 /**
  * Target: begin to write data of a get.
@@ -38,8 +38,8 @@ uint64_t ompi_osc_fastpath_place_address(const mca_osc_fastpath_operation_t *ope
  *
  * @return how many bytes at the begin of the piece are being written; the others no BTL has taken
  */
-size_t ompi_osc_fastpath_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
-                               void *from, uint64_t to);
+size_t mca_osc_fastpath_place(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr, void *from,
+                              uint64_t to);
 
 /** Target: @return whether a BTL is still writing for a peer */
 static inline bool mca_osc_fastpath_is_placing(const mca_osc_fastpath_peer_t *peer)
@@ -49,6 +49,6 @@ static inline bool mca_osc_fastpath_is_placing(const mca_osc_fastpath_peer_t *pe
 }
 
 /** Target: @return what has been written for a peer, one after the other, to be freed; or NULL */
-mca_osc_fastpath_placing_t *ompi_osc_fastpath_placed(mca_osc_fastpath_peer_t *peer);
+mca_osc_fastpath_placing_t *mca_osc_fastpath_placed(mca_osc_fastpath_peer_t *peer);
 
 #endif /* MCA_OSC_FASTPATH_PLACE_H */

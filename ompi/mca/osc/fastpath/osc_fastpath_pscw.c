@@ -73,13 +73,13 @@ static int wait_for_posts(mca_osc_fastpath_module_t *module)
         mca_osc_fastpath_peer_t *peer = module->peers[module->start_ranks[i]];
 
         if (shares(peer)) {
-            rc = ompi_osc_fastpath_wait_for_memory(module, has_posted, peer);
+            rc = mca_osc_fastpath_wait_for_memory(module, has_posted, peer);
         }
     }
     return rc;
 }
 
-int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
+int mca_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc = OMPI_SUCCESS;
@@ -110,7 +110,7 @@ int ompi_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
 static int tell_complete(mca_osc_fastpath_peer_t *peer)
 {
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
-        return ompi_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_COMPLETE);
+        return mca_osc_fastpath_send_empty(peer, MCA_OSC_FASTPATH_COMPLETE);
     }
     if (shares(peer)) {
         /* release, with the acquire of all_complete() */
@@ -122,7 +122,7 @@ static int tell_complete(mca_osc_fastpath_peer_t *peer)
     return OMPI_SUCCESS;
 }
 
-int ompi_osc_fastpath_complete(ompi_win_t *win)
+int mca_osc_fastpath_complete(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc = OMPI_SUCCESS, error, made;
@@ -141,9 +141,9 @@ int ompi_osc_fastpath_complete(ompi_win_t *win)
         rc = OMPI_SUCCESS == rc ? error : rc;
     }
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_wait_for_data(module, NULL);
+        rc = mca_osc_fastpath_wait_for_data(module, NULL);
     }
-    error = ompi_osc_fastpath_end_active(module);
+    error = mca_osc_fastpath_end_active(module);
     free(module->start_ranks);
     module->start_ranks = NULL;
     module->start_count = 0;
@@ -170,7 +170,7 @@ static void tell_post(mca_osc_fastpath_peer_t *peer)
     }
 }
 
-int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
+int mca_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc = OMPI_SUCCESS;
@@ -189,7 +189,7 @@ int ompi_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
         for (int i = 0; i < module->post_count; ++i) {
             tell_post(module->peers[ranks[i]]);
         }
-        (void) ompi_osc_fastpath_unblock(module);
+        (void) mca_osc_fastpath_unblock(module);
     }
     mca_osc_fastpath_leave(module);
     return rc;
@@ -218,7 +218,7 @@ static void end_exposure(mca_osc_fastpath_module_t *module)
     mca_osc_fastpath_order_window();
 }
 
-int ompi_osc_fastpath_wait(ompi_win_t *win)
+int mca_osc_fastpath_wait(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc;
@@ -226,14 +226,14 @@ int ompi_osc_fastpath_wait(ompi_win_t *win)
     if (0 > module->post_count) {
         return OMPI_ERR_RMA_SYNC;
     }
-    rc = ompi_osc_fastpath_wait_for_memory(module, all_complete, NULL);
+    rc = mca_osc_fastpath_wait_for_memory(module, all_complete, NULL);
     mca_osc_fastpath_enter(module);
     end_exposure(module);
     mca_osc_fastpath_leave(module);
     return rc;
 }
 
-int ompi_osc_fastpath_test(ompi_win_t *win, int *flag)
+int mca_osc_fastpath_test(ompi_win_t *win, int *flag)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
 

@@ -11,9 +11,9 @@
 #include "osc_fastpath_fast.h"
 #include "osc_fastpath_operation.h"
 
-int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
-                          ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
-                          fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win)
+int mca_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
+                         ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                         fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win)
 {
     size_t bytes;
     char *memory = mca_osc_fastpath_copy_target(win, (size_t) origin_count, origin_type, target, disp,
@@ -23,13 +23,13 @@ int ompi_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_c
         mca_osc_fastpath_move(memory, origin_addr, bytes);
         return OMPI_SUCCESS;
     }
-    return ompi_osc_fastpath_rput(origin_addr, origin_count, origin_type, target, disp, target_count,
-                                  target_type, win, NULL);
+    return mca_osc_fastpath_rput(origin_addr, origin_count, origin_type, target, disp, target_count,
+                                 target_type, win, NULL);
 }
 
-int ompi_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
-                          int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
-                          ompi_datatype_t *target_type, ompi_win_t *win)
+int mca_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
+                         int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                         ompi_datatype_t *target_type, ompi_win_t *win)
 {
     size_t bytes;
     const char *memory = mca_osc_fastpath_copy_target(win, (size_t) origin_count, origin_type, target, disp,
@@ -39,14 +39,14 @@ int ompi_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, 
         mca_osc_fastpath_move(origin_addr, memory, bytes);
         return OMPI_SUCCESS;
     }
-    return ompi_osc_fastpath_rget(origin_addr, origin_count, origin_type, target, disp, target_count,
-                                  target_type, win, NULL);
+    return mca_osc_fastpath_rget(origin_addr, origin_count, origin_type, target, disp, target_count,
+                                 target_type, win, NULL);
 }
 
-int ompi_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_count,
-                           ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
-                           fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
-                           ompi_request_t **request)
+int mca_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_count,
+                          ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
+                          fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
+                          ompi_request_t **request)
 {
     mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_PUT,
                                               .request = request,
@@ -58,12 +58,12 @@ int ompi_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_
                                               .origin_count = (size_t) origin_count,
                                               .origin_type = origin_type};
 
-    return ompi_osc_fastpath_issue(win, &operation);
+    return mca_osc_fastpath_issue(win, &operation);
 }
 
-int ompi_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
-                           int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
-                           ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request)
+int mca_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
+                          int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
+                          ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request)
 {
     mca_osc_fastpath_operation_t operation = {.kind = MCA_OSC_FASTPATH_GET,
                                               .request = request,
@@ -75,5 +75,5 @@ int ompi_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count,
                                               .result_count = (size_t) origin_count,
                                               .result_type = origin_type};
 
-    return ompi_osc_fastpath_issue(win, &operation);
+    return mca_osc_fastpath_issue(win, &operation);
 }

@@ -59,7 +59,7 @@ static int class_of(size_t counter)
                                                       : MCA_BASE_PVAR_CLASS_COUNTER;
 }
 
-void ompi_osc_fastpath_pvar_register(const mca_base_component_t *component)
+void mca_osc_fastpath_pvar_register(const mca_base_component_t *component)
 {
     for (size_t i = 0; i < MCA_OSC_FASTPATH_COUNTERS; ++i) {
         mca_common_fastpath_pvar_register(component, counters[i].name, counters[i].text, class_of(i),

@@ -105,8 +105,8 @@ static bool run_parked(mca_osc_fastpath_peer_t *peer)
             (mca_osc_fastpath_parked_t *) opal_list_get_first(&peer->target.parked);
 
         if (0 >= (int32_t) (sequence_of(parked) - peer->target.done)) { /* not behind it for ever */
-            ompi_osc_fastpath_complain((const mca_osc_fastpath_hdr_t *) parked->data,
-                                       "a packet has come twice");
+            mca_osc_fastpath_complain((const mca_osc_fastpath_hdr_t *) parked->data,
+                                      "a packet has come twice");
             opal_list_remove_item(&peer->target.parked, &parked->super);
             unkeep(parked);
             continue;
@@ -115,7 +115,7 @@ static bool run_parked(mca_osc_fastpath_peer_t *peer)
             break;
         }
         if (OMPI_SUCCESS
-            != ompi_osc_fastpath_target_run(peer, parked->data, &parked->position, &parked->locked)) {
+            != mca_osc_fastpath_target_run(peer, parked->data, &parked->position, &parked->locked)) {
             block(peer);
             return any;
         }
@@ -137,7 +137,7 @@ static bool run_own_lock(mca_osc_fastpath_peer_t *peer)
     if (MPI_LOCK_EXCLUSIVE == peer->origin.lock_type) {
         taken = mca_osc_fastpath_lock_exclusive(word, &peer->origin.waits_for_lock);
     } else {
-        taken = ompi_osc_fastpath_share_own(peer->module, 0 < mca_osc_fastpath_component.locks_held);
+        taken = mca_osc_fastpath_share_own(peer->module, 0 < mca_osc_fastpath_component.locks_held);
     }
     if (taken) {
         mca_osc_fastpath_set_locked(&peer->origin.lock_sent, true);
@@ -149,20 +149,20 @@ static bool run_own_lock(mca_osc_fastpath_peer_t *peer)
     return taken;
 }
 
-bool ompi_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer)
+bool mca_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer)
 {
     peer->target.wants_lock = true;
     return run_own_lock(peer);
 }
 
-void ompi_osc_fastpath_own_lock_give_up(mca_osc_fastpath_peer_t *peer)
+void mca_osc_fastpath_own_lock_give_up(mca_osc_fastpath_peer_t *peer)
 {
     mca_osc_fastpath_lock_give_up(&peer->member->lock, &peer->origin.waits_for_lock);
     peer->target.wants_lock = false;
     unblock(peer);
 }
 
-bool ompi_osc_fastpath_unblock(mca_osc_fastpath_module_t *module)
+bool mca_osc_fastpath_unblock(mca_osc_fastpath_module_t *module)
 {
     opal_list_item_t *item, *next;
     bool any = false;
@@ -196,14 +196,14 @@ static void packet_arrived(mca_osc_fastpath_peer_t *peer, const void *data, size
     bool locked = false;
 
     if (OPAL_UNLIKELY(0 >= (int32_t) (sequence - peer->target.done))) {
-        ompi_osc_fastpath_complain(data, "a packet has come twice");
+        mca_osc_fastpath_complain(data, "a packet has come twice");
         return;
     }
     if (sequence != peer->target.done + 1 || peer->target.blocked) {
         (void) park(peer, data, length);
         return;
     }
-    if (OMPI_SUCCESS != ompi_osc_fastpath_target_run(peer, data, &position, &locked)) {
+    if (OMPI_SUCCESS != mca_osc_fastpath_target_run(peer, data, &position, &locked)) {
         mca_osc_fastpath_parked_t *parked = park(peer, data, length);
 
         parked->position = position;
@@ -215,7 +215,7 @@ static void packet_arrived(mca_osc_fastpath_peer_t *peer, const void *data, size
         (void) run_parked(peer);
     }
     if (OPAL_UNLIKELY(peer->module->rerun)) {
-        (void) ompi_osc_fastpath_unblock(peer->module);
+        (void) mca_osc_fastpath_unblock(peer->module);
     }
 }
 
@@ -237,15 +237,15 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         size_t length;
 
         if (sizeof(entry) > end - position) {
-            ompi_osc_fastpath_complain(hdr, "a reply is cut off");
+            mca_osc_fastpath_complain(hdr, "a reply is cut off");
             return;
         }
         memcpy(&entry, data + position, sizeof(entry));
         position += sizeof(entry);
         length = MCA_OSC_FASTPATH_ENTRY_DATA == entry.what ? entry.length : 0;
         if (length > end - position
-            || OMPI_SUCCESS != ompi_osc_fastpath_ticket_data(peer, &entry, data + position, &request)) {
-            ompi_osc_fastpath_complain(hdr, "a reply that nobody waits for");
+            || OMPI_SUCCESS != mca_osc_fastpath_ticket_data(peer, &entry, data + position, &request)) {
+            mca_osc_fastpath_complain(hdr, "a reply that nobody waits for");
             return;
         }
         position += MCA_OSC_FASTPATH_PAD(length);
@@ -268,7 +268,7 @@ static void work(mca_osc_fastpath_module_t *module, const void *data, size_t len
     memcpy(&hdr, data, sizeof(hdr));
     peer = mca_osc_fastpath_peer(module, (int) hdr.rank);
     if (NULL == peer) {
-        ompi_osc_fastpath_complain(&hdr, "no memory");
+        mca_osc_fastpath_complain(&hdr, "no memory");
         return;
     }
     acknowledged(peer, hdr.acked);
@@ -287,7 +287,7 @@ static void complete_all(opal_list_t *ended)
         mca_osc_fastpath_request_t *request =
             (mca_osc_fastpath_request_t *) ((char *) item - offsetof(mca_osc_fastpath_request_t, ended));
 
-        ompi_osc_fastpath_request_complete(request, request->super.req_status.MPI_ERROR);
+        mca_osc_fastpath_request_complete(request, request->super.req_status.MPI_ERROR);
     }
 }
 
@@ -312,7 +312,7 @@ static mca_osc_fastpath_parked_t *from_inbox(mca_osc_fastpath_module_t *module)
     return parked;
 }
 
-/* The window a message is for; it stays until ompi_osc_fastpath_release(). NULL: it has been freed. */
+/* The window a message is for; it stays until mca_osc_fastpath_release(). NULL: it has been freed. */
 static mca_osc_fastpath_module_t *find_window(const mca_osc_fastpath_hdr_t *hdr)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
@@ -322,7 +322,7 @@ static mca_osc_fastpath_module_t *find_window(const mca_osc_fastpath_hdr_t *hdr)
     if (OPAL_SUCCESS == opal_hash_table_get_value_uint32(&component->windows, hdr->window, &module)) {
         ++((mca_osc_fastpath_module_t *) module)->users;
     } else if (hdr->window >= component->next_id) {
-        ompi_osc_fastpath_complain(hdr, "no such window");
+        mca_osc_fastpath_complain(hdr, "no such window");
     }
     mca_common_fastpath_unlock(&component->lock);
     return module;
@@ -352,7 +352,7 @@ static void deliver_to_window(const void *data, size_t length)
     if (hdr.length > length - sizeof(hdr) || hdr.rank >= (uint32_t) module->size
         || hdr.rank == (uint32_t) module->rank
         || (MCA_OSC_FASTPATH_PACKET != hdr.type && MCA_OSC_FASTPATH_REPLY != hdr.type)) {
-        ompi_osc_fastpath_complain(&hdr, "a header that makes no sense");
+        mca_osc_fastpath_complain(&hdr, "a header that makes no sense");
     } else if (OPAL_LIKELY(mca_osc_fastpath_try_enter(module))) {
         OBJ_CONSTRUCT(&ended, opal_list_t);
         work(module, data, sizeof(hdr) + hdr.length, &ended);
@@ -391,7 +391,7 @@ static void arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *se
 }
 FASTPATH_BTL_RECV_CALLBACK(arrived_callback, arrived)
 
-int ompi_osc_fastpath_recv_register(void)
+int mca_osc_fastpath_recv_register(void)
 {
     return mca_bml.bml_register(MCA_OSC_FASTPATH_TAG, arrived_callback, NULL);
 }
@@ -414,10 +414,10 @@ static int progress_window(mca_osc_fastpath_module_t *module)
         mca_osc_fastpath_pend(-1);
         ++events;
     }
-    if (!opal_list_is_empty(&module->blocked) && ompi_osc_fastpath_unblock(module)) {
+    if (!opal_list_is_empty(&module->blocked) && mca_osc_fastpath_unblock(module)) {
         ++events;
     }
-    if (!opal_list_is_empty(&module->refused) && ompi_osc_fastpath_packets_retry(module)) {
+    if (!opal_list_is_empty(&module->refused) && mca_osc_fastpath_packets_retry(module)) {
         ++events;
     }
     mca_osc_fastpath_leave(module);
@@ -426,7 +426,7 @@ static int progress_window(mca_osc_fastpath_module_t *module)
     return events;
 }
 
-int ompi_osc_fastpath_progress(void)
+int mca_osc_fastpath_progress(void)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     mca_osc_fastpath_module_t *module;

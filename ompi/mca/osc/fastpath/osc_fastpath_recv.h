@@ -12,26 +12,26 @@
 #include "osc_fastpath.h"
 
 /** Register with the BTLs. @return OMPI_SUCCESS or the BML's error */
-int ompi_osc_fastpath_recv_register(void);
+int mca_osc_fastpath_recv_register(void);
 
 /** The progress function: what had to wait is tried again. @return things that happened */
-int ompi_osc_fastpath_progress(void);
+int mca_osc_fastpath_progress(void);
 
 /**
  * Own rank: ask for its lock as origin.lock_type says, behind those who have asked before.
  *
  * @return whether it has been taken now; otherwise it will be, and origin.lock_sent says so then
  */
-bool ompi_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer);
+bool mca_osc_fastpath_own_lock(mca_osc_fastpath_peer_t *peer);
 
 /** Own rank: nobody waits any more for the lock that has not been taken. Inside module.lock. */
-void ompi_osc_fastpath_own_lock_give_up(mca_osc_fastpath_peer_t *peer);
+void mca_osc_fastpath_own_lock_give_up(mca_osc_fastpath_peer_t *peer);
 
 /**
  * Target: try again those packets that had to wait, after something has changed. Inside module.lock.
  *
  * @return whether a packet has taken effect
  */
-bool ompi_osc_fastpath_unblock(mca_osc_fastpath_module_t *module);
+bool mca_osc_fastpath_unblock(mca_osc_fastpath_module_t *module);
 
 #endif /* MCA_OSC_FASTPATH_RECV_H */

@@ -13,13 +13,13 @@
 
 /** @return whether [begin, end) is all in attached memory of this process; pieces of it may lie side by side
  */
-bool ompi_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end);
+bool mca_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end);
 
 /**
  * The same of a COPY peer, whose list is read from its process when it has changed. Outside module.lock.
  *
  * @return OMPI_SUCCESS; OMPI_ERR_RMA_RANGE when it is not; MPI_ERR_PROC_FAILED or OMPI_ERR_OUT_OF_RESOURCE
  */
-int ompi_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end);
+int mca_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end);
 
 #endif /* MCA_OSC_FASTPATH_REGIONS_H */

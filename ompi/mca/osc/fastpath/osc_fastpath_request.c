@@ -16,7 +16,7 @@ static void end_one(mca_osc_fastpath_request_t *request)
 {
     /* acquire and release: the second one sees what the first has stored */
     if (1 == atomic_fetch_add_explicit(&request->ends, 1, memory_order_acq_rel)) {
-        ompi_osc_fastpath_request_drop(request);
+        mca_osc_fastpath_request_drop(request);
     }
 }
 
@@ -44,7 +44,7 @@ static void construct_request(mca_osc_fastpath_request_t *request)
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_request_t, ompi_request_t, construct_request, NULL);
 
-mca_osc_fastpath_request_t *ompi_osc_fastpath_request_make(ompi_win_t *win)
+mca_osc_fastpath_request_t *mca_osc_fastpath_request_make(ompi_win_t *win)
 {
     mca_osc_fastpath_request_t *request =
         (mca_osc_fastpath_request_t *) opal_free_list_get(&mca_osc_fastpath_component.requests);
@@ -61,7 +61,7 @@ mca_osc_fastpath_request_t *ompi_osc_fastpath_request_make(ompi_win_t *win)
     return request;
 }
 
-void ompi_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int error)
+void mca_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int error)
 {
     request->super.req_status.MPI_ERROR = error;
     (void) ompi_request_complete(&request->super, true);
@@ -69,7 +69,7 @@ void ompi_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int
     end_one(request);
 }
 
-void ompi_osc_fastpath_request_drop(mca_osc_fastpath_request_t *request)
+void mca_osc_fastpath_request_drop(mca_osc_fastpath_request_t *request)
 {
     if (NULL != request) {
         OMPI_REQUEST_FINI(&request->super);

@@ -21,12 +21,12 @@ typedef struct mca_osc_fastpath_request_t {
 OBJ_CLASS_DECLARATION(mca_osc_fastpath_request_t);
 
 /** @return a new active request of a window, or NULL when there is no memory */
-mca_osc_fastpath_request_t *ompi_osc_fastpath_request_make(ompi_win_t *win);
+mca_osc_fastpath_request_t *mca_osc_fastpath_request_make(ompi_win_t *win);
 
 /** Complete a request; outside module.lock. */
-void ompi_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int error);
+void mca_osc_fastpath_request_complete(mca_osc_fastpath_request_t *request, int error);
 
 /** Give back a request that nobody has, or NULL. */
-void ompi_osc_fastpath_request_drop(mca_osc_fastpath_request_t *request);
+void mca_osc_fastpath_request_drop(mca_osc_fastpath_request_t *request);
 
 #endif /* MCA_OSC_FASTPATH_REQUEST_H */

@@ -81,6 +81,6 @@ static inline _Atomic uint32_t *mca_osc_fastpath_node_posts(const mca_osc_fastpa
 
 /** Bytes of info key mpi_minimum_memory_alignment, a power of two, or MCA_OSC_FASTPATH_LINE if that is more.
  */
-size_t ompi_osc_fastpath_alignment(opal_info_t *info);
+size_t mca_osc_fastpath_alignment(opal_info_t *info);
 
 #endif /* MCA_OSC_FASTPATH_SHARED_H */

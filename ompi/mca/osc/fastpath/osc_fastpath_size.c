@@ -13,8 +13,8 @@
 #include "osc_fastpath_size.h"
 #include "osc_fastpath_ticket.h"
 
-void ompi_osc_fastpath_window_size(size_t size, size_t local, size_t page,
-                                   mca_osc_fastpath_window_size_t *bytes)
+void mca_osc_fastpath_window_size(size_t size, size_t local, size_t page,
+                                  mca_osc_fastpath_window_size_t *bytes)
 {
     const mca_osc_fastpath_module_t *module = NULL; /* for the sizes of what it points to */
     mca_osc_fastpath_node_layout_t layout = {.length = 0};
@@ -22,7 +22,7 @@ void ompi_osc_fastpath_window_size(size_t size, size_t local, size_t page,
     bytes->window = sizeof(*module) + size * (sizeof(*module->peers) + sizeof(*module->fence_sent))
                     + sizeof(*module->tickets) + sizeof(*module->heap_member);
     if (1 < local) {
-        (void) ompi_osc_fastpath_node_layout(local, page, &layout);
+        (void) mca_osc_fastpath_node_layout(local, page, &layout);
     }
     bytes->node = layout.length;
     bytes->peer = sizeof(**module->peers);

@@ -28,7 +28,7 @@ typedef struct {
  * @param local  of them, on this node
  * @param page   bytes of a page
  */
-void ompi_osc_fastpath_window_size(size_t size, size_t local, size_t page,
-                                   mca_osc_fastpath_window_size_t *bytes);
+void mca_osc_fastpath_window_size(size_t size, size_t local, size_t page,
+                                  mca_osc_fastpath_window_size_t *bytes);
 
 #endif /* MCA_OSC_FASTPATH_SIZE_H */

@@ -65,7 +65,7 @@ static inline bool mca_osc_fastpath_no_epoch(mca_osc_fastpath_module_t *module)
  *
  * @return OMPI_SUCCESS or the error of the collective operation
  */
-int ompi_osc_fastpath_count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected);
+int mca_osc_fastpath_count_packets(mca_osc_fastpath_module_t *module, uint32_t *expected);
 
 /**
  * Begin to flush: send what there is, and ask for an acknowledgement where one is needed.
@@ -74,28 +74,28 @@ int ompi_osc_fastpath_count_packets(mca_osc_fastpath_module_t *module, uint32_t 
  *
  * @return OMPI_SUCCESS or OMPI_ERR_OUT_OF_RESOURCE
  */
-int ompi_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags);
+int mca_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags);
 
 /** Wait for the data of all gets from `peer` (NULL: from all). @return OMPI_SUCCESS or an error */
-int ompi_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
+int mca_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
 
 /** Send a packet without operations, or what there is, with these flags. */
-int ompi_osc_fastpath_send_empty(mca_osc_fastpath_peer_t *peer, uint8_t flags);
+int mca_osc_fastpath_send_empty(mca_osc_fastpath_peer_t *peer, uint8_t flags);
 
 /**
  * End an epoch of all active peers, whose operations are known to have taken effect.
  *
  * @return the first error that one of them has reported, or OMPI_SUCCESS
  */
-int ompi_osc_fastpath_end_active(mca_osc_fastpath_module_t *module);
+int mca_osc_fastpath_end_active(mca_osc_fastpath_module_t *module);
 
 /** Wait until all of `peer` (NULL: of all active peers) is flushed. @return OMPI_SUCCESS or an error */
-int ompi_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
+int mca_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer);
 
 /** @return the error that a peer has reported, which is forgotten, or OMPI_SUCCESS */
-int ompi_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer);
+int mca_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer);
 
 /** There is nothing more to flush or unlock. */
-void ompi_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer);
+void mca_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer);
 
 #endif /* MCA_OSC_FASTPATH_SYNC_H */

@@ -28,7 +28,7 @@ typedef struct {
     mca_osc_fastpath_memory_t memory;
 } arrived_t;
 
-void ompi_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason)
+void mca_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason)
 {
     mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "corrupt message", opal_process_info.nodename,
                                   hdr->window, hdr->rank, reason);
@@ -44,11 +44,11 @@ static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, si
     if (NULL != reply
         && (room > mca_osc_fastpath_packet_room(reply) || (NULL != bml_btl && bml_btl != reply->bml_btl))) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);
-        ompi_osc_fastpath_packet_send(reply);
+        mca_osc_fastpath_packet_send(reply);
         reply = NULL;
     }
     if (NULL == reply) {
-        reply = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, expected, bml_btl);
+        reply = mca_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, expected, bml_btl);
         peer->target.reply = reply;
     }
     return reply;
@@ -97,7 +97,7 @@ static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_h
         }
         piece = mca_osc_fastpath_packet_room(reply) - sizeof(mca_osc_fastpath_entry_t);
         piece = length - done < piece ? length - done : piece - piece % unit;
-        piece = ompi_osc_fastpath_cursor_pack(
+        piece = mca_osc_fastpath_cursor_pack(
             from, mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t), piece);
         if (0 == piece) {
             reply_failure(peer, hdr, done);
@@ -113,11 +113,11 @@ static void do_put(const arrived_t *arrived)
 {
     mca_osc_fastpath_cursor_t cursor;
 
-    ompi_osc_fastpath_cursor_begin(&cursor, arrived->memory.address, arrived->memory.count,
-                                   arrived->memory.type, true);
-    ompi_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
-    ompi_osc_fastpath_cursor_unpack(&cursor, arrived->data, arrived->length);
-    ompi_osc_fastpath_cursor_end(&cursor);
+    mca_osc_fastpath_cursor_begin(&cursor, arrived->memory.address, arrived->memory.count,
+                                  arrived->memory.type, true);
+    mca_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
+    mca_osc_fastpath_cursor_unpack(&cursor, arrived->data, arrived->length);
+    mca_osc_fastpath_cursor_end(&cursor);
 }
 
 static int do_get(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
@@ -125,12 +125,12 @@ static int do_get(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
     mca_osc_fastpath_cursor_t cursor;
     int rc;
 
-    ompi_osc_fastpath_cursor_begin(&cursor, arrived->memory.address, arrived->memory.count,
-                                   arrived->memory.type, false);
-    ompi_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
+    mca_osc_fastpath_cursor_begin(&cursor, arrived->memory.address, arrived->memory.count,
+                                  arrived->memory.type, false);
+    mca_osc_fastpath_cursor_seek(&cursor, arrived->hdr.offset);
     rc = reply_data(peer, &arrived->hdr, &cursor, arrived->hdr.length,
                     0 != arrived->hdr.element ? arrived->hdr.element : 1);
-    ompi_osc_fastpath_cursor_end(&cursor);
+    mca_osc_fastpath_cursor_end(&cursor);
     return rc;
 }
 
@@ -142,11 +142,11 @@ static int do_get_place(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     uint64_t to;
     size_t placed;
 
-    if (!ompi_osc_fastpath_is_contiguous(memory->type, memory->count)) {
+    if (!mca_osc_fastpath_is_contiguous(memory->type, memory->count)) {
         return do_get(peer, arrived);
     }
     memcpy(&to, arrived->data, sizeof(to));
-    placed = ompi_osc_fastpath_place(peer, &arrived->hdr, from, to);
+    placed = mca_osc_fastpath_place(peer, &arrived->hdr, from, to);
     arrived->hdr.offset += placed;
     arrived->hdr.length -= (uint32_t) placed;
     return 0 < arrived->hdr.length ? do_get(peer, arrived) : OMPI_SUCCESS;
@@ -160,9 +160,9 @@ static int reply_placed(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_pl
     int rc;
 
     if (OPAL_UNLIKELY(OPAL_SUCCESS != placing->status)) {
-        ompi_osc_fastpath_cursor_begin(&cursor, placing->from, placing->hdr.length, &ompi_mpi_byte.dt, false);
+        mca_osc_fastpath_cursor_begin(&cursor, placing->from, placing->hdr.length, &ompi_mpi_byte.dt, false);
         rc = reply_data(peer, &placing->hdr, &cursor, placing->hdr.length, 1);
-        ompi_osc_fastpath_cursor_end(&cursor);
+        mca_osc_fastpath_cursor_end(&cursor);
         return rc;
     }
     reply = reply_packet(peer, sizeof(mca_osc_fastpath_entry_t), sizeof(mca_osc_fastpath_entry_t),
@@ -182,7 +182,7 @@ static bool end_placing(mca_osc_fastpath_peer_t *peer)
     if (mca_osc_fastpath_is_placing(peer)) {
         return false;
     }
-    while (NULL != (placing = ompi_osc_fastpath_placed(peer))) {
+    while (NULL != (placing = mca_osc_fastpath_placed(peer))) {
         const int rc = reply_placed(peer, placing);
 
         if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
@@ -259,7 +259,7 @@ static int update_of_packet(mca_osc_fastpath_peer_t *peer, const arrived_t *arri
     int rc;
 
     if (MCA_OSC_FASTPATH_ACCUMULATE == arrived->hdr.kind) {
-        return ompi_osc_fastpath_update(update);
+        return mca_osc_fastpath_update(update);
     }
     reply = reply_packet(peer, room, room, NULL);
     if (NULL == reply) {
@@ -267,7 +267,7 @@ static int update_of_packet(mca_osc_fastpath_peer_t *peer, const arrived_t *arri
     }
     if (OPAL_LIKELY(room <= mca_osc_fastpath_packet_room(reply))) {
         update->result = mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t);
-        rc = ompi_osc_fastpath_update(update);
+        rc = mca_osc_fastpath_update(update);
         entry_put(reply, &arrived->hdr, 0, length, MCA_OSC_FASTPATH_ENTRY_DATA);
         return rc;
     }
@@ -276,10 +276,10 @@ static int update_of_packet(mca_osc_fastpath_peer_t *peer, const arrived_t *arri
         reply_failure(peer, &arrived->hdr, 0);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    rc = ompi_osc_fastpath_update(update);
-    ompi_osc_fastpath_cursor_begin(&cursor, update->result, length, &ompi_mpi_byte.dt, false);
+    rc = mca_osc_fastpath_update(update);
+    mca_osc_fastpath_cursor_begin(&cursor, update->result, length, &ompi_mpi_byte.dt, false);
     (void) reply_data(peer, &arrived->hdr, &cursor, length, arrived->element->super.size);
-    ompi_osc_fastpath_cursor_end(&cursor);
+    mca_osc_fastpath_cursor_end(&cursor);
     free(update->result);
     return rc;
 }
@@ -298,7 +298,7 @@ static int try_update(mca_osc_fastpath_peer_t *peer, const arrived_t *arrived)
                                         .atomic = module->atomic};
     int rc;
 
-    if (!ompi_osc_fastpath_needs_lock(&update)) {
+    if (!mca_osc_fastpath_needs_lock(&update)) {
         return update_of_packet(peer, arrived, &update);
     }
     if (!mca_osc_fastpath_trylock_word(&module->member->accumulate, module->rank)) {
@@ -342,13 +342,13 @@ static bool parse_update(arrived_t *arrived)
 {
     const bool compares = MCA_OSC_FASTPATH_COMPARE_AND_SWAP == arrived->hdr.kind;
 
-    arrived->element = ompi_osc_fastpath_predefined(arrived->hdr.element);
+    arrived->element = mca_osc_fastpath_predefined(arrived->hdr.element);
     if (NULL == arrived->element || 0 == arrived->element->super.size
         || 0 != arrived->hdr.length % arrived->element->super.size) {
         return false;
     }
-    arrived->op = compares ? NULL : ompi_osc_fastpath_op(arrived->hdr.op);
-    return compares || (NULL != arrived->op && ompi_osc_fastpath_op_defined(arrived->op, arrived->element));
+    arrived->op = compares ? NULL : mca_osc_fastpath_op(arrived->hdr.op);
+    return compares || (NULL != arrived->op && mca_osc_fastpath_op_defined(arrived->op, arrived->element));
 }
 
 /* Read an operation of a packet and check it. @return its length with data and padding, or 0 when it makes no
@@ -359,7 +359,7 @@ static size_t parse_operation(const mca_osc_fastpath_hdr_t *hdr, const unsigned 
     size_t data;
 
     if (sizeof(arrived->hdr) > length) {
-        ompi_osc_fastpath_complain(hdr, "cut off");
+        mca_osc_fastpath_complain(hdr, "cut off");
         return 0;
     }
     memcpy(&arrived->hdr, from, sizeof(arrived->hdr));
@@ -367,12 +367,12 @@ static size_t parse_operation(const mca_osc_fastpath_hdr_t *hdr, const unsigned 
     arrived->op = NULL;
     arrived->length = arrived->hdr.length;
     if (is_update(arrived->hdr.kind) && !parse_update(arrived)) {
-        ompi_osc_fastpath_complain(hdr, "an operation that does not exist");
+        mca_osc_fastpath_complain(hdr, "an operation that does not exist");
         return 0;
     }
     data = data_length(arrived);
     if (SIZE_MAX == data || data > length - sizeof(arrived->hdr)) {
-        ompi_osc_fastpath_complain(hdr, "an operation that does not exist, or is cut off");
+        mca_osc_fastpath_complain(hdr, "an operation that does not exist, or is cut off");
         return 0;
     }
     return sizeof(arrived->hdr) + MCA_OSC_FASTPATH_PAD(data);
@@ -381,8 +381,7 @@ static size_t parse_operation(const mca_osc_fastpath_hdr_t *hdr, const unsigned 
 /* Find the memory of an operation. @return OMPI_SUCCESS or what is wrong */
 static int find_memory(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
 {
-    ompi_datatype_t *type =
-        ompi_osc_fastpath_type_find(peer, arrived->hdr.type, arrived->hdr.type_generation);
+    ompi_datatype_t *type = mca_osc_fastpath_type_find(peer, arrived->hdr.type, arrived->hdr.type_generation);
     size_t size;
 
     if (NULL == type) {
@@ -395,8 +394,8 @@ static int find_memory(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     if (OPAL_UNLIKELY(arrived->hdr.offset > size || arrived->hdr.length > size - arrived->hdr.offset)) {
         return OMPI_ERR_RMA_RANGE;
     }
-    return ompi_osc_fastpath_locate(peer->module, arrived->hdr.disp, arrived->hdr.count, type,
-                                    &arrived->memory);
+    return mca_osc_fastpath_locate(peer->module, arrived->hdr.disp, arrived->hdr.count, type,
+                                   &arrived->memory);
 }
 
 /* @return OMPI_SUCCESS, OMPI_ERR_WOULD_BLOCK, or what went wrong, for the origin */
@@ -405,7 +404,7 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     int rc;
 
     if (MCA_OSC_FASTPATH_TYPE == arrived->hdr.kind) {
-        return ompi_osc_fastpath_type_described(peer, &arrived->hdr, arrived->data);
+        return mca_osc_fastpath_type_described(peer, &arrived->hdr, arrived->data);
     }
     if (OPAL_UNLIKELY(NULL != peer->target.placing) && MCA_OSC_FASTPATH_GET != arrived->hdr.kind
         && MCA_OSC_FASTPATH_GET_PLACE != arrived->hdr.kind && !end_placing(peer)) {
@@ -446,7 +445,7 @@ static bool epoch_open(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpa
     return true;
 }
 
-bool ompi_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass)
+bool mca_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass)
 {
     return (pass || 0 == module->asking.waiting) && mca_osc_fastpath_lock_shared(&module->member->lock, pass);
 }
@@ -464,7 +463,7 @@ static bool take_packet_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpa
             mca_osc_fastpath_lock_asked(&module->member->lock, &module->asking, &peer->target.waits_for_lock);
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : 0;
     } else {
-        *locked = ompi_osc_fastpath_share_own(module, 0 != (MCA_OSC_FASTPATH_LOCK_PASS & hdr->flags));
+        *locked = mca_osc_fastpath_share_own(module, 0 != (MCA_OSC_FASTPATH_LOCK_PASS & hdr->flags));
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_SHARED : 0;
     }
     return *locked;
@@ -497,7 +496,7 @@ static void reply(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *h
     mca_osc_fastpath_packet_t *packet = peer->target.reply;
 
     if (NULL == packet && (OMPI_SUCCESS != error || (MCA_OSC_FASTPATH_ACK & hdr->flags))) {
-        packet = ompi_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, 0, NULL);
+        packet = mca_osc_fastpath_packet_open(peer, MCA_OSC_FASTPATH_REPLY, 0, NULL);
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_ACKS_SENT);
     } else if (NULL != packet) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_REPLIES_SENT);
@@ -508,12 +507,12 @@ static void reply(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *h
     peer->target.reply = NULL;
     if (NULL != packet) {
         mca_osc_fastpath_packet_hdr(packet)->error = error;
-        ompi_osc_fastpath_packet_send(packet);
+        mca_osc_fastpath_packet_send(packet);
     }
 }
 
-int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *packet, size_t *position,
-                                 bool *locked)
+int mca_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *packet, size_t *position,
+                                bool *locked)
 {
     const unsigned char *bytes = packet;
     mca_osc_fastpath_hdr_t hdr;

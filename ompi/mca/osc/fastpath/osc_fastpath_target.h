@@ -12,7 +12,7 @@
 #include "osc_fastpath.h"
 
 /** Say what is wrong with a message. Nothing but one that nobody has sent leads there. */
-void ompi_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason);
+void mca_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason);
 
 /**
  * Let a packet take effect, or as much of it as may.
@@ -23,11 +23,11 @@ void ompi_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *r
  *
  * @return OMPI_SUCCESS; OMPI_ERR_WOULD_BLOCK when the rest has to wait
  */
-int ompi_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *packet, size_t *position,
-                                 bool *locked);
+int mca_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *packet, size_t *position,
+                                bool *locked);
 
 /** Take this process's lock shared, for itself or for who has asked by message, behind those who have asked
  * for it exclusively unless `pass`. @return whether it could be taken */
-bool ompi_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass);
+bool mca_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass);
 
 #endif /* MCA_OSC_FASTPATH_TARGET_H */

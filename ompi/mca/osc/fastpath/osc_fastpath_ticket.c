@@ -13,7 +13,7 @@
 
 #define NONE UINT32_MAX
 
-mca_osc_fastpath_tickets_t *ompi_osc_fastpath_tickets_make(void)
+mca_osc_fastpath_tickets_t *mca_osc_fastpath_tickets_make(void)
 {
     mca_osc_fastpath_tickets_t *tickets = calloc(1, sizeof(*tickets));
 
@@ -23,14 +23,14 @@ mca_osc_fastpath_tickets_t *ompi_osc_fastpath_tickets_make(void)
     return tickets;
 }
 
-void ompi_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets)
+void mca_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets)
 {
     if (NULL == tickets) {
         return;
     }
     for (uint32_t i = 0; i < tickets->size; ++i) {
         if (tickets->all[i]->generation & 1) {
-            ompi_osc_fastpath_cursor_end(&tickets->all[i]->cursor);
+            mca_osc_fastpath_cursor_end(&tickets->all[i]->cursor);
         }
     }
     for (uint32_t i = 0; i < tickets->size; i += MCA_OSC_FASTPATH_TICKETS_CHUNK) {
@@ -63,9 +63,9 @@ static bool grow_tickets(mca_osc_fastpath_tickets_t *tickets)
     return true;
 }
 
-mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t *peer, void *address,
-                                                         size_t count, ompi_datatype_t *type, size_t bytes,
-                                                         uint32_t *index)
+mca_osc_fastpath_ticket_t *mca_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t *peer, void *address,
+                                                        size_t count, ompi_datatype_t *type, size_t bytes,
+                                                        uint32_t *index)
 {
     mca_osc_fastpath_tickets_t *tickets = peer->module->tickets;
     mca_osc_fastpath_ticket_t *ticket;
@@ -75,7 +75,7 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
         return NULL;
     }
     /* replies may end within elements of a type that has different ones, which convertors cannot take */
-    if (!ompi_osc_fastpath_is_contiguous(type, count) && NULL == ompi_osc_fastpath_element(type)) {
+    if (!mca_osc_fastpath_is_contiguous(type, count) && NULL == mca_osc_fastpath_element(type)) {
         staged = calloc(1, bytes);
         if (NULL == staged) {
             return NULL;
@@ -95,9 +95,9 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
     if (NULL != staged) {
         ticket->address = address;
         ticket->count = count;
-        ompi_osc_fastpath_cursor_begin(&ticket->cursor, staged, bytes, &ompi_mpi_byte.dt, true);
+        mca_osc_fastpath_cursor_begin(&ticket->cursor, staged, bytes, &ompi_mpi_byte.dt, true);
     } else {
-        ompi_osc_fastpath_cursor_begin(&ticket->cursor, address, count, type, true);
+        mca_osc_fastpath_cursor_begin(&ticket->cursor, address, count, type, true);
     }
     if ((NULL != staged || NULL == ticket->cursor.memory) && !ompi_datatype_is_predefined(type)) {
         OBJ_RETAIN(type); /* the convertor uses it */
@@ -116,11 +116,11 @@ static mca_osc_fastpath_request_t *ticket_end(mca_osc_fastpath_ticket_t *ticket,
 {
     mca_osc_fastpath_tickets_t *tickets = ticket->peer->module->tickets;
 
-    ompi_osc_fastpath_cursor_end(&ticket->cursor);
+    mca_osc_fastpath_cursor_end(&ticket->cursor);
     if (NULL != ticket->staged) {
-        ompi_osc_fastpath_cursor_begin(&ticket->cursor, ticket->address, ticket->count, ticket->type, true);
-        ompi_osc_fastpath_cursor_unpack(&ticket->cursor, ticket->staged, ticket->cursor.bytes);
-        ompi_osc_fastpath_cursor_end(&ticket->cursor);
+        mca_osc_fastpath_cursor_begin(&ticket->cursor, ticket->address, ticket->count, ticket->type, true);
+        mca_osc_fastpath_cursor_unpack(&ticket->cursor, ticket->staged, ticket->cursor.bytes);
+        mca_osc_fastpath_cursor_end(&ticket->cursor);
         free(ticket->staged);
     }
     if (NULL != ticket->type) {
@@ -135,8 +135,8 @@ static mca_osc_fastpath_request_t *ticket_end(mca_osc_fastpath_ticket_t *ticket,
     return ticket->request;
 }
 
-int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
-                                  const void *data, mca_osc_fastpath_request_t **request)
+int mca_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
+                                 const void *data, mca_osc_fastpath_request_t **request)
 {
     mca_osc_fastpath_tickets_t *tickets = peer->module->tickets;
     mca_osc_fastpath_ticket_t *ticket;
@@ -153,8 +153,8 @@ int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_f
         return OMPI_ERR_BAD_PARAM;
     }
     if (MCA_OSC_FASTPATH_ENTRY_DATA == entry->what) {
-        ompi_osc_fastpath_cursor_seek(&ticket->cursor, entry->offset);
-        ompi_osc_fastpath_cursor_unpack(&ticket->cursor, data, entry->length);
+        mca_osc_fastpath_cursor_seek(&ticket->cursor, entry->offset);
+        mca_osc_fastpath_cursor_unpack(&ticket->cursor, data, entry->length);
     } else if (MCA_OSC_FASTPATH_ENTRY_PLACED == entry->what) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_PLACED);
     }
@@ -170,7 +170,7 @@ int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_f
     return OMPI_SUCCESS;
 }
 
-void ompi_osc_fastpath_ticket_cut(mca_osc_fastpath_peer_t *peer, uint32_t index, size_t bytes)
+void mca_osc_fastpath_ticket_cut(mca_osc_fastpath_peer_t *peer, uint32_t index, size_t bytes)
 {
     mca_osc_fastpath_ticket_t *ticket = peer->module->tickets->all[index];
 

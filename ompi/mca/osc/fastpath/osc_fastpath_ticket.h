@@ -40,10 +40,10 @@ typedef struct mca_osc_fastpath_tickets_t {
 } mca_osc_fastpath_tickets_t;
 
 /** Make the tickets of a window. @return NULL when there is no memory */
-mca_osc_fastpath_tickets_t *ompi_osc_fastpath_tickets_make(void);
+mca_osc_fastpath_tickets_t *mca_osc_fastpath_tickets_make(void);
 
 /** Free them. */
-void ompi_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets);
+void mca_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets);
 
 /**
  * Take a ticket for `bytes` bytes that go to `count` elements of `type` at `address`.
@@ -52,9 +52,9 @@ void ompi_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets);
  *
  * @return the ticket, or NULL when there is no memory
  */
-mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t *peer, void *address,
-                                                         size_t count, ompi_datatype_t *type, size_t bytes,
-                                                         uint32_t *index);
+mca_osc_fastpath_ticket_t *mca_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t *peer, void *address,
+                                                        size_t count, ompi_datatype_t *type, size_t bytes,
+                                                        uint32_t *index);
 
 /**
  * Data for a ticket has come, or word that there is none. Ends the ticket when it was the last.
@@ -64,13 +64,13 @@ mca_osc_fastpath_ticket_t *ompi_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t
  *
  * @return OMPI_SUCCESS, or OMPI_ERR_BAD_PARAM when nobody waits for such data
  */
-int ompi_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
-                                  const void *data, struct mca_osc_fastpath_request_t **request);
+int mca_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
+                                 const void *data, struct mca_osc_fastpath_request_t **request);
 
 /**
  * The operation of a ticket has failed before it had asked for its last `bytes` bytes, more than 0. What it
  * has asked for comes still; the ticket ends with it, or now. Its request is forgotten.
  */
-void ompi_osc_fastpath_ticket_cut(mca_osc_fastpath_peer_t *peer, uint32_t index, size_t bytes);
+void mca_osc_fastpath_ticket_cut(mca_osc_fastpath_peer_t *peer, uint32_t index, size_t bytes);
 
 #endif /* MCA_OSC_FASTPATH_TICKET_H */

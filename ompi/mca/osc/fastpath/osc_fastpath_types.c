@@ -67,14 +67,14 @@ static mca_osc_fastpath_type_slot_t *slot_for(mca_osc_fastpath_types_t *types, c
     return oldest;
 }
 
-bool ompi_osc_fastpath_type_nameable(const mca_osc_fastpath_peer_t *peer, const ompi_datatype_t *type)
+bool mca_osc_fastpath_type_nameable(const mca_osc_fastpath_peer_t *peer, const ompi_datatype_t *type)
 {
     return ompi_datatype_is_predefined(type) || NULL == peer->origin.types
            || NULL != slot_for(peer->origin.types, type);
 }
 
-int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
-                                mca_osc_fastpath_type_name_t *name)
+int mca_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
+                               mca_osc_fastpath_type_name_t *name)
 {
     mca_osc_fastpath_types_t *types;
     mca_osc_fastpath_type_slot_t *slot;
@@ -110,14 +110,14 @@ int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *
     return OMPI_SUCCESS;
 }
 
-void ompi_osc_fastpath_type_release(mca_osc_fastpath_peer_t *peer, uint32_t type)
+void mca_osc_fastpath_type_release(mca_osc_fastpath_peer_t *peer, uint32_t type)
 {
     if (!(MCA_OSC_FASTPATH_PREDEFINED & type)) {
         --peer->origin.types->slots[type].users;
     }
 }
 
-void ompi_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name)
+void mca_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name)
 {
     slot_clear(&peer->origin.types->slots[name->type]);
 }
@@ -137,8 +137,8 @@ static int describe_slot(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_type_sl
     return good ? OMPI_SUCCESS : OMPI_ERR_BAD_PARAM;
 }
 
-int ompi_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
-                                     const void *data)
+int mca_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
+                                    const void *data)
 {
     mca_osc_fastpath_types_t *types = types_of(&peer->target.types);
     mca_osc_fastpath_type_slot_t *slot;
@@ -168,13 +168,12 @@ int ompi_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_os
     return slot->described == hdr->count ? describe_slot(peer, slot, (uint64_t) hdr->disp) : OMPI_SUCCESS;
 }
 
-ompi_datatype_t *ompi_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint32_t type,
-                                             uint32_t generation)
+ompi_datatype_t *mca_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint32_t type, uint32_t generation)
 {
     mca_osc_fastpath_types_t *types = peer->target.types;
 
     if (MCA_OSC_FASTPATH_PREDEFINED & type) {
-        return ompi_osc_fastpath_predefined(type & ~MCA_OSC_FASTPATH_PREDEFINED);
+        return mca_osc_fastpath_predefined(type & ~MCA_OSC_FASTPATH_PREDEFINED);
     }
     if (NULL == types || type >= MCA_OSC_FASTPATH_TYPE_SLOTS || generation != types->slots[type].generation) {
         return NULL;
@@ -182,7 +181,7 @@ ompi_datatype_t *ompi_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint
     return types->slots[type].type;
 }
 
-void ompi_osc_fastpath_types_free(mca_osc_fastpath_types_t *types)
+void mca_osc_fastpath_types_free(mca_osc_fastpath_types_t *types)
 {
     if (NULL != types) {
         for (int i = 0; i < MCA_OSC_FASTPATH_TYPE_SLOTS; ++i) {

@@ -43,32 +43,32 @@ typedef struct {
 
 /** Origin: @return whether a type can be named. Not while all slots are used by operations on their way into
  * packets. */
-bool ompi_osc_fastpath_type_nameable(const mca_osc_fastpath_peer_t *peer, const ompi_datatype_t *type);
+bool mca_osc_fastpath_type_nameable(const mca_osc_fastpath_peer_t *peer, const ompi_datatype_t *type);
 
 /**
  * Origin: name a datatype that can be named for a target. The name holds until
- * ompi_osc_fastpath_type_release(), also when other threads name other types.
+ * mca_osc_fastpath_type_release(), also when other threads name other types.
  *
  * @return OMPI_SUCCESS; or an error, MPI_ERR_TYPE's for a type that cannot be described
  */
-int ompi_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
-                                mca_osc_fastpath_type_name_t *name);
+int mca_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
+                               mca_osc_fastpath_type_name_t *name);
 
 /** Origin: an operation whose type has been named is all in packets, or given up. */
-void ompi_osc_fastpath_type_release(mca_osc_fastpath_peer_t *peer, uint32_t type);
+void mca_osc_fastpath_type_release(mca_osc_fastpath_peer_t *peer, uint32_t type);
 
-/** Origin: the description that ompi_osc_fastpath_type_name() has asked for has not been sent. */
-void ompi_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name);
+/** Origin: the description that mca_osc_fastpath_type_name() has asked for has not been sent. */
+void mca_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name);
 
 /** Target: a piece of a description has come. @return OMPI_SUCCESS or an error: nobody sends such a thing */
-int ompi_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
-                                     const void *data);
+int mca_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
+                                    const void *data);
 
 /** Target: @return the type of a name in a packet, or NULL when there is none */
-ompi_datatype_t *ompi_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint32_t type,
-                                             uint32_t generation);
+ompi_datatype_t *mca_osc_fastpath_type_find(mca_osc_fastpath_peer_t *peer, uint32_t type,
+                                            uint32_t generation);
 
 /** Forget all of a side's types. */
-void ompi_osc_fastpath_types_free(mca_osc_fastpath_types_t *types);
+void mca_osc_fastpath_types_free(mca_osc_fastpath_types_t *types);
 
 #endif /* MCA_OSC_FASTPATH_TYPES_H */

@@ -52,7 +52,7 @@ static const void *pml_value(const char *name)
     return 0 <= index && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) ? value : NULL;
 }
 
-void ompi_osc_fastpath_wait_init(void)
+void mca_osc_fastpath_wait_init(void)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
 
@@ -83,8 +83,8 @@ static void progress_or_sleep(mca_common_fastpath_idle_wait_t *wait, unsigned ro
     }
 }
 
-int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
-                                 void *context)
+int mca_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
+                                void *context)
 {
     mca_common_fastpath_idle_wait_t wait = {0};
     uint64_t begin;
@@ -110,7 +110,7 @@ int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fast
     return rc;
 }
 
-void ompi_osc_fastpath_backoff(unsigned *tries)
+void mca_osc_fastpath_backoff(unsigned *tries)
 {
     if (++*tries < TRIES_BEFORE_YIELD) {
         mca_common_fastpath_relax();

@@ -22,14 +22,14 @@ typedef bool (*mca_osc_fastpath_done_fn_t)(mca_osc_fastpath_module_t *module, vo
  *
  * @return OMPI_SUCCESS; MPI_ERR_PROC_FAILED in a fault-tolerant job when a process of the window has failed
  */
-int ompi_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
-                                 void *context);
+int mca_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
+                                void *context);
 
 /** Rounds of progress before a wait can sleep, each with a look behind it. */
 #define MCA_OSC_FASTPATH_ROUNDS_AWAKE 64u
 
 /** Find out how waits sleep: as those of pml/fastpath do, if that is there. */
-void ompi_osc_fastpath_wait_init(void);
+void mca_osc_fastpath_wait_init(void);
 
 /** Synchronisations that need not wait let everything else progress once in so many calls. */
 #define MCA_OSC_FASTPATH_BREATHE 8u
@@ -46,6 +46,6 @@ static inline void mca_osc_fastpath_breathe(mca_osc_fastpath_module_t *module)
 }
 
 /** Between two tries for a lock in memory that is held for a short time: spin, then yield. */
-void ompi_osc_fastpath_backoff(unsigned *tries);
+void mca_osc_fastpath_backoff(unsigned *tries);
 
 #endif /* MCA_OSC_FASTPATH_WAIT_H */

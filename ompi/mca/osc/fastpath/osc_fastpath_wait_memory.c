@@ -9,8 +9,8 @@
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_wait_memory.h"
 
-int ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
-                                      void *context)
+int mca_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
+                                     void *context)
 {
     int rc;
 
@@ -22,7 +22,7 @@ int ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc
         (void) mca_osc_fastpath_look(NULL);
     }
     mca_osc_fastpath_enter(module);
-    rc = ompi_osc_fastpath_wait_until(module, done, context);
+    rc = mca_osc_fastpath_wait_until(module, done, context);
     mca_osc_fastpath_leave(module);
     return rc;
 }

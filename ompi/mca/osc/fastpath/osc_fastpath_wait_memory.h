@@ -17,12 +17,12 @@
 #define MCA_OSC_FASTPATH_TRIES_AWAKE (MCA_OSC_FASTPATH_TRIES + MCA_OSC_FASTPATH_ROUNDS_AWAKE)
 
 /**
- * Wait for what another process of the node stores: spin, then wait as ompi_osc_fastpath_wait_until() does.
+ * Wait for what another process of the node stores: spin, then wait as mca_osc_fastpath_wait_until() does.
  * Called and returns outside module.lock, which `done` need not have.
  *
- * @return as ompi_osc_fastpath_wait_until()
+ * @return as mca_osc_fastpath_wait_until()
  */
-int ompi_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
-                                      void *context);
+int mca_osc_fastpath_wait_for_memory(mca_osc_fastpath_module_t *module, mca_osc_fastpath_done_fn_t done,
+                                     void *context);
 
 #endif /* MCA_OSC_FASTPATH_WAIT_MEMORY_H */

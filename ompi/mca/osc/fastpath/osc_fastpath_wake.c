@@ -29,7 +29,7 @@ static _Atomic uint32_t *asleep_of(const mca_osc_fastpath_module_t *module, int 
     return asleep;
 }
 
-bool ompi_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer)
+bool mca_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer)
 {
     peer->asleep = asleep_of(peer->module, peer->rank);
     return NULL != peer->asleep;
@@ -51,8 +51,8 @@ static void wake_member(const mca_osc_fastpath_module_t *module, int index)
 }
 
 /* O2, after mca_osc_fastpath_lock_has_sleepers(). */
-void ompi_osc_fastpath_wake_waiting(const mca_osc_fastpath_module_t *module,
-                                    const mca_osc_fastpath_lockword_t *word)
+void mca_osc_fastpath_wake_waiting(const mca_osc_fastpath_module_t *module,
+                                   const mca_osc_fastpath_lockword_t *word)
 {
     for (int i = 0; i < MCA_OSC_FASTPATH_SLEEPERS / 64; ++i) {
         for (uint64_t members = atomic_load_explicit(&word->asleep[i], memory_order_relaxed); 0 != members;

@@ -14,7 +14,7 @@
 #include "osc_fastpath.h"
 
 /** @return whether a peer's `asleep` is known now: it is when btl/fastsm has reached that process */
-bool ompi_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer);
+bool mca_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer);
 
 /**
  * Wake a peer if it sleeps. Comes after the store that the peer waits for. A peer that btl/fastsm has not
@@ -22,15 +22,15 @@ bool ompi_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer);
  */
 static inline void mca_osc_fastpath_wake(mca_osc_fastpath_peer_t *peer)
 {
-    if (OPAL_LIKELY(NULL != peer->asleep || ompi_osc_fastpath_find_asleep(peer))) {
+    if (OPAL_LIKELY(NULL != peer->asleep || mca_osc_fastpath_find_asleep(peer))) {
         fastsm_wake_if_asleep(peer->asleep);
     }
 }
 
 /** Wake the members of the node that have said that they wait for a lock. For mca_osc_fastpath_give_back().
  */
-void ompi_osc_fastpath_wake_waiting(const mca_osc_fastpath_module_t *module,
-                                    const mca_osc_fastpath_lockword_t *word);
+void mca_osc_fastpath_wake_waiting(const mca_osc_fastpath_module_t *module,
+                                   const mca_osc_fastpath_lockword_t *word);
 
 /** Give a target lock back, and wake those who wait for it and sleep. Inside module.lock or outside. @param
  * exclusive  as it was taken */
@@ -39,7 +39,7 @@ static inline void mca_osc_fastpath_give_back(const mca_osc_fastpath_module_t *m
 {
     mca_osc_fastpath_lock_release(word, exclusive);
     if (OPAL_UNLIKELY(mca_osc_fastpath_lock_has_sleepers(word))) {
-        ompi_osc_fastpath_wake_waiting(module, word);
+        mca_osc_fastpath_wake_waiting(module, word);
     }
 }
 

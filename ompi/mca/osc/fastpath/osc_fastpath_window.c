@@ -31,40 +31,40 @@
 #define FREE_LIST_INC 64
 
 static const ompi_osc_base_module_t module_template = {
-    .osc_win_shared_query = ompi_osc_fastpath_shared_query,
-    .osc_win_attach = ompi_osc_fastpath_attach,
-    .osc_win_detach = ompi_osc_fastpath_detach,
-    .osc_free = ompi_osc_fastpath_free,
-    .osc_put = ompi_osc_fastpath_put,
-    .osc_get = ompi_osc_fastpath_get,
-    .osc_accumulate = ompi_osc_fastpath_accumulate,
-    .osc_compare_and_swap = ompi_osc_fastpath_compare_and_swap,
-    .osc_fetch_and_op = ompi_osc_fastpath_fetch_and_op,
-    .osc_get_accumulate = ompi_osc_fastpath_get_accumulate,
-    .osc_rput = ompi_osc_fastpath_rput,
-    .osc_rget = ompi_osc_fastpath_rget,
-    .osc_raccumulate = ompi_osc_fastpath_raccumulate,
-    .osc_rget_accumulate = ompi_osc_fastpath_rget_accumulate,
-    .osc_fence = ompi_osc_fastpath_fence,
-    .osc_start = ompi_osc_fastpath_start,
-    .osc_complete = ompi_osc_fastpath_complete,
-    .osc_post = ompi_osc_fastpath_post,
-    .osc_wait = ompi_osc_fastpath_wait,
-    .osc_test = ompi_osc_fastpath_test,
-    .osc_lock = ompi_osc_fastpath_lock,
-    .osc_unlock = ompi_osc_fastpath_unlock,
-    .osc_lock_all = ompi_osc_fastpath_lock_all,
-    .osc_unlock_all = ompi_osc_fastpath_unlock_all,
-    .osc_sync = ompi_osc_fastpath_sync,
-    .osc_flush = ompi_osc_fastpath_flush,
-    .osc_flush_all = ompi_osc_fastpath_flush_all,
-    .osc_flush_local = ompi_osc_fastpath_flush_local,
-    .osc_flush_local_all = ompi_osc_fastpath_flush_local_all,
+    .osc_win_shared_query = mca_osc_fastpath_shared_query,
+    .osc_win_attach = mca_osc_fastpath_attach,
+    .osc_win_detach = mca_osc_fastpath_detach,
+    .osc_free = mca_osc_fastpath_free,
+    .osc_put = mca_osc_fastpath_put,
+    .osc_get = mca_osc_fastpath_get,
+    .osc_accumulate = mca_osc_fastpath_accumulate,
+    .osc_compare_and_swap = mca_osc_fastpath_compare_and_swap,
+    .osc_fetch_and_op = mca_osc_fastpath_fetch_and_op,
+    .osc_get_accumulate = mca_osc_fastpath_get_accumulate,
+    .osc_rput = mca_osc_fastpath_rput,
+    .osc_rget = mca_osc_fastpath_rget,
+    .osc_raccumulate = mca_osc_fastpath_raccumulate,
+    .osc_rget_accumulate = mca_osc_fastpath_rget_accumulate,
+    .osc_fence = mca_osc_fastpath_fence,
+    .osc_start = mca_osc_fastpath_start,
+    .osc_complete = mca_osc_fastpath_complete,
+    .osc_post = mca_osc_fastpath_post,
+    .osc_wait = mca_osc_fastpath_wait,
+    .osc_test = mca_osc_fastpath_test,
+    .osc_lock = mca_osc_fastpath_lock,
+    .osc_unlock = mca_osc_fastpath_unlock,
+    .osc_lock_all = mca_osc_fastpath_lock_all,
+    .osc_unlock_all = mca_osc_fastpath_unlock_all,
+    .osc_sync = mca_osc_fastpath_sync,
+    .osc_flush = mca_osc_fastpath_flush,
+    .osc_flush_all = mca_osc_fastpath_flush_all,
+    .osc_flush_local = mca_osc_fastpath_flush_local,
+    .osc_flush_local_all = mca_osc_fastpath_flush_local_all,
 };
 
 /* ------------------------------------------------------------------------------------- what windows share */
 
-int ompi_osc_fastpath_windows_init(void)
+int mca_osc_fastpath_windows_init(void)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     int rc;
@@ -86,20 +86,20 @@ int ompi_osc_fastpath_windows_init(void)
                                  NULL, NULL, NULL);
     }
     if (OPAL_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_recv_register();
+        rc = mca_osc_fastpath_recv_register();
     }
     if (OPAL_SUCCESS != rc) {
-        ompi_osc_fastpath_windows_fini();
+        mca_osc_fastpath_windows_fini();
     }
     return rc;
 }
 
-void ompi_osc_fastpath_windows_fini(void)
+void mca_osc_fastpath_windows_fini(void)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
 
     if (component->progress_registered) {
-        (void) opal_progress_unregister(ompi_osc_fastpath_progress);
+        (void) opal_progress_unregister(mca_osc_fastpath_progress);
         component->progress_registered = false;
     }
     if (component->initialized) {
@@ -167,12 +167,12 @@ static void retract(mca_osc_fastpath_module_t *module)
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
     unsigned tries = 0;
 
-    ompi_osc_fastpath_deafen(module);
+    mca_osc_fastpath_deafen(module);
     mca_common_fastpath_lock(&component->lock);
     (void) opal_hash_table_remove_value_uint32(&component->windows, module->id);
     while (0 != module->users) {
         mca_common_fastpath_unlock(&component->lock);
-        ompi_osc_fastpath_backoff(&tries);
+        mca_osc_fastpath_backoff(&tries);
         mca_common_fastpath_lock(&component->lock);
     }
     opal_list_remove_item(&component->modules, &module->item);
@@ -223,7 +223,7 @@ static void sizes_are_known(mca_osc_fastpath_module_t *module)
     module->sizes_known = true;
     for (int rank = 0; rank < module->size; ++rank) {
         if (NULL != module->peers[rank]) {
-            ompi_osc_fastpath_peer_describe(module->peers[rank]);
+            mca_osc_fastpath_peer_describe(module->peers[rank]);
         }
     }
     mca_osc_fastpath_leave(module);
@@ -282,7 +282,7 @@ static void module_free(mca_osc_fastpath_module_t *module)
             OBJ_RELEASE(module->peers[rank]);
         }
     }
-    ompi_osc_fastpath_node_free(&module->node);
+    mca_osc_fastpath_node_free(&module->node);
     free(module->peers);
     free(module->batch);
     free(module->extents);
@@ -292,7 +292,7 @@ static void module_free(mca_osc_fastpath_module_t *module)
     free(module->regions);
     free(module->start_ranks);
     free(module->post_ranks);
-    ompi_osc_fastpath_tickets_free(module->tickets);
+    mca_osc_fastpath_tickets_free(module->tickets);
     OBJ_DESTRUCT(&module->inbox);
     OBJ_DESTRUCT(&module->blocked);
     OBJ_DESTRUCT(&module->refused);
@@ -308,7 +308,7 @@ static void module_free(mca_osc_fastpath_module_t *module)
 static int allocate(mca_osc_fastpath_module_t *module, opal_info_t *info)
 {
     if (0
-        != posix_memalign(&module->allocated, ompi_osc_fastpath_alignment(info),
+        != posix_memalign(&module->allocated, mca_osc_fastpath_alignment(info),
                           0 < module->bytes ? module->bytes : 1)) {
         module->allocated = NULL;
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -333,7 +333,7 @@ static int make_parts(mca_osc_fastpath_module_t *module, void *base, size_t size
     }
     module->peers = calloc((size_t) module->size, sizeof(module->peers[0]));
     module->fence_sent = calloc((size_t) module->size, sizeof(module->fence_sent[0]));
-    module->tickets = ompi_osc_fastpath_tickets_make();
+    module->tickets = mca_osc_fastpath_tickets_make();
     if (0
         != posix_memalign((void **) &module->heap_member, MCA_OSC_FASTPATH_LINE,
                           sizeof(*module->heap_member))) {
@@ -351,7 +351,7 @@ static int make_parts(mca_osc_fastpath_module_t *module, void *base, size_t size
 /* Memory that the node shares, or else the own. Collective. */
 static int make_memory(mca_osc_fastpath_module_t *module, bool failed, opal_info_t *info)
 {
-    int rc = ompi_osc_fastpath_node_make(module, failed, info);
+    int rc = mca_osc_fastpath_node_make(module, failed, info);
 
     if (OMPI_SUCCESS == rc && MPI_WIN_FLAVOR_ALLOCATE == module->flavor && !module->node.direct) {
         rc = allocate(module, info);
@@ -369,12 +369,12 @@ static void register_progress(void)
     component->progress_registered = true;
     mca_common_fastpath_unlock(&component->lock);
     if (first) {
-        (void) opal_progress_register(ompi_osc_fastpath_progress);
+        (void) opal_progress_register(mca_osc_fastpath_progress);
     }
 }
 
-int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
-                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
+int mca_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
+                            ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
     mca_osc_fastpath_module_t *module = module_make(win, flavor);
     int rc, made;
@@ -391,7 +391,7 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
     win->w_osc_module = &module->super;
     rc = make_parts(module, NULL == base ? NULL : *base, size, disp_unit);
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_info_init(module, info);
+        rc = mca_osc_fastpath_info_init(module, info);
     }
     made = make_memory(module, OMPI_SUCCESS != rc, info);
     rc = agree_on_window(module, OMPI_SUCCESS != made);
@@ -400,7 +400,7 @@ int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath
     }
     if (OMPI_SUCCESS == rc) {
         register_progress();
-        ompi_osc_fastpath_listen(module);
+        mca_osc_fastpath_listen(module);
         rc = fetch_sizes(module);
     }
     if (OMPI_SUCCESS != rc) {
@@ -432,8 +432,8 @@ static int first_with_memory(const mca_osc_fastpath_node_t *node)
     return -1;
 }
 
-int ompi_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
-                                   fastpath_osc_disp_unit_t *disp_unit, void *base)
+int mca_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
+                                  fastpath_osc_disp_unit_t *disp_unit, void *base)
 {
     const mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     const mca_osc_fastpath_node_t *node = &module->node;
@@ -443,12 +443,12 @@ int ompi_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
         return OMPI_ERR_RMA_FLAVOR;
     }
     if (node->direct) {
-        index = MPI_PROC_NULL == rank ? first_with_memory(node) : ompi_osc_fastpath_node_index(node, rank);
+        index = MPI_PROC_NULL == rank ? first_with_memory(node) : mca_osc_fastpath_node_index(node, rank);
     }
     /* MPI 4.1, 12.2.3: no memory that could be shared is memory of 0 bytes */
     *size = 0 <= index ? (size_t) node->places[index].bytes : 0;
     *disp_unit = 0 <= index ? (fastpath_osc_disp_unit_t) node->places[index].disp_unit : 1;
-    *(void **) base = 0 <= index ? ompi_osc_fastpath_node_memory(module, index) : NULL;
+    *(void **) base = 0 <= index ? mca_osc_fastpath_node_memory(module, index) : NULL;
     return OMPI_SUCCESS;
 }
 
@@ -482,17 +482,17 @@ static int drain(mca_osc_fastpath_module_t *module)
     int rc;
 
     mca_osc_fastpath_enter(module);
-    rc = ompi_osc_fastpath_wait_until(module, nothing_out, NULL);
+    rc = mca_osc_fastpath_wait_until(module, nothing_out, NULL);
     for (int rank = 0; rank < module->size; ++rank) {
         module->fence_sent[rank] = NULL == module->peers[rank] ? 0 : module->peers[rank]->origin.sent;
     }
     mca_osc_fastpath_leave(module);
     if (OMPI_SUCCESS == rc) {
-        rc = ompi_osc_fastpath_count_packets(module, &expected);
+        rc = mca_osc_fastpath_count_packets(module, &expected);
     }
     if (OMPI_SUCCESS == rc) {
         mca_osc_fastpath_enter(module);
-        rc = ompi_osc_fastpath_wait_until(module, window_all_here, &expected);
+        rc = mca_osc_fastpath_wait_until(module, window_all_here, &expected);
         mca_osc_fastpath_leave(module);
     }
     return rc;
@@ -512,12 +512,12 @@ static void forget_window(mca_osc_fastpath_module_t *module)
         mca_osc_fastpath_pend(-1);
     }
     while (NULL != (item = opal_list_remove_first(&module->refused))) {
-        ompi_osc_fastpath_packet_drop((mca_osc_fastpath_packet_t *) item);
+        mca_osc_fastpath_packet_drop((mca_osc_fastpath_packet_t *) item);
         mca_osc_fastpath_pend(-1);
     }
 }
 
-int ompi_osc_fastpath_free(ompi_win_t *win)
+int mca_osc_fastpath_free(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     int rc;

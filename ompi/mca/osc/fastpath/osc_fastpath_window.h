@@ -12,13 +12,13 @@
 #include "osc_fastpath.h"
 
 /** Prepare what all windows share; in osc_init. */
-int ompi_osc_fastpath_windows_init(void);
+int mca_osc_fastpath_windows_init(void);
 
 /** Undo it. */
-void ompi_osc_fastpath_windows_fini(void);
+void mca_osc_fastpath_windows_fini(void);
 
 /** osc_select: make a window. Collective. */
-int ompi_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
-                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
+int mca_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
+                            ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
 
 #endif /* MCA_OSC_FASTPATH_WINDOW_H */
