@@ -11,7 +11,7 @@
 
 #include "support/fp_counters.h"
 
-enum { TAG = 91, MESSAGES = 50, SHORT = 8, LONG = 600000, MANY = 300 };
+enum { TAG = 91, MESSAGES = 50, SHORT = 8, MEDIUM = 500, LONG = 600000, SOME = 16, MANY = 300 };
 
 /* Those of btl/fastsm stand behind those of sends. */
 enum { BELL_SCANS = FP_SENDS, FIFO_FULL, ALL_COUNTERS };
@@ -99,6 +99,30 @@ static void one(const fp_mode_t *mode, size_t length, int what)
         fp_wait_send(&message);
     } else if (1 == fp_rank) {
         fp_recv(length, 0, TAG, 0, MPI_COMM_WORLD);
+    }
+}
+
+/* A FIFO that has no room for messages of several slots has some for references to buffers. */
+static void nearly_full(void)
+{
+    static fp_message_t messages[SOME];
+    fp_away_t away;
+
+    fp_case("a FIFO without several free slots");
+    fp_leave(&away, 1, TAG + 1);
+    if (0 == fp_rank) {
+        fp_counts_t before = fp_counters_now();
+        unsigned long times = fp_counter(FIFO_FULL);
+
+        send_many(messages, SOME, MEDIUM);
+        CHECK(times < fp_counter(FIFO_FULL));
+        expect(&before, FP_SENDS_IMMEDIATE, SOME);
+        fp_come_back(&away);
+        wait_many(messages, SOME);
+        fp_await(1, MPI_COMM_WORLD); /* it is empty again */
+    } else if (1 == fp_rank) {
+        receive_many(SOME, MEDIUM);
+        fp_signal(0, MPI_COMM_WORLD);
     }
 }
 
@@ -212,6 +236,7 @@ int main(int argc, char **argv)
         short_ones(FP_SENDS_IMMEDIATE);
         fp_case("buffered"); /* before the FIFO is full: with threads it is not asked again for room then */
         one(&fp_modes[FP_BUFFERED], SHORT, FP_SENDS_IMMEDIATE);
+        nearly_full();
         full();
     }
     if (0 != strcmp("refuse", options)) {

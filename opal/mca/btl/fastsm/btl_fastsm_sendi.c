@@ -163,20 +163,27 @@ static inline int sendi_any(mca_btl_base_endpoint_t *endpoint, opal_convertor_t 
                             const void *payload, void *header, size_t header_size, size_t payload_size,
                             mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
 {
+    const size_t length = header_size + payload_size;
+    const bool chunks = sizeof(uint64_t[2]) == header_size && NULL != payload && 0 != endpoint->out.depth;
     bool sent;
 
-    if (header_size + payload_size > endpoint->out.sendi_bytes
-        && OPAL_LIKELY(sizeof(uint64_t[2]) == header_size && NULL != payload && 0 != endpoint->out.depth)) {
+    if (length > endpoint->out.sendi_bytes && OPAL_LIKELY(chunks)) {
         return mca_btl_fastsm_sendi_chunks(endpoint, header, payload, NULL, payload_size, tag, stamp);
     }
-    if (OPAL_UNLIKELY(header_size + payload_size > endpoint->out.sendi_bytes
-                      || header_size > MCA_BTL_FASTSM_HEAD_DATA || (0 < payload_size && NULL == payload))) {
+    if (OPAL_UNLIKELY(length > endpoint->out.sendi_bytes || header_size > MCA_BTL_FASTSM_HEAD_DATA
+                      || (0 < payload_size && NULL == payload))) {
         return sendi_other(endpoint, convertor, payload, header, header_size, payload_size, tag, stamp);
     }
     sent = OPAL_UNLIKELY(opal_using_threads())
                ? sendi_inline_threads(endpoint, header, header_size, payload, payload_size, tag, stamp)
                : sendi_inline(endpoint, header, header_size, payload, payload_size, tag, stamp);
-    return OPAL_LIKELY(sent) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+    if (OPAL_LIKELY(sent)) {
+        return OPAL_SUCCESS;
+    }
+    /* in a buffer it takes half a slot, which a stream still finds where several slots are not free */
+    return chunks && length > fastsm_fifo_capacity(1)
+               ? mca_btl_fastsm_sendi_chunks(endpoint, header, payload, NULL, payload_size, tag, stamp)
+               : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
 /* What takes more than one slot, or finds no room at first sight. */
