@@ -12,7 +12,7 @@
 
 #include "support/fp_test.h"
 
-enum { TAG = 51, BIG_TAG, SHORT = 100, ROOM = 60, BIG = 4 << 20, ROUNDS = 10 };
+enum { TAG = 51, BIG_TAG, SHORT = 100, ROOM = 60, BIG = 4 << 20, ROUNDS = 10, SENDS = 100 };
 
 /* One receive that is too short and one that is not; both requests end in the call, or the second is pending.
  */
@@ -101,6 +101,60 @@ static void still_coming(const unsigned char *data, unsigned char *buffer, MPI_D
     }
 }
 
+/* Both send each other a long message that is too long, and wait for all of it at once with a short one that
+ * is too long, so that they copy the long ones together: what the call reports as pending fails later. */
+static void exchange(const unsigned char *data, unsigned char *buffer)
+{
+    const int peer = 1 - fp_rank;
+    unsigned char small[SHORT];
+    MPI_Request requests[4];
+    MPI_Status statuses[4];
+
+    FP(MPI_Irecv(small, ROOM, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[0]));
+    FP(MPI_Irecv(buffer, BIG - SHORT, MPI_BYTE, peer, BIG_TAG, MPI_COMM_WORLD, &requests[1]));
+    fp_signal(peer, MPI_COMM_WORLD);
+    fp_await(peer, MPI_COMM_WORLD);
+    FP(MPI_Isend(data, BIG, MPI_BYTE, peer, BIG_TAG, MPI_COMM_WORLD, &requests[2]));
+    FP(MPI_Isend(data, SHORT, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[3]));
+    FP_ERROR(MPI_ERR_IN_STATUS, MPI_Waitall(4, requests, statuses));
+    for (int i = 0; i < 4; i++) {
+        if (MPI_ERR_PENDING == statuses[i].MPI_ERROR) {
+            CHECK(MPI_REQUEST_NULL != requests[i]);
+            FP_ERROR(2 > i ? MPI_ERR_TRUNCATE : MPI_SUCCESS, MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        }
+    }
+}
+
+/* Sends that are pending when the call fails for a receive are not given back. */
+static void pending_sends(const unsigned char *data, unsigned char *buffer)
+{
+    unsigned char small[ROOM];
+    MPI_Request requests[1 + SENDS];
+    MPI_Status statuses[1 + SENDS];
+
+    if (1 == fp_rank) {
+        fp_await(0, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], SHORT, 0, TAG, 0, MPI_COMM_WORLD);
+        fp_await(0, MPI_COMM_WORLD);
+        for (int i = 0; i < SENDS; i++) {
+            FP(MPI_Recv(buffer, BIG, MPI_BYTE, 0, BIG_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        }
+        return;
+    }
+    FP(MPI_Irecv(small, ROOM, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[0]));
+    for (int i = 1; i <= SENDS; i++) {
+        FP(MPI_Isend(data, BIG, MPI_BYTE, 1, BIG_TAG, MPI_COMM_WORLD, &requests[i]));
+    }
+    fp_signal(1, MPI_COMM_WORLD);
+    FP_ERROR(MPI_ERR_IN_STATUS, MPI_Waitall(1 + SENDS, requests, statuses));
+    for (int i = 1; i <= SENDS; i++) {
+        CHECK_INT(statuses[i].MPI_ERROR, MPI_ERR_PENDING);
+        CHECK(MPI_REQUEST_NULL != requests[i]);
+    }
+    fp_signal(1, MPI_COMM_WORLD);
+    FP(MPI_Waitall(1 + SENDS, requests, MPI_STATUSES_IGNORE));
+}
+
 static void large(void)
 {
     unsigned char *data = fp_alloc(2 * BIG);
@@ -112,7 +166,11 @@ static void large(void)
     for (int round = 0; round < ROUNDS; round++) {
         fp_case("a long one is still coming, round %d", round);
         still_coming(data, buffer, gaps);
+        fp_case("an exchange of long ones, round %d", round);
+        exchange(data, buffer);
     }
+    fp_case("pending sends");
+    pending_sends(data, buffer);
     FP(MPI_Type_free(&gaps));
     fp_free(data);
     fp_free(buffer);

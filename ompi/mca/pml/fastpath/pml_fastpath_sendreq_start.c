@@ -391,6 +391,8 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
     req->req_send.req_base.req_ompi.req_complete = REQUEST_PENDING;
     req->req_send.req_base.req_ompi.req_state = OMPI_REQUEST_ACTIVE;
     req->req_send.req_base.req_ompi.req_status._cancelled = 0;
+    /* of what is pending, too: calls that fail give back all requests with an error */
+    req->req_send.req_base.req_ompi.req_status.MPI_ERROR = MPI_SUCCESS;
     req->req_numbered = false;
     req->req_cancel_waits = false;
     mca_pml_fastpath_match_hdr_init(&req->req_hdr, MCA_PML_FASTPATH_HDR_MATCH, 0,

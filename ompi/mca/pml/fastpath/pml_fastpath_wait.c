@@ -565,15 +565,25 @@ static __opal_attribute_noinline__ int finish_failed(size_t count, ompi_request_
     return MPI_ERR_IN_STATUS;
 }
 
-/* MPI_Waitall, whoever else sees that it waits. */
-static inline __opal_attribute_always_inline__ int wait_all_requests(size_t count, ompi_request_t **requests,
-                                                                     ompi_status_public_t *statuses)
+/* What MPI_Waitall waits for. @return whether all of them are simple */
+static inline __opal_attribute_always_inline__ bool await_all(size_t count, ompi_request_t **requests)
 {
     mca_pml_fastpath_pace_wait(); /* what progress finds now depends on whether we wait for large sends */
     if (OPAL_LIKELY(all_simple(count, requests, true))) {
-        return finish_all(count, requests, statuses);
+        return true;
     }
     await_long(count, requests, true);
+    return false;
+}
+
+/* The end of MPI_Waitall. From here on nothing progresses: a request that is reported as pending must not
+ * fail before the call returns, or Open MPI would give it back as one whose error has been reported. */
+static inline __opal_attribute_always_inline__ int end_all(size_t count, ompi_request_t **requests,
+                                                           ompi_status_public_t *statuses, bool simple)
+{
+    if (OPAL_LIKELY(simple)) {
+        return finish_all(count, requests, statuses);
+    }
     return any_failed(count, requests) ? finish_failed(count, requests, statuses)
                                        : original.req_wait_all(count, requests, statuses);
 }
@@ -583,10 +593,10 @@ static __opal_attribute_noinline__ int wait_all_awaited(size_t count, ompi_reque
                                                         ompi_status_public_t *statuses)
 {
     const mca_pml_fastpath_awaited_t other = mca_pml_fastpath_awaited_begin(count, requests);
-    const int rc = wait_all_requests(count, requests, statuses);
+    const bool simple = await_all(count, requests);
 
-    mca_pml_fastpath_awaited_end(other);
-    return rc;
+    mca_pml_fastpath_awaited_end(other); /* which may progress */
+    return end_all(count, requests, statuses, simple);
 }
 
 static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses)
@@ -594,7 +604,7 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
     if (OPAL_UNLIKELY(mca_pml_fastpath.offered) && !opal_using_threads()) {
         return wait_all_awaited(count, requests, statuses);
     }
-    return wait_all_requests(count, requests, statuses);
+    return end_all(count, requests, statuses, await_all(count, requests));
 }
 
 static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_status_public_t *status)
