@@ -12,6 +12,7 @@
  * idle windows   those of windows
  * idle unwoken   the same as without; messages end no sleep here
  * idle awake     and so it does not sleep
+ * idle many      one of many requests completes while the wait sleeps again and again: it ends soon
  */
 
 #include "support/fp_counters.h"
@@ -276,6 +277,41 @@ static void check_counted(void)
     }
 }
 
+/* A wait for any of many requests that slept in each pause slept some thousand times more before it looked.
+ */
+static void any_of_many(void)
+{
+    enum { MANY = 50000, SLEEPS_MOST = 1000 };
+    MPI_Request *requests = malloc(MANY * sizeof(*requests));
+    int index = MPI_UNDEFINED;
+
+    fp_case("any of %d", MANY);
+    for (int i = 0; i < MANY && 1 == fp_rank; i++) {
+        FP(MPI_Irecv(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &requests[i]));
+    }
+    FP(MPI_Barrier(pair));
+    if (1 == fp_rank) {
+        const unsigned long sleeps = fp_counter(SLEEPS);
+
+        FP(MPI_Waitany(MANY, requests, &index, MPI_STATUS_IGNORE));
+        CHECK_INT(index, 0);
+        fp_check(fp_counter(SLEEPS) - sleeps < SLEEPS_MOST, __FILE__, __LINE__, "%lu sleeps",
+                 fp_counter(SLEEPS) - sleeps);
+        CHECK(sleeps < fp_counter(SLEEPS));
+    } else if (0 == fp_rank) {
+        fp_sleep_ms(100);
+        FP(MPI_Send(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD));
+    }
+    FP(MPI_Barrier(pair));
+    for (int i = 1; i < MANY && 0 == fp_rank; i++) {
+        FP(MPI_Send(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD));
+    }
+    if (1 == fp_rank) {
+        FP(MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE));
+    }
+    free(requests);
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 2);
@@ -290,6 +326,8 @@ int main(int argc, char **argv)
         }
         FP(MPI_Win_free(&window));
         FP(MPI_Group_free(&other));
+    } else if (0 == strcmp("many", how)) {
+        any_of_many();
     } else {
         for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
             check(calls[i].name, calls[i].run);
