@@ -4,13 +4,16 @@
  */
 #include "ompi_config.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
+
 #include "pml_fastpath_awaited.h"
 #include "pml_fastpath_handle.h"
 
 /** names that are said at a time */
 #define MOST 8u
-/** looks after which streams are not waited for any more: some 50 ms, and longer while something comes */
-#define LOOKS (1u << 20)
+/** nanoseconds without a message after which streams are not waited for any more: their senders may have left
+ * MPI. Calls are not counted, because progress that yields may take a time slice */
+#define STREAM_TIME UINT64_C(50000000)
 
 /* The call that waits, and how many names it has said. */
 static mca_pml_fastpath_awaited_t awaited;
@@ -90,8 +93,16 @@ void mca_pml_fastpath_awaited_stream_end(mca_pml_fastpath_recv_request_t *req)
 /* What we have asked for comes, as long as its senders wait. */
 static __opal_attribute_noinline__ void await_streams(void)
 {
-    for (unsigned looks = LOOKS; 0 < streams && 0 < looks; --looks) {
+    uint64_t now = mca_common_fastpath_nanoseconds(), last = now;
+    unsigned long arrived = *mca_pml_fastpath.fastsm_ext->arrived;
+
+    while (0 < streams && now - last < STREAM_TIME) {
         opal_progress();
+        now = mca_common_fastpath_nanoseconds();
+        if (*mca_pml_fastpath.fastsm_ext->arrived != arrived) {
+            arrived = *mca_pml_fastpath.fastsm_ext->arrived;
+            last = now;
+        }
     }
 }
 
