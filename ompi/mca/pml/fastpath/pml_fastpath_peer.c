@@ -115,12 +115,14 @@ bool mca_pml_fastpath_peer_connect(mca_pml_fastpath_peer_t *peer)
     if (1 == mca_bml_base_btl_array_get_size(&endpoint->btl_eager)
         && 1 == mca_bml_base_btl_array_get_size(&endpoint->btl_send)) {
         const mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_index(&endpoint->btl_eager, 0);
+        const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(bml_btl->btl);
 
-        peer->ext = mca_btl_fastsm_ext(bml_btl->btl);
         peer->btl_endpoint = bml_btl->btl_endpoint;
-        if (NULL != peer->ext && mca_pml_fastpath.use_immediate_recv && mca_pml_fastpath.use_immediate) {
-            peer->in = peer->ext->receiver(bml_btl->btl_endpoint);
+        if (NULL != ext && mca_pml_fastpath.use_immediate_recv && mca_pml_fastpath.use_immediate) {
+            peer->in = ext->receiver(bml_btl->btl_endpoint);
         }
+        opal_atomic_wmb(); /* whoever sees ext sees these; MPI_Irecv asks for no more */
+        peer->ext = ext;
     }
     mca_pml_fastpath_neighbor_add(peer);
     opal_atomic_wmb(); /* whoever sees the endpoint sees the rest */
