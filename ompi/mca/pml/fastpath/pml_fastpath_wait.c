@@ -65,6 +65,13 @@ static inline kind_t kind_of(const ompi_request_t *request)
                : OTHER;
 }
 
+/* Whether a request of that kind is complete in error: a call that waits for all need not wait for the
+ * others. */
+static inline bool ended_in_error(const ompi_request_t *request, kind_t kind)
+{
+    return OPAL_UNLIKELY(OTHER == kind) && MPI_SUCCESS != request->req_status.MPI_ERROR;
+}
+
 /* A simple request is given back without a call, if that is possible. Only without threads. */
 static inline bool release_st(ompi_request_t *request)
 {
@@ -392,7 +399,7 @@ static bool enough(size_t count, ompi_request_t **requests, bool all)
     for (size_t i = 0; i < count; ++i) {
         const kind_t kind = kind_of(requests[i]);
 
-        if (OTHER == kind && MPI_SUCCESS != requests[i]->req_status.MPI_ERROR) {
+        if (ended_in_error(requests[i], kind)) {
             return true;
         }
         pending = pending || PENDING == kind;
@@ -504,10 +511,10 @@ static inline __opal_attribute_always_inline__ bool all_simple(size_t count, omp
             }
             kind = kind_of(requests[i]);
         }
+        if (ended_in_error(requests[i], kind)) {
+            return false;
+        }
         if (OPAL_UNLIKELY(OTHER == kind)) {
-            if (MPI_SUCCESS != requests[i]->req_status.MPI_ERROR) {
-                return false; /* need not wait for the others */
-            }
             simple = false;
         }
     }
@@ -537,7 +544,7 @@ static inline __opal_attribute_always_inline__ int finish_all(size_t count, ompi
 static bool any_failed(size_t count, ompi_request_t **requests)
 {
     for (size_t i = 0; i < count; ++i) {
-        if (OTHER == kind_of(requests[i]) && MPI_SUCCESS != requests[i]->req_status.MPI_ERROR) {
+        if (ended_in_error(requests[i], kind_of(requests[i]))) {
             return true;
         }
     }
