@@ -67,26 +67,29 @@ void mca_common_fastpath_place_here(void *address, size_t length)
 #endif
 }
 
-/* The number behind the name at the begin of a line; without a name, of the first line. Closes the stream.
- * @return `missing` where there is none */
-static double read_number(FILE *stream, const char *name, double missing)
+/* The sum of the numbers behind two names, each at the begin of a line; the second may be NULL. Closes the
+ * stream. Where the first is missing or no number, `missing` takes its place, for the second 0 does. */
+static double read_sum(FILE *stream, const char *first, const char *second, double missing)
 {
-    const size_t length = strlen(name);
-    double result = missing;
+    const char *const names[] = {first, second};
+    double numbers[] = {missing, 0};
     char line[128], *end;
 
     while (NULL != stream && NULL != fgets(line, sizeof(line), stream)) {
-        if (0 == strncmp(line, name, length)) {
-            const double number = strtod(line + length, &end);
+        for (int i = 0; i < 2; ++i) {
+            const size_t length = NULL == names[i] ? 0 : strlen(names[i]);
 
-            result = line + length == end ? missing : number; /* "max" is no number */
-            break;
+            if (NULL != names[i] && 0 == strncmp(line, names[i], length)) {
+                const double number = strtod(line + length, &end);
+
+                numbers[i] = line + length == end ? numbers[i] : number; /* "max" is no number */
+            }
         }
     }
     if (NULL != stream) {
         (void) fclose(stream);
     }
-    return result;
+    return numbers[0] + numbers[1];
 }
 
 /* What a group may have beside what its processes have. */
@@ -103,17 +106,16 @@ static double available_in_group(mca_common_fastpath_groups_t *groups,
                                            "/memory.current",
                                            {"active_file ", "inactive_file "}},
     };
+    const char *const *files = names[version].files;
     const double limit =
-        read_number(mca_common_fastpath_groups_open(groups, names[version].limit), "", HUGE_VAL);
-    double used = read_number(mca_common_fastpath_groups_open(groups, names[version].used), "", 0);
+        read_sum(mca_common_fastpath_groups_open(groups, names[version].limit), "", NULL, HUGE_VAL);
+    double used;
 
     if (HUGE_VAL == limit) {
         return HUGE_VAL;
     }
-    for (int i = 0; i < 2; ++i) {
-        used -=
-            read_number(mca_common_fastpath_groups_open(groups, "/memory.stat"), names[version].files[i], 0);
-    }
+    used = read_sum(mca_common_fastpath_groups_open(groups, names[version].used), "", NULL, 0)
+           - read_sum(mca_common_fastpath_groups_open(groups, "/memory.stat"), files[0], files[1], 0);
     return limit > used ? limit - used : 0;
 }
 
@@ -127,8 +129,7 @@ static FILE *open_meminfo(const char *root)
 
 uint64_t mca_common_fastpath_memory_available(const char *root)
 {
-    const double free_pages = read_number(open_meminfo(root), "MemAvailable:", HUGE_VAL);
-    const double machine = 1024 * (free_pages + read_number(open_meminfo(root), "SwapFree:", 0));
+    const double machine = 1024 * read_sum(open_meminfo(root), "MemAvailable:", "SwapFree:", HUGE_VAL);
     const double groups = mca_common_fastpath_groups_least(root, "memory", available_in_group);
     const double least = groups < machine ? groups : machine;
 
