@@ -6,36 +6,20 @@
 /* MPI_Alloc_mem with and without hints for an mpool: memory of every size, used
  * for messages, freed in another order; some of it longer than the segment that is asked for. */
 
-#include <dirent.h>
-
 #include "support/fp_test.h"
 
 enum { TAG = 151, SEGMENT = 65536 };
 
-static int open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    int count = 0;
-
-    while (NULL != directory && NULL != readdir(directory)) {
-        count++;
-    }
-    if (NULL != directory) {
-        closedir(directory);
-    }
-    return count;
-}
-
 /* Nobody frees the segment of an allocation that was refused. */
 static void too_long(MPI_Info info)
 {
-    const int before = open_descriptors();
+    const int before = fp_descriptors();
 
     for (int i = 0; i < 20; i++) {
         void *memory;
 
         FP(MPI_Alloc_mem(2 * SEGMENT, info, &memory));
-        CHECK(before == open_descriptors());
+        CHECK(before == fp_descriptors());
         FP(MPI_Free_mem(memory));
     }
 }

@@ -102,6 +102,19 @@ static void one(const fp_mode_t *mode, size_t length, int what)
     }
 }
 
+/* The receiver comes back and takes what has been sent, and the FIFO is empty again. */
+static void empty_again(fp_away_t *away, fp_message_t *messages, int count, size_t length)
+{
+    if (0 == fp_rank) {
+        fp_come_back(away);
+        wait_many(messages, count);
+        fp_await(1, MPI_COMM_WORLD);
+    } else if (1 == fp_rank) {
+        receive_many(count, length);
+        fp_signal(0, MPI_COMM_WORLD);
+    }
+}
+
 /* A FIFO that has no room for messages of several slots has some for references to buffers. */
 static void nearly_full(void)
 {
@@ -117,13 +130,8 @@ static void nearly_full(void)
         send_many(messages, SOME, MEDIUM);
         CHECK(times < fp_counter(FIFO_FULL));
         expect(&before, FP_SENDS_IMMEDIATE, SOME);
-        fp_come_back(&away);
-        wait_many(messages, SOME);
-        fp_await(1, MPI_COMM_WORLD); /* it is empty again */
-    } else if (1 == fp_rank) {
-        receive_many(SOME, MEDIUM);
-        fp_signal(0, MPI_COMM_WORLD);
     }
+    empty_again(&away, messages, SOME, MEDIUM);
 }
 
 /* Nobody takes anything out of the FIFO, so it is full at some time. */
@@ -142,13 +150,8 @@ static void full(void)
         CHECK(times < fp_counter(FIFO_FULL));
         refused = expect_either(&before, FP_SENDS_IMMEDIATE, FP_SENDS_NO_ROOM, MANY);
         CHECK(0 < refused && refused < MANY);
-        fp_come_back(&away);
-        wait_many(messages, MANY);
-        fp_await(1, MPI_COMM_WORLD); /* it is empty again */
-    } else if (1 == fp_rank) {
-        receive_many(MANY, SHORT);
-        fp_signal(0, MPI_COMM_WORLD);
     }
+    empty_again(&away, messages, MANY, SHORT);
 }
 
 /* As full(), but there is credit for less than the FIFO holds. */

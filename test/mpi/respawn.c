@@ -7,27 +7,12 @@
  * given back: descriptors, and places in the address space.  Another child, there all the time, is
  * not forgotten. */
 
-#include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "support/fp_test.h"
 
 enum { TAG = 171, WARM = 5 };
-
-static int count_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-
-    while (NULL != dir && NULL != readdir(dir)) {
-        count++;
-    }
-    if (NULL != dir) {
-        closedir(dir);
-    }
-    return count;
-}
 
 /* Our own segment and those of others.  Open MPI's runtime maps files for each job too, and keeps them. */
 static int count_segments(void)
@@ -89,17 +74,17 @@ static void parent(char *program, int cycles, int each)
         FP(MPI_Send(&go_on, 1, MPI_INT, 0, TAG, lasting));
         exchange(lasting, 0, true);
         if (WARM == i) {
-            descriptors = count_descriptors();
+            descriptors = fp_descriptors();
             segments = count_segments();
         }
     }
     fp_case("what is left after %d cycles", cycles);
     if (WARM < cycles) {
         /* a child that is about to end may still be there */
-        CHECK(count_descriptors() <= descriptors + each + 5);
+        CHECK(fp_descriptors() <= descriptors + each + 5);
         CHECK(count_segments() <= segments + each);
-        printf("# descriptors %d, later %d; segments %d, later %d\n", descriptors, count_descriptors(),
-               segments, count_segments());
+        printf("# descriptors %d, later %d; segments %d, later %d\n", descriptors, fp_descriptors(), segments,
+               count_segments());
     }
     fp_disconnect(&lasting);
 }

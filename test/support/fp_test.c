@@ -383,6 +383,20 @@ double fp_used_ms(void)
            + 1e-3 * (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
+int fp_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (NULL != directory && NULL != readdir(directory)) {
+        count++;
+    }
+    if (NULL != directory) {
+        closedir(directory);
+    }
+    return count;
+}
+
 /* Whether all threads of our parent, which is mpirun or its daemon, sleep: those that wait for a processor do
  * not. */
 static bool launcher_sleeps(void)

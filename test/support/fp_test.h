@@ -78,6 +78,9 @@ void fp_sleep_ms(int ms);
 /** @return milliseconds of processor time that this process has used so far */
 double fp_used_ms(void);
 
+/** @return how many descriptors this process has open, and a few more, always as many */
+int fp_descriptors(void);
+
 /** Waits until process PID, which the same mpirun has started as this one, has ended, and mpirun has seen to
  * that: Open MPI 4.1.4's loses a job that starts while another one ends; the new process then waits in
  * MPI_Init for ever. */
