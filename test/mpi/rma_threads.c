@@ -162,6 +162,54 @@ static void get_beside(int index)
     }
 }
 
+enum { LONG_GET = 4 << 20 }; /* numbers */
+static long *long_get;
+static bool flushed_first;
+
+/* The first thread waits for what it has done, not for the data of a get that the second one begins later. */
+static void long_get_beside(int index)
+{
+    fp_case("thread %d: flush beside a long get of another thread", index);
+    if (0 == index) {
+        FP(MPI_Put(&values[0], 1, MPI_LONG, 1, 0, 1, MPI_LONG, shared));
+        FP(MPI_Win_flush(1, shared));
+        flushed_first = 0 == ((volatile long *) long_get)[LONG_GET - 1];
+    } else if (1 == index) {
+        fp_sleep_ms(100); /* most likely the other one waits by now */
+        FP(MPI_Get(long_get, LONG_GET, MPI_LONG, 1, 0, LONG_GET, MPI_LONG, shared));
+        FP(MPI_Win_flush_local(1, shared));
+    } else {
+        fp_sleep_ms(200);
+        fp_come_back(&away);
+    }
+}
+
+/* The first thread may not get a processor for as long as the get takes, but not each time. */
+static void flush_beside_long_get(void)
+{
+    FP(MPI_Win_allocate(LONG_GET * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &shared_memory,
+                        &shared));
+    for (int i = 0; i < LONG_GET; i++) {
+        shared_memory[i] = 7;
+    }
+    long_get = malloc(LONG_GET * sizeof(long));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_lock_all(0, shared));
+    for (int i = 0; i < 20 && !flushed_first; i++) {
+        memset(long_get, 0, LONG_GET * sizeof(long));
+        fp_leave(&away, 1, 22);
+        if (0 == fp_rank) {
+            fp_run_threads(3, long_get_beside);
+            CHECK_INT(long_get[LONG_GET - 1], 7);
+        }
+        FP(MPI_Bcast(&flushed_first, 1, MPI_C_BOOL, 0, MPI_COMM_WORLD));
+    }
+    CHECK(flushed_first);
+    FP(MPI_Win_unlock_all(shared));
+    FP(MPI_Win_free(&shared));
+    free(long_get);
+}
+
 /* The second thread's lock asks for the first one's, which comes when it has been given back already. */
 static void lock_beside(int index)
 {
@@ -319,6 +367,7 @@ int main(int argc, char **argv)
     in_one_window(one_window, THREADS);
     in_one_window(window_and_messages, THREADS - 1);
     beside_others();
+    flush_beside_long_get();
     lock_of_threads();
     types_of_threads();
     attach_of_threads();

@@ -49,8 +49,6 @@ static int send_for_flush(mca_osc_fastpath_peer_t *peer, uint8_t flags)
     return 0 == flags ? OMPI_SUCCESS : mca_osc_fastpath_send_empty(peer, flags);
 }
 
-/* Other threads may go on to send what nobody acknowledges before they flush, so its end is not waited for.
- */
 int mca_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
 {
     int rc = send_for_flush(peer, flags);
@@ -59,32 +57,65 @@ int mca_osc_fastpath_flush_begin(mca_osc_fastpath_peer_t *peer, uint8_t flags)
     return rc;
 }
 
-/* @return whether everything up to the last flush has taken effect, and all data has come */
-static bool peer_flushed(const mca_osc_fastpath_peer_t *peer)
-{
-    return 0 <= (int32_t) (peer->origin.acked - peer->origin.flushing) && 0 == peer->origin.tickets;
-}
+/* What a flush waits for. Other threads may go on with the same peer, and what they begin later is not waited
+ * for: it may never end, and nobody need acknowledge what they have not flushed. */
+typedef struct {
+    mca_osc_fastpath_peer_t *peer;
+    uint32_t packets; /**< up to this one have to be acknowledged */
+    uint64_t tickets; /**< data of all with lower numbers has to be here */
+} awaited_t;
 
 static bool flushed(mca_osc_fastpath_module_t *module, void *context)
 {
-    mca_osc_fastpath_peer_t *peer = context, *active;
-    bool all = NULL == peer || peer_flushed(peer);
+    const awaited_t *awaited = context;
+    mca_osc_fastpath_peer_t *peer = awaited->peer;
 
-    if (NULL == peer) {
-        OPAL_LIST_FOREACH(active, &module->active, mca_osc_fastpath_peer_t)
-        {
-            all = all && peer_flushed(active);
+    if (0 <= (int32_t) (peer->origin.acked - awaited->packets)
+        && mca_osc_fastpath_tickets_ended(peer, awaited->tickets)) {
+        return true;
+    }
+    /* a get of another thread that began before may have its last piece in a packet */
+    mca_osc_fastpath_send_gets(module, peer);
+    return false;
+}
+
+/* Wait for one peer. */
+static int await_peer(mca_osc_fastpath_peer_t *peer, uint32_t packets)
+{
+    awaited_t awaited = {.peer = peer, .packets = packets, .tickets = peer->module->tickets->taken};
+
+    return mca_osc_fastpath_wait_until(peer->module, flushed, &awaited);
+}
+
+/* Wait for `peer` or, one after the other, all active ones. These are found by rank: other threads may change
+ * the list meanwhile. `acks`: not only for data. */
+static int await_peers(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer, bool acks)
+{
+    int rc = OMPI_SUCCESS;
+
+    if (NULL != peer) {
+        return await_peer(peer, acks ? peer->origin.flushing : peer->origin.acked);
+    }
+    if (opal_list_is_empty(&module->active)) {
+        return OMPI_SUCCESS;
+    }
+    for (int rank = 0; rank < module->size && OMPI_SUCCESS == rc; ++rank) {
+        peer = module->peers[rank];
+        if (NULL != peer && peer->origin.active) {
+            rc = await_peer(peer, acks ? peer->origin.flushing : peer->origin.acked);
         }
     }
-    if (!all) {
-        mca_osc_fastpath_send_gets(module, peer);
-    }
-    return all;
+    return rc;
 }
 
 int mca_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
 {
-    return mca_osc_fastpath_wait_until(module, flushed, peer);
+    return await_peers(module, peer, true);
+}
+
+int mca_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
+{
+    return await_peers(module, peer, false);
 }
 
 int mca_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer)
@@ -255,28 +286,12 @@ int mca_osc_fastpath_flush_all(ompi_win_t *win)
     return OMPI_SUCCESS == rc ? made : rc;
 }
 
-static bool data_here(mca_osc_fastpath_module_t *module, void *context)
-{
-    mca_osc_fastpath_peer_t *peer = context;
-
-    if (0 == (NULL != peer ? peer->origin.tickets : module->tickets->used)) {
-        return true;
-    }
-    mca_osc_fastpath_send_gets(module, peer);
-    return false;
-}
-
 /* Data that goes to a target is in packets when its call returns; only data from there has to come. */
 static void flush_local_begin(mca_osc_fastpath_peer_t *peer)
 {
     if (has_operations(peer->origin.packet)) {
         mca_osc_fastpath_origin_send(peer, 0);
     }
-}
-
-int mca_osc_fastpath_wait_for_data(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
-{
-    return mca_osc_fastpath_wait_until(module, data_here, peer);
 }
 
 int mca_osc_fastpath_flush_local(int target, ompi_win_t *win)

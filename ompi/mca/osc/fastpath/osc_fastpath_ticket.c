@@ -87,6 +87,7 @@ mca_osc_fastpath_ticket_t *mca_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t 
     ++tickets->used;
     ++ticket->generation;
     ticket->peer = peer;
+    ticket->number = tickets->taken++;
     ticket->bytes = bytes;
     ticket->request = NULL;
     ticket->type = NULL;
@@ -110,6 +111,26 @@ mca_osc_fastpath_ticket_t *mca_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t 
             mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING];
     }
     return ticket;
+}
+
+bool mca_osc_fastpath_tickets_ended(const mca_osc_fastpath_peer_t *peer, uint64_t number)
+{
+    const mca_osc_fastpath_tickets_t *tickets = peer->module->tickets;
+
+    if (0 == peer->origin.tickets) {
+        return true;
+    }
+    if (!peer->module->threads) {
+        return false; /* nobody has taken one since */
+    }
+    for (uint32_t i = 0; i < tickets->size; ++i) {
+        const mca_osc_fastpath_ticket_t *ticket = tickets->all[i];
+
+        if ((ticket->generation & 1) && peer == ticket->peer && number > ticket->number) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static mca_osc_fastpath_request_t *ticket_end(mca_osc_fastpath_ticket_t *ticket, uint32_t index)

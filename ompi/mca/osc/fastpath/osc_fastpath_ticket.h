@@ -21,6 +21,7 @@ typedef struct mca_osc_fastpath_ticket_t {
     uint32_t generation; /**< of this use; odd while it is used */
     uint32_t next;       /**< free: index of the next free one */
     mca_osc_fastpath_peer_t *peer;
+    uint64_t number;                  /**< tickets of the window that were taken before */
     size_t bytes;                     /**< that are still to come */
     mca_osc_fastpath_cursor_t cursor; /**< where they go */
     ompi_datatype_t *type;            /**< retained: of the buffer, or NULL */
@@ -37,6 +38,7 @@ typedef struct mca_osc_fastpath_tickets_t {
     uint32_t size;                   /**< of all */
     uint32_t free;                   /**< index of the first free one, or UINT32_MAX */
     uint32_t used;                   /**< tickets that wait */
+    uint64_t taken;                  /**< so far: number of the next one */
 } mca_osc_fastpath_tickets_t;
 
 /** Make the tickets of a window. @return NULL when there is no memory */
@@ -55,6 +57,9 @@ void mca_osc_fastpath_tickets_free(mca_osc_fastpath_tickets_t *tickets);
 mca_osc_fastpath_ticket_t *mca_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t *peer, void *address,
                                                         size_t count, ompi_datatype_t *type, size_t bytes,
                                                         uint32_t *index);
+
+/** @return whether all tickets of a peer whose numbers are lower have ended */
+bool mca_osc_fastpath_tickets_ended(const mca_osc_fastpath_peer_t *peer, uint64_t number);
 
 /**
  * Data for a ticket has come, or word that there is none. Ends the ticket when it was the last.
