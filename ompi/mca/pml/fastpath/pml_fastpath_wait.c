@@ -4,7 +4,8 @@
  */
 /**
  * @file
- * MPI_Wait*, MPI_Test* and whoever else waits for requests: our part of Open MPI's table of such functions.
+ * MPI_Wait* and whoever else waits for requests: our part of Open MPI's table of such functions, to which
+ * MPI_Test* in pml_fastpath_test.c belong as well.
  *
  * They do three things that Open MPI's own do not. They count calls (pml_fastpath_pace.h). Before they let
  * everything progress they look where the message of a pending receive will be; what they find there is
@@ -21,8 +22,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_pause.h"
-#include "pml_fastpath_recvreq.h"
-#include "pml_fastpath_sendreq.h"
+#include "pml_fastpath_requests.h"
 #include "pml_fastpath_take.h"
 #include "pml_fastpath_threads.h"
 #include "pml_fastpath_wait.h"
@@ -39,128 +39,8 @@
 /* Requests that are looked at in each round of a long wait, on the average. */
 #define LOOKED_AT 16
 
-/* What was in the table before. */
-static ompi_request_fns_t original;
-
-/* What can be said of a request. */
-typedef enum {
-    PENDING,
-    EMPTY,  /* MPI_REQUEST_NULL, or persistent and not started */
-    SIMPLE, /* complete without error: hand out its status and give it back */
-    OTHER   /* complete, and a matter for the original functions */
-} kind_t;
-
-static inline kind_t kind_of(const ompi_request_t *request)
-{
-    if (OMPI_REQUEST_INACTIVE == request->req_state) {
-        return EMPTY;
-    }
-    if (!REQUEST_COMPLETE(request)) {
-        return PENDING;
-    }
-    opal_atomic_rmb(); /* what was written before it was complete */
-    return OMPI_REQUEST_GEN != request->req_type && !request->req_persistent
-                   && MPI_SUCCESS == request->req_status.MPI_ERROR
-               ? SIMPLE
-               : OTHER;
-}
-
-/* Whether a request of that kind is complete in error: a call that waits for all need not wait for the
- * others. */
-static inline bool ended_in_error(const ompi_request_t *request, kind_t kind)
-{
-    return OPAL_UNLIKELY(OTHER == kind) && MPI_SUCCESS != request->req_status.MPI_ERROR;
-}
-
-/* A simple request is given back without a call, if that is possible. Only without threads. */
-static inline bool release_st(ompi_request_t *request)
-{
-    return mca_pml_fastpath_recv_request_free == request->req_free
-               ? mca_pml_fastpath_recv_request_release_st((mca_pml_fastpath_recv_request_t *) request)
-               : mca_pml_fastpath_send_request_free == request->req_free
-                     && mca_pml_fastpath_send_request_release_st((mca_pml_fastpath_send_request_t *) request);
-}
-
-/* Give a simple request back. */
-static inline int give_back_request(ompi_request_t **request, bool alone)
-{
-    if (OPAL_LIKELY(alone && release_st(*request))) {
-        *request = MPI_REQUEST_NULL;
-        return OMPI_SUCCESS;
-    }
-    return ompi_request_free(request);
-}
-
-/* The end of a simple request. MPI_ERROR of a single status stays as it is. */
-static inline __opal_attribute_always_inline__ int finish_request(ompi_request_t **request,
-                                                                  ompi_status_public_t *status)
-{
-    if (MPI_STATUS_IGNORE != status) {
-        OMPI_COPY_STATUS(status, (*request)->req_status, false);
-    }
-    return give_back_request(request, !opal_using_threads());
-}
-
-/* The same for one of several statuses. */
-static inline int finish_one_of(ompi_request_t **request, ompi_status_public_t *statuses, size_t at,
-                                bool alone)
-{
-    if (MPI_STATUSES_IGNORE != statuses) {
-        OMPI_COPY_STATUS(&statuses[at], (*request)->req_status, false);
-        statuses[at].MPI_ERROR = MPI_SUCCESS;
-    }
-    return give_back_request(request, alone);
-}
-
-/* Where to poll for what a pending request waits for. */
-typedef struct {
-    struct mca_btl_base_endpoint_t *endpoint; /* the sender's; NULL: all of them */
-    bool exists;                              /* it may come through btl/fastsm at all */
-} poll_target_t;
-
-static inline poll_target_t poll_target_of(const ompi_request_t *request)
-{
-    const mca_pml_base_request_t *base = (const mca_pml_base_request_t *) request;
-    mca_pml_fastpath_member_t *member;
-
-    if (mca_pml_fastpath_recv_request_free != request->req_free) {
-        return (poll_target_t){.exists = false};
-    }
-    if (MCA_PML_FASTPATH_ANY_SOURCE == base->req_peer) {
-        return (poll_target_t){.exists = true};
-    }
-    member = mca_pml_fastpath_comm(base->req_comm)->members[base->req_peer];
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->ext)) {
-        return (poll_target_t){.exists = false};
-    }
-    return (poll_target_t){.endpoint = member->peer->btl_endpoint, .exists = true};
-}
-
-/* The same for any of several requests: one sender if that is all, else all of them. */
-static poll_target_t poll_target_of_any(size_t count, ompi_request_t **requests)
-{
-    poll_target_t target = {.exists = false};
-
-    for (size_t i = 0; i < count; ++i) {
-        if (PENDING == kind_of(requests[i])) {
-            const poll_target_t other = poll_target_of(requests[i]);
-
-            if (other.exists && target.exists && other.endpoint != target.endpoint) {
-                return (poll_target_t){.exists = true};
-            }
-            target = other.exists ? other : target;
-        }
-    }
-    return target;
-}
-
-static inline int poll_sender(poll_target_t target, unsigned spins)
-{
-    return mca_pml_fastpath.fastsm_ext->poll(target.endpoint, spins);
-}
-
 /* How often a wait polls at a time. With threads somebody else may complete the request meanwhile. */
-static inline unsigned spins_for(poll_target_t target)
+static inline unsigned spins_for(mca_pml_fastpath_poll_target_t target)
 {
     const unsigned spins = mca_pml_fastpath_spin_count();
 
@@ -294,7 +174,7 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
  */
 static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *request)
 {
-    const poll_target_t target = poll_target_of(request);
+    const mca_pml_fastpath_poll_target_t target = mca_pml_fastpath_poll_target_of(request);
 
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
     if (OPAL_UNLIKELY(!target.exists)) {
@@ -302,7 +182,7 @@ static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *re
     }
     for (unsigned round = rounds(); 0 < round; --round) {
         for (unsigned others = 0; others < OTHER_MESSAGES; ++others) {
-            const bool found = 0 < poll_sender(target, spins_for(target));
+            const bool found = 0 < mca_pml_fastpath_poll_sender(target, spins_for(target));
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
@@ -340,55 +220,27 @@ static inline __opal_attribute_always_inline__ bool await(const ompi_request_t *
     return await_elsewhere(request);
 }
 
-/* The index of a request out of several that is complete; count if there is none. */
-static inline size_t first_complete(size_t count, ompi_request_t **requests, kind_t *kind)
-{
-    for (size_t i = 0; i < count; ++i) {
-        *kind = kind_of(requests[i]);
-        if (SIMPLE == *kind || OTHER == *kind) {
-            return i;
-        }
-    }
-    return count;
-}
-
 /* Poll until one of several requests is complete. @return which one, or count */
-static size_t await_any(size_t count, ompi_request_t **requests, kind_t *kind)
+static size_t await_any(size_t count, ompi_request_t **requests, mca_pml_fastpath_request_kind_t *kind)
 {
-    size_t at = first_complete(count, requests, kind);
-    poll_target_t target;
+    size_t at = mca_pml_fastpath_first_complete(count, requests, kind);
+    mca_pml_fastpath_poll_target_t target;
 
     if (at < count) {
         return at;
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
-    target = poll_target_of_any(count, requests);
+    target = mca_pml_fastpath_poll_target_of_any(count, requests);
     for (unsigned round = target.exists ? rounds() : 0; at == count && 0 < round; --round) {
-        if (0 == poll_sender(target, spins_for(target))) {
+        if (0 == mca_pml_fastpath_poll_sender(target, spins_for(target))) {
             mca_pml_fastpath_spin_expired();
             if (!opal_using_threads()) {
                 mca_pml_fastpath_pause();
             }
         }
-        at = first_complete(count, requests, kind);
+        at = mca_pml_fastpath_first_complete(count, requests, kind);
     }
     return at;
-}
-
-/* Poll once, where only one sender is awaited: the original functions go round all of them. */
-static inline bool poll_once(size_t count, ompi_request_t **requests)
-{
-    const poll_target_t target = poll_target_of_any(count, requests);
-
-    return NULL != target.endpoint && 0 < poll_sender(target, 1);
-}
-
-/* Whether one of several requests is complete, perhaps after a poll. @return which one, or count */
-static size_t poll_any(size_t count, ompi_request_t **requests, kind_t *kind)
-{
-    const size_t at = first_complete(count, requests, kind);
-
-    return at == count && poll_once(count, requests) ? first_complete(count, requests, kind) : at;
 }
 
 /* Whether as many of some requests are complete as their wait needs, or one that is has failed. */
@@ -397,13 +249,14 @@ static bool enough(size_t count, ompi_request_t **requests, bool all)
     bool pending = false, complete = false;
 
     for (size_t i = 0; i < count; ++i) {
-        const kind_t kind = kind_of(requests[i]);
+        const mca_pml_fastpath_request_kind_t kind = mca_pml_fastpath_request_kind_of(requests[i]);
 
-        if (ended_in_error(requests[i], kind)) {
+        if (mca_pml_fastpath_ended_in_error(requests[i], kind)) {
             return true;
         }
-        pending = pending || PENDING == kind;
-        complete = complete || SIMPLE == kind || OTHER == kind;
+        pending = pending || MCA_PML_FASTPATH_REQUEST_PENDING == kind;
+        complete =
+            complete || MCA_PML_FASTPATH_REQUEST_SIMPLE == kind || MCA_PML_FASTPATH_REQUEST_OTHER == kind;
     }
     return !pending || (complete && !all);
 }
@@ -423,7 +276,8 @@ static __opal_attribute_noinline__ void await_long(size_t count, ompi_request_t 
         return;
     }
     for (;;) {
-        while (all && at < count && PENDING != kind_of(requests[at])) {
+        while (all && at < count
+               && MCA_PML_FASTPATH_REQUEST_PENDING != mca_pml_fastpath_request_kind_of(requests[at])) {
             ++at;
             left = at < count ? left : 0;
         }
@@ -475,11 +329,11 @@ static __opal_attribute_noinline__ int wait_one_original(ompi_request_t **reques
 
     if (mca_pml_fastpath_send_request_free != (*request)->req_free || opal_using_threads()) {
         await_long(1, request, true);
-        return original.req_wait(request, status);
+        return mca_pml_fastpath_original_requests.req_wait(request, status);
     }
     other = mca_pml_fastpath_awaited_begin(1, request);
     await_long(1, request, true);
-    rc = original.req_wait(request, status);
+    rc = mca_pml_fastpath_original_requests.req_wait(request, status);
     mca_pml_fastpath_awaited_end(other);
     return rc;
 }
@@ -490,61 +344,42 @@ static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
     if (!REQUEST_COMPLETE(*request) && !await(*request, false)) {
         return wait_one_original(request, status);
     }
-    if (OPAL_UNLIKELY(SIMPLE != kind_of(*request))) {
-        return original.req_wait(request, status);
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_REQUEST_SIMPLE != mca_pml_fastpath_request_kind_of(*request))) {
+        return mca_pml_fastpath_original_requests.req_wait(request, status);
     }
-    return finish_request(request, status);
+    return mca_pml_fastpath_finish_request(request, status);
 }
 
-/* Whether all of them have come to an end that can be handed out here. Waits if it may. */
-static inline __opal_attribute_always_inline__ bool all_simple(size_t count, ompi_request_t **requests,
-                                                               bool may_wait)
+/* Wait, for some rounds each. @return whether all of them have come to an end that can be handed out here */
+static inline __opal_attribute_always_inline__ bool await_simple(size_t count, ompi_request_t **requests)
 {
     bool simple = true;
 
     for (size_t i = 0; i < count; ++i) {
-        kind_t kind = kind_of(requests[i]);
+        mca_pml_fastpath_request_kind_t kind = mca_pml_fastpath_request_kind_of(requests[i]);
 
-        if (PENDING == kind) {
-            if (!may_wait || !await(requests[i], i + 1 < count && PENDING == kind_of(requests[i + 1]))) {
+        if (MCA_PML_FASTPATH_REQUEST_PENDING == kind) {
+            if (!await(requests[i], i + 1 < count
+                                        && MCA_PML_FASTPATH_REQUEST_PENDING
+                                               == mca_pml_fastpath_request_kind_of(requests[i + 1]))) {
                 return false;
             }
-            kind = kind_of(requests[i]);
+            kind = mca_pml_fastpath_request_kind_of(requests[i]);
         }
-        if (ended_in_error(requests[i], kind)) {
+        if (mca_pml_fastpath_ended_in_error(requests[i], kind)) {
             return false;
         }
-        if (OPAL_UNLIKELY(OTHER == kind)) {
+        if (OPAL_UNLIKELY(MCA_PML_FASTPATH_REQUEST_OTHER == kind)) {
             simple = false;
         }
     }
     return simple;
 }
 
-static inline __opal_attribute_always_inline__ int finish_all(size_t count, ompi_request_t **requests,
-                                                              ompi_status_public_t *statuses)
-{
-    const bool alone = !opal_using_threads();
-    int first_error = OMPI_SUCCESS;
-
-    for (size_t i = 0; i < count; ++i) {
-        if (OPAL_LIKELY(OMPI_REQUEST_INACTIVE != requests[i]->req_state)) {
-            const int rc = finish_one_of(&requests[i], statuses, i, alone);
-
-            if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_SUCCESS == first_error)) {
-                first_error = rc;
-            }
-        } else if (MPI_STATUSES_IGNORE != statuses) {
-            OMPI_COPY_STATUS(&statuses[i], ompi_status_empty, true);
-        }
-    }
-    return first_error;
-}
-
 static bool any_failed(size_t count, ompi_request_t **requests)
 {
     for (size_t i = 0; i < count; ++i) {
-        if (ended_in_error(requests[i], kind_of(requests[i]))) {
+        if (mca_pml_fastpath_ended_in_error(requests[i], mca_pml_fastpath_request_kind_of(requests[i]))) {
             return true;
         }
     }
@@ -562,12 +397,12 @@ static __opal_attribute_noinline__ int finish_failed(size_t count, ompi_request_
 {
     for (size_t i = 0; i < count; ++i) {
         ompi_status_public_t status = ompi_status_empty;
-        const kind_t kind = kind_of(requests[i]);
+        const mca_pml_fastpath_request_kind_t kind = mca_pml_fastpath_request_kind_of(requests[i]);
 
-        if (PENDING == kind) {
+        if (MCA_PML_FASTPATH_REQUEST_PENDING == kind) {
             status.MPI_ERROR = MPI_ERR_PENDING;
-        } else if (EMPTY != kind) {
-            status.MPI_ERROR = original.req_wait(&requests[i], &status);
+        } else if (MCA_PML_FASTPATH_REQUEST_EMPTY != kind) {
+            status.MPI_ERROR = mca_pml_fastpath_original_requests.req_wait(&requests[i], &status);
         }
         if (MPI_STATUSES_IGNORE != statuses) {
             OMPI_COPY_STATUS(&statuses[i], status, true);
@@ -580,7 +415,7 @@ static __opal_attribute_noinline__ int finish_failed(size_t count, ompi_request_
 static inline __opal_attribute_always_inline__ bool await_all(size_t count, ompi_request_t **requests)
 {
     mca_pml_fastpath_pace_wait(); /* what progress finds now depends on whether we wait for large sends */
-    if (OPAL_LIKELY(all_simple(count, requests, true))) {
+    if (OPAL_LIKELY(await_simple(count, requests))) {
         return true;
     }
     await_long(count, requests, true);
@@ -593,10 +428,11 @@ static inline __opal_attribute_always_inline__ int end_all(size_t count, ompi_re
                                                            ompi_status_public_t *statuses, bool simple)
 {
     if (OPAL_LIKELY(simple)) {
-        return finish_all(count, requests, statuses);
+        return mca_pml_fastpath_finish_all(count, requests, statuses);
     }
-    return any_failed(count, requests) ? finish_failed(count, requests, statuses)
-                                       : original.req_wait_all(count, requests, statuses);
+    return any_failed(count, requests)
+               ? finish_failed(count, requests, statuses)
+               : mca_pml_fastpath_original_requests.req_wait_all(count, requests, statuses);
 }
 
 /* Receivers of large messages see that we wait. */
@@ -620,113 +456,32 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
 
 static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_status_public_t *status)
 {
-    kind_t kind = EMPTY;
+    mca_pml_fastpath_request_kind_t kind = MCA_PML_FASTPATH_REQUEST_EMPTY;
     size_t at;
 
     mca_pml_fastpath_pace_wait();
     at = await_any(count, requests, &kind);
-    if (at == count || SIMPLE != kind) {
+    if (at == count || MCA_PML_FASTPATH_REQUEST_SIMPLE != kind) {
         await_long(count, requests, false);
-        return original.req_wait_any(count, requests, index, status);
+        return mca_pml_fastpath_original_requests.req_wait_any(count, requests, index, status);
     }
     *index = (int) at;
-    return finish_request(&requests[at], status);
-}
-
-/* Hand out all that are complete, if they are simple. @return false when nothing has been done */
-static bool finish_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
-                        ompi_status_public_t *statuses, int *rc)
-{
-    int done = 0;
-
-    for (size_t i = 0; i < count; ++i) {
-        const kind_t kind = kind_of(requests[i]);
-
-        if (OTHER == kind) {
-            return false;
-        }
-        if (SIMPLE == kind) {
-            indices[done++] = (int) i;
-        }
-    }
-    *rc = OMPI_SUCCESS;
-    *outcount = done;
-    for (int i = 0; i < done && OMPI_SUCCESS == *rc; ++i) {
-        *rc = finish_one_of(&requests[indices[i]], statuses, (size_t) i, !opal_using_threads());
-    }
-    return 0 < done;
+    return mca_pml_fastpath_finish_request(&requests[at], status);
 }
 
 static int wait_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
                      ompi_status_public_t *statuses)
 {
-    kind_t kind = EMPTY;
+    mca_pml_fastpath_request_kind_t kind = MCA_PML_FASTPATH_REQUEST_EMPTY;
     int rc;
 
     mca_pml_fastpath_pace_wait();
     if (count > await_any(count, requests, &kind)
-        && finish_some(count, requests, outcount, indices, statuses, &rc)) {
+        && mca_pml_fastpath_finish_some(count, requests, outcount, indices, statuses, &rc)) {
         return rc;
     }
     await_long(count, requests, false);
-    return original.req_wait_some(count, requests, outcount, indices, statuses);
-}
-
-static int test_one(ompi_request_t **request, int *completed, ompi_status_public_t *status)
-{
-    kind_t kind;
-
-    mca_pml_fastpath_pace_wait();
-    kind = kind_of(*request);
-    if (PENDING == kind && poll_once(1, request)) {
-        kind = kind_of(*request);
-    }
-    if (SIMPLE != kind) {
-        return original.req_test(request, completed, status);
-    }
-    *completed = true;
-    return finish_request(request, status);
-}
-
-static int test_all(size_t count, ompi_request_t **requests, int *completed, ompi_status_public_t *statuses)
-{
-    mca_pml_fastpath_pace_wait();
-    if (!all_simple(count, requests, false)
-        && (!poll_once(count, requests) || !all_simple(count, requests, false))) {
-        return original.req_test_all(count, requests, completed, statuses);
-    }
-    *completed = true;
-    return finish_all(count, requests, statuses);
-}
-
-static int test_any(size_t count, ompi_request_t **requests, int *index, int *completed,
-                    ompi_status_public_t *status)
-{
-    kind_t kind = EMPTY;
-    size_t at;
-
-    mca_pml_fastpath_pace_wait();
-    at = poll_any(count, requests, &kind);
-    if (at == count || SIMPLE != kind) {
-        return original.req_test_any(count, requests, index, completed, status);
-    }
-    *index = (int) at;
-    *completed = true;
-    return finish_request(&requests[at], status);
-}
-
-static int test_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
-                     ompi_status_public_t *statuses)
-{
-    kind_t kind = EMPTY;
-    int rc;
-
-    mca_pml_fastpath_pace_wait();
-    if (count > poll_any(count, requests, &kind)
-        && finish_some(count, requests, outcount, indices, statuses, &rc)) {
-        return rc;
-    }
-    return original.req_test_some(count, requests, outcount, indices, statuses);
+    return mca_pml_fastpath_original_requests.req_wait_some(count, requests, outcount, indices, statuses);
 }
 
 void mca_pml_fastpath_waits_install(void)
@@ -734,11 +489,11 @@ void mca_pml_fastpath_waits_install(void)
     if (NULL == mca_pml_fastpath.fastsm || !fastpath_waits_replaceable()) {
         return;
     }
-    original = ompi_request_functions;
-    ompi_request_functions = (ompi_request_fns_t){.req_test = test_one,
-                                                  .req_test_any = test_any,
-                                                  .req_test_all = test_all,
-                                                  .req_test_some = test_some,
+    mca_pml_fastpath_original_requests = ompi_request_functions;
+    ompi_request_functions = (ompi_request_fns_t){.req_test = mca_pml_fastpath_test_one,
+                                                  .req_test_any = mca_pml_fastpath_test_any,
+                                                  .req_test_all = mca_pml_fastpath_test_all,
+                                                  .req_test_some = mca_pml_fastpath_test_some,
                                                   .req_wait = wait_one,
                                                   .req_wait_any = wait_any,
                                                   .req_wait_all = wait_all,
@@ -750,7 +505,7 @@ void mca_pml_fastpath_waits_install(void)
 void mca_pml_fastpath_waits_remove(void)
 {
     if (mca_pml_fastpath.waits_installed) {
-        ompi_request_functions = original;
+        ompi_request_functions = mca_pml_fastpath_original_requests;
         mca_pml_fastpath.waits_installed = false;
         mca_pml_fastpath_threads_fini();
     }

@@ -18,6 +18,15 @@ void mca_pml_fastpath_waits_install(void);
 /** Put back what was there before. Does nothing when ours are not there. */
 void mca_pml_fastpath_waits_remove(void);
 
+/** MPI_Test* of one request and of several, as Open MPI's table of functions has them. */
+int mca_pml_fastpath_test_one(ompi_request_t **request, int *completed, ompi_status_public_t *status);
+int mca_pml_fastpath_test_all(size_t count, ompi_request_t **requests, int *completed,
+                              ompi_status_public_t *statuses);
+int mca_pml_fastpath_test_any(size_t count, ompi_request_t **requests, int *index, int *completed,
+                              ompi_status_public_t *status);
+int mca_pml_fastpath_test_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
+                               ompi_status_public_t *statuses);
+
 /** mca_pml_fastpath_await() for a request that is not complete. */
 void mca_pml_fastpath_await_pending(ompi_request_t *request);
 

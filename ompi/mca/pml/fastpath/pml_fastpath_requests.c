@@ -1,0 +1,54 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+/**
+ * @file
+ * What MPI_Wait* and MPI_Test* have in common, where it is longer.
+ */
+#include "ompi_config.h"
+
+#include "pml_fastpath_requests.h"
+
+ompi_request_fns_t mca_pml_fastpath_original_requests;
+
+mca_pml_fastpath_poll_target_t mca_pml_fastpath_poll_target_of_any(size_t count, ompi_request_t **requests)
+{
+    mca_pml_fastpath_poll_target_t target = {.exists = false};
+
+    for (size_t i = 0; i < count; ++i) {
+        if (MCA_PML_FASTPATH_REQUEST_PENDING == mca_pml_fastpath_request_kind_of(requests[i])) {
+            const mca_pml_fastpath_poll_target_t other = mca_pml_fastpath_poll_target_of(requests[i]);
+
+            if (other.exists && target.exists && other.endpoint != target.endpoint) {
+                return (mca_pml_fastpath_poll_target_t){.exists = true};
+            }
+            target = other.exists ? other : target;
+        }
+    }
+    return target;
+}
+
+bool mca_pml_fastpath_finish_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
+                                  ompi_status_public_t *statuses, int *rc)
+{
+    int done = 0;
+
+    for (size_t i = 0; i < count; ++i) {
+        const mca_pml_fastpath_request_kind_t kind = mca_pml_fastpath_request_kind_of(requests[i]);
+
+        if (MCA_PML_FASTPATH_REQUEST_OTHER == kind) {
+            return false;
+        }
+        if (MCA_PML_FASTPATH_REQUEST_SIMPLE == kind) {
+            indices[done++] = (int) i;
+        }
+    }
+    *rc = OMPI_SUCCESS;
+    *outcount = done;
+    for (int i = 0; i < done && OMPI_SUCCESS == *rc; ++i) {
+        *rc = mca_pml_fastpath_finish_one_of(&requests[indices[i]], statuses, (size_t) i,
+                                             !opal_using_threads());
+    }
+    return 0 < done;
+}
