@@ -12,23 +12,6 @@
 
 ompi_request_fns_t mca_pml_fastpath_original_requests;
 
-mca_pml_fastpath_poll_target_t mca_pml_fastpath_poll_target_of_any(size_t count, ompi_request_t **requests)
-{
-    mca_pml_fastpath_poll_target_t target = {.exists = false};
-
-    for (size_t i = 0; i < count; ++i) {
-        if (MCA_PML_FASTPATH_REQUEST_PENDING == mca_pml_fastpath_request_kind_of(requests[i])) {
-            const mca_pml_fastpath_poll_target_t other = mca_pml_fastpath_poll_target_of(requests[i]);
-
-            if (other.exists && target.exists && other.endpoint != target.endpoint) {
-                return (mca_pml_fastpath_poll_target_t){.exists = true};
-            }
-            target = other.exists ? other : target;
-        }
-    }
-    return target;
-}
-
 bool mca_pml_fastpath_finish_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
                                   ompi_status_public_t *statuses, int *rc)
 {

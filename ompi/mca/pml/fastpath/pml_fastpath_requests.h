@@ -121,19 +121,6 @@ mca_pml_fastpath_finish_all(size_t count, ompi_request_t **requests, ompi_status
 bool mca_pml_fastpath_finish_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
                                   ompi_status_public_t *statuses, int *rc);
 
-/** @return the index of the first of several requests that is complete; count if there is none */
-static inline size_t mca_pml_fastpath_first_complete(size_t count, ompi_request_t **requests,
-                                                     mca_pml_fastpath_request_kind_t *kind)
-{
-    for (size_t i = 0; i < count; ++i) {
-        *kind = mca_pml_fastpath_request_kind_of(requests[i]);
-        if (MCA_PML_FASTPATH_REQUEST_SIMPLE == *kind || MCA_PML_FASTPATH_REQUEST_OTHER == *kind) {
-            return i;
-        }
-    }
-    return count;
-}
-
 /** Where to poll for what a pending request waits for. */
 typedef struct {
     struct mca_btl_base_endpoint_t *endpoint; /**< the sender's; NULL: all of them */
@@ -158,9 +145,6 @@ static inline mca_pml_fastpath_poll_target_t mca_pml_fastpath_poll_target_of(con
     }
     return (mca_pml_fastpath_poll_target_t){.endpoint = member->peer->btl_endpoint, .exists = true};
 }
-
-/** @return the same for any of several requests: one sender if that is all, else all of them */
-mca_pml_fastpath_poll_target_t mca_pml_fastpath_poll_target_of_any(size_t count, ompi_request_t **requests);
 
 /** Poll. @param spins  how often. @return how many messages have come */
 static inline int mca_pml_fastpath_poll_sender(mca_pml_fastpath_poll_target_t target, unsigned spins)

@@ -220,17 +220,48 @@ static inline __opal_attribute_always_inline__ bool await(const ompi_request_t *
     return await_elsewhere(request);
 }
 
+/* @return the index of the first of several requests that is complete; count if there is none */
+static inline size_t first_complete(size_t count, ompi_request_t **requests,
+                                    mca_pml_fastpath_request_kind_t *kind)
+{
+    for (size_t i = 0; i < count; ++i) {
+        *kind = mca_pml_fastpath_request_kind_of(requests[i]);
+        if (MCA_PML_FASTPATH_REQUEST_SIMPLE == *kind || MCA_PML_FASTPATH_REQUEST_OTHER == *kind) {
+            return i;
+        }
+    }
+    return count;
+}
+
+/* @return where to poll for any of several requests: one sender if that is all, else all of them */
+static mca_pml_fastpath_poll_target_t poll_target_of_any(size_t count, ompi_request_t **requests)
+{
+    mca_pml_fastpath_poll_target_t target = {.exists = false};
+
+    for (size_t i = 0; i < count; ++i) {
+        if (MCA_PML_FASTPATH_REQUEST_PENDING == mca_pml_fastpath_request_kind_of(requests[i])) {
+            const mca_pml_fastpath_poll_target_t other = mca_pml_fastpath_poll_target_of(requests[i]);
+
+            if (other.exists && target.exists && other.endpoint != target.endpoint) {
+                return (mca_pml_fastpath_poll_target_t){.exists = true};
+            }
+            target = other.exists ? other : target;
+        }
+    }
+    return target;
+}
+
 /* Poll until one of several requests is complete. @return which one, or count */
 static size_t await_any(size_t count, ompi_request_t **requests, mca_pml_fastpath_request_kind_t *kind)
 {
-    size_t at = mca_pml_fastpath_first_complete(count, requests, kind);
+    size_t at = first_complete(count, requests, kind);
     mca_pml_fastpath_poll_target_t target;
 
     if (at < count) {
         return at;
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
-    target = mca_pml_fastpath_poll_target_of_any(count, requests);
+    target = poll_target_of_any(count, requests);
     for (unsigned round = target.exists ? rounds() : 0; at == count && 0 < round; --round) {
         if (0 == mca_pml_fastpath_poll_sender(target, spins_for(target))) {
             mca_pml_fastpath_spin_expired();
@@ -238,7 +269,7 @@ static size_t await_any(size_t count, ompi_request_t **requests, mca_pml_fastpat
                 mca_pml_fastpath_pause();
             }
         }
-        at = mca_pml_fastpath_first_complete(count, requests, kind);
+        at = first_complete(count, requests, kind);
     }
     return at;
 }

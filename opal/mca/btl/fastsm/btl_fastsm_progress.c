@@ -439,13 +439,15 @@ static inline __opal_attribute_always_inline__ int poll_one(mca_btl_base_endpoin
 {
     int count = 0;
 
-    for (; 0 == count && 0 < spins; --spins) {
+    for (;;) {
         /* with threads only the consumer may look */
         if (threads || NULL != fastsm_fifo_peek(&endpoint->in)) {
             count = consume(endpoint);
-        } else {
-            mca_common_fastpath_relax();
         }
+        if (0 != count || 0 == --spins) {
+            break;
+        }
+        mca_common_fastpath_relax();
     }
     mca_btl_fastsm_component.arrived += (unsigned long) count;
     return count;
