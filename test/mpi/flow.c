@@ -78,7 +78,7 @@ static void check_growth(const char *what, long before, long more)
 /* The buffers of the sender's that take turns are mapped here, each once a message has come in it. */
 static void map_buffers(void)
 {
-    enum { COUNT = 2000 }; /* more than there are buffers */
+    enum { COUNT = 40000 }; /* of 768 buffers new ones come into use until 32 times as many have been taken */
 
     if (0 == fp_rank) {
         send_all(&fp_modes[FP_SYNCHRONOUS], COUNT);

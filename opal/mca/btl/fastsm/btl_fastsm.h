@@ -90,8 +90,9 @@ OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
 /**
  * Free frags of one class.  Those with private memory are used last in first out, because it is warm then.
  * Those in the pools take turns, because what another process has read last is not: all of them, so that by
- * the next turn it has left that one's cache; but few where processes share cores, and caches
- * (docs/shared-layout.md, "Buffers take turns").  Buffers that were never used stay untouched until then.
+ * the next turn it has left that one's cache; but few where processes share cores, and caches, and few until
+ * so much has been sent that the pages of more are worth their price (docs/shared-layout.md, "Buffers take
+ * turns").  Buffers that were never used stay untouched until then.
  */
 typedef struct mca_btl_fastsm_frag_list_t {
     opal_mutex_t lock;
@@ -102,7 +103,9 @@ typedef struct mca_btl_fastsm_frag_list_t {
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
     uint32_t used;  /**< frags made so far */
+    uint32_t there; /**< frags whose pages are there, in a pool: used or more */
     uint32_t count; /**< frags that may be made */
+    uint32_t taken; /**< buffers that have been taken since pages were asked for */
     size_t size;    /**< bytes of a buffer */
     mca_btl_fastsm_frag_class_t frag_class;
 } mca_btl_fastsm_frag_list_t;

@@ -25,6 +25,11 @@
 #define MEASURED_LEAST ((size_t) 16 * 1024)
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
+/** bytes of buffers whose pages are asked for at a time */
+#define GROWTH_LEAST ((size_t) 64 * 1024)
+#define GROWTH_MOST  ((size_t) 512 * 1024)
+/** a pool grows by a number of buffers when so many times as many have been taken */
+#define GROWTH_TAKEN 32u
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
@@ -39,6 +44,8 @@ static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag
     list->chunks = NULL;
     list->n_chunks = 0;
     list->used = 0;
+    list->there = 0;
+    list->taken = 0;
     list->size = size;
     list->count = count;
     list->frag_class = frag_class;
@@ -127,12 +134,60 @@ static mca_btl_fastsm_frag_t *make_small(mca_btl_fastsm_frag_list_t *list)
     return (mca_btl_fastsm_frag_t *) chunk;
 }
 
+static uint64_t offset_of(const mca_btl_fastsm_frag_list_t *list, uint32_t index)
+{
+    const mca_btl_fastsm_layout_t *layout = &mca_btl_fastsm_component.layout;
+
+    return MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class ? mca_btl_fastsm_layout_eager(layout, index)
+                                                         : mca_btl_fastsm_layout_max(layout, index);
+}
+
+/* bytes in front of a buffer that belong to it */
+static size_t lead_of(const mca_btl_fastsm_frag_list_t *list)
+{
+    return MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class ? MCA_BTL_FASTSM_EAGER_LEAD : 0;
+}
+
+/* Asks for the pages of so many buffers, which are at the most all that are left.  @return whether they are
+ * there, or will be when they are touched */
+static bool reserve(mca_btl_fastsm_frag_list_t *list, uint32_t count)
+{
+    const uint64_t begin = offset_of(list, list->there);
+    const uint64_t end = offset_of(list, list->there + count - 1) + lead_of(list) + list->size;
+
+    if (OPAL_ERR_OUT_OF_RESOURCE
+        == mca_common_fastpath_reserve(mca_btl_fastsm_component.base + begin, end - begin)) {
+        return false;
+    }
+    list->there += count;
+    list->taken = 0;
+    return true;
+}
+
+/* How many buffers a pool grows by: as many as have been used, within limits. */
+static inline uint32_t growth(const mca_btl_fastsm_frag_list_t *list)
+{
+    const size_t used = list->used * list->size;
+    const size_t bytes = used < GROWTH_LEAST ? GROWTH_LEAST : used < GROWTH_MOST ? used : GROWTH_MOST;
+    const uint32_t count = bytes < list->size ? 1 : (uint32_t) (bytes / list->size);
+    const uint32_t left = list->count - list->there;
+
+    return count < left ? count : left;
+}
+
+/* Asks for the pages of the next buffers, where there is too little memory of one.  @return whether that is
+ * there */
+static bool grow(mca_btl_fastsm_frag_list_t *list)
+{
+    const uint32_t count = growth(list);
+
+    return (1 < count && reserve(list, count)) || reserve(list, 1);
+}
+
 /* Makes a frag that was never used before, or returns NULL.  The list's lock is held. */
 static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_fastsm_frag_t *frag;
-    uint64_t offset, lead;
 
     if (list->used >= list->count) {
         return NULL;
@@ -140,13 +195,7 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
     if (MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class) {
         return make_small(list);
     }
-
-    offset = MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
-                 ? mca_btl_fastsm_layout_eager(&component->layout, list->used)
-                 : mca_btl_fastsm_layout_max(&component->layout, list->used);
-    lead = MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class ? MCA_BTL_FASTSM_EAGER_LEAD : 0;
-    if (OPAL_ERR_OUT_OF_RESOURCE
-        == mca_common_fastpath_reserve(component->base + offset, lead + list->size)) {
+    if (list->used == list->there && !grow(list)) {
         if (0 == list->used) {
             OPAL_THREAD_UNLOCK(&list->lock); /* which the job's end may want */
             mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
@@ -158,13 +207,13 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
     if (NULL == frag) {
         return NULL;
     }
+    frag->offset = offset_of(list, list->used) + lead_of(list);
+    init_frag(list, frag, mca_btl_fastsm_component.base + frag->offset);
     ++list->used;
-    init_frag(list, frag, component->base + offset + lead);
-    frag->offset = offset + lead;
     return frag;
 }
 
-/* How many are made before one has its second turn: of a pool all, unless processes share cores. */
+/* How many take turns in the long run: of a pool all, unless processes share cores. */
 static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list)
 {
     return MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class || OPAL_UNLIKELY(opal_progress_yield_when_idle)
@@ -172,12 +221,18 @@ static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list)
                : list->count;
 }
 
+/* Whether one that was never used shall have its turn though others are free. */
+static __opal_attribute_noinline__ bool one_more(mca_btl_fastsm_frag_list_t *list)
+{
+    return list->used < list->there || GROWTH_TAKEN * growth(list) <= ++list->taken;
+}
+
 /* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held. */
 static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list)
 {
     mca_btl_fastsm_frag_t *frag = NULL;
 
-    if (NULL == list->free || OPAL_UNLIKELY(list->used < turns(list))) {
+    if (NULL == list->free || OPAL_UNLIKELY(list->used < turns(list) && one_more(list))) {
         frag = frag_make(list);
     }
     if (OPAL_LIKELY(NULL == frag && NULL != list->free)) {
