@@ -228,6 +228,25 @@ static void ahead(void)
     }
 }
 
+/* A receive that is posted does not keep another one, of another tag, from its message. */
+static void beside(int src, int posted_src)
+{
+    receive_t receive = {0};
+    fp_counts_t before;
+
+    fp_case("receive from %d beside one from %d", src, posted_src);
+    if (1 == fp_rank) {
+        receive = start(8, false, posted_src, SECOND_TAG);
+    }
+    arrive(8, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        blocking(8, false, src, FIRST_TAG, FIRST_TAG);
+        CHECK_COUNTED(&before, COUNTERS, RECVS_IMMEDIATE);
+        complete(&receive, SECOND_TAG);
+    }
+}
+
 /* Who waits calls progress again and again: after so many calls it has given up looking. */
 static fp_away_t sender;
 static int calls;
@@ -345,6 +364,9 @@ int main(int argc, char **argv)
     if (0 != strcmp("off", options) && 0 != strcmp("convertor", options)) {
         behind_another();
         ahead();
+        for (int i = 0; i < 4; i++) {
+            beside(i & 1 ? 0 : MPI_ANY_SOURCE, i & 2 ? 0 : MPI_ANY_SOURCE);
+        }
         in_vain(false);
         in_vain(true);
         expected();

@@ -485,6 +485,45 @@ static void test_posted_for(void **state)
     mca_pml_fastpath_match_cancel(&matcher, &other);
 }
 
+/* Of what is posted, that comes before a receive which a message of its own may match: of one with another
+ * tag only if that is a wildcard. */
+static void test_posted_before(void **state)
+{
+    enum { INTERNAL = -17 };
+    static const struct {
+        int32_t src, tag;
+        bool before[5]; /* receives of (1, 5), (1, 6), (1, ANY_T), (2, 5) and of an internal tag of 1 */
+    } posts[] = {
+        {1, 5, {true, false, true, false, false}},
+        {1, ANY_T, {true, true, true, false, false}},
+        {ANY_S, 5, {true, false, true, true, false}},
+        {ANY_S, ANY_T, {true, true, true, true, false}},
+        {2, 5, {false, false, false, true, false}},
+        {1, INTERNAL, {false, false, true, false, true}},
+        {ANY_S, INTERNAL, {false, false, true, false, true}},
+    };
+    static const int32_t wanted[][2] = {{1, 5}, {1, 6}, {1, ANY_T}, {2, 5}, {1, INTERNAL}};
+    mca_pml_fastpath_match_post_t post, far_away;
+
+    (void) state;
+    for (int lone = 0; lone < 2; ++lone) {
+        if (!lone) {
+            assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &far_away, 3, 77));
+        }
+        for (size_t i = 0; i < sizeof(posts) / sizeof(posts[0]); ++i) {
+            assert_int_equal(0, mca_pml_fastpath_match_post(&matcher, &post, posts[i].src, posts[i].tag));
+            for (int j = 0; j < 5; ++j) {
+                assert_int_equal(posts[i].before[j],
+                                 mca_pml_fastpath_match_posted_before(&matcher, wanted[j][0], wanted[j][1]));
+            }
+            mca_pml_fastpath_match_cancel(&matcher, &post);
+        }
+        if (!lone) {
+            mca_pml_fastpath_match_cancel(&matcher, &far_away);
+        }
+    }
+}
+
 /* Only behind a receive of the same key, which is in its queue, may another one be put without asking for
  * more. */
 static void test_posted_same(void **state)
@@ -661,6 +700,7 @@ static void step_arrive(void)
     if (for_source) {
         assert_true(mca_pml_fastpath_match_posted_for(&comm->matcher, src));
     }
+    assert_int_equal(NULL != expected, mca_pml_fastpath_match_posted_before(&comm->matcher, src, tag));
     assert_ptr_equal(expected, mca_pml_fastpath_match_arrive(&comm->matcher, src, tag));
     if (NULL != expected) {
         assert_false(expected->queued);
@@ -812,6 +852,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory_for_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_posted_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_posted_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_posted_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_random, set_up, tear_down),
     };

@@ -66,8 +66,8 @@ static inline mca_pml_fastpath_counter_t find_sender(const mca_pml_fastpath_comm
 }
 
 /* Take the message of a receive from where it arrives, if it is there, and count what has become of it.
- * Nothing is posted for its sender, and no message waits for it. The communicator is locked, and unlocked on
- * success. */
+ * Nothing is posted that comes before it, and no message waits for it. The communicator is locked, and
+ * unlocked on success. */
 static __opal_attribute_noinline__ bool take_arrived(mca_pml_fastpath_recv_request_t *req, void *buffer,
                                                      size_t room, int src, int tag, ompi_communicator_t *comm)
 {
@@ -90,10 +90,40 @@ static __opal_attribute_noinline__ bool take_arrived(mca_pml_fastpath_recv_reque
     return true;
 }
 
+/*
+ * Whether the message of a receive is not likely to be there.
+ *
+ * Its sender's slot is not looked at. When the next message is on its way, that would mean to wait for the
+ * line, and with us all that we send behind it: stores leave in order, and not before the load has ended.
+ */
+static inline bool is_early(const mca_pml_fastpath_comm_t *pml_comm, int src)
+{
+    const mca_pml_fastpath_member_t *member;
+
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+        return false;
+    }
+    member = pml_comm->members[src];
+    return OPAL_LIKELY(mca_pml_fastpath_member_has_slots(member))
+           && MCA_PML_FASTPATH_EARLY_HITS != member->early_hits;
+}
+
+/* Whether what has been posted keeps a receive from taking its message: because it comes before, or because
+ * to find that out is not worth it. The communicator is locked. */
+static inline bool is_behind(mca_pml_fastpath_comm_t *pml_comm, int src, int tag, bool threads)
+{
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
+        return 0 != pml_comm->matcher.posted;
+    }
+    return mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)
+           && (threads || is_early(pml_comm, src)
+               || mca_pml_fastpath_match_posted_before(&pml_comm->matcher, src, tag));
+}
+
 /* Whether take_arrived() may look and can find anything. Only a look at the slot, where that is possible. If
  * not, that is counted. Where Open MPI's own functions wait for requests, they do not call opal_progress for
  * one that is complete. So from time to time a receive is posted there though its message may be here. */
-static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src, bool threads)
+static inline bool worth_taking(mca_pml_fastpath_comm_t *pml_comm, int src, int tag, bool threads)
 {
     mca_pml_fastpath_member_t *member;
 
@@ -101,9 +131,7 @@ static inline bool worth_taking(const mca_pml_fastpath_comm_t *pml_comm, int src
         mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_OTHER);
         return false;
     }
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)
-            ? 0 != pml_comm->matcher.posted
-            : mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)) {
+    if (is_behind(pml_comm, src, tag, threads)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_IRECVS_QUEUED);
         return false;
     }
@@ -156,7 +184,7 @@ irecv_contiguous(mca_pml_fastpath_recv_request_t *req, void *buf, size_t count, 
         opal_mutex_lock(&pml_comm->lock);
     }
     msg = mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
-    if (may_look && OPAL_LIKELY(NULL == msg) && worth_taking(pml_comm, src, threads)
+    if (may_look && OPAL_LIKELY(NULL == msg) && worth_taking(pml_comm, src, tag, threads)
         && take_arrived(req, (char *) buf + datatype->super.true_lb, datatype->super.size * count, src, tag,
                         comm)) {
         return OMPI_SUCCESS;
@@ -205,24 +233,6 @@ static __opal_attribute_noinline__ int irecv(void *buf, size_t count, ompi_datat
     return OPAL_LIKELY(is_simple(buf, datatype, count, tag, comm))
                ? irecv_contiguous(req, buf, count, datatype, src, tag, comm, true)
                : irecv_rest(req, buf, count, datatype, src, tag, comm);
-}
-
-/*
- * Whether the message of a receive is not likely to be there.
- *
- * Its sender's slot is not looked at. When the next message is on its way, that would mean to wait for the
- * line, and with us all that we send behind it: stores leave in order, and not before the load has ended.
- */
-static inline bool is_early(const mca_pml_fastpath_comm_t *pml_comm, int src)
-{
-    const mca_pml_fastpath_member_t *member;
-
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_ANY_SOURCE == src)) {
-        return false;
-    }
-    member = pml_comm->members[src];
-    return OPAL_LIKELY(mca_pml_fastpath_member_has_slots(member))
-           && MCA_PML_FASTPATH_EARLY_HITS != member->early_hits;
 }
 
 /* A receive with a wildcard tag has to be posted. */

@@ -272,6 +272,11 @@ post_t *mca_pml_fastpath_match_peek_slow(matcher_t *m, int32_t src, int32_t tag)
     return best;
 }
 
+bool mca_pml_fastpath_match_posted_before_slow(matcher_t *m, int32_t src, int32_t tag)
+{
+    return MCA_PML_FASTPATH_ANY_TAG == tag || NULL != mca_pml_fastpath_match_peek(m, src, tag);
+}
+
 void mca_pml_fastpath_match_unindex(msg_t *msg)
 {
     if (0 != (msg->indexed & 1u << BY_SOURCE)) {

@@ -147,6 +147,7 @@ mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek_slow(mca_pml_fastpath
                                                                 int32_t tag);
 mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
                                                                int32_t tag);
+bool mca_pml_fastpath_match_posted_before_slow(mca_pml_fastpath_matcher_t *m, int32_t src, int32_t tag);
 bool mca_pml_fastpath_match_index(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg,
                                   uint32_t kinds);
 void mca_pml_fastpath_match_unindex(mca_pml_fastpath_match_msg_t *msg);
@@ -367,6 +368,17 @@ static inline mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek(mca_pml
         return NULL;
     }
     return (mca_pml_fastpath_match_post_t *) (void *) queue->posted.next;
+}
+
+/**
+ * Whether anything posted can match a message from src that a receive (src, tag) matches, too.  src is no
+ * wildcard.  May say true where it is false if tag is one, never the other way round.
+ */
+static inline bool mca_pml_fastpath_match_posted_before(mca_pml_fastpath_matcher_t *m, int32_t src,
+                                                        int32_t tag)
+{
+    return mca_pml_fastpath_match_posted_for(m, src)
+           && mca_pml_fastpath_match_posted_before_slow(m, src, tag);
 }
 
 /** Finds, removes and returns the earliest posted receive that matches an arriving message (src, tag), or

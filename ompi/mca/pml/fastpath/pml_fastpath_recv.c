@@ -49,11 +49,11 @@ static inline int take_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_
     return rc;
 }
 
-/* Whether matching has to decide about a receive from whomever. The communicator is locked. */
+/* Whether a message for a receive from whomever has come before. Receives that are posted matter when it is
+ * known who is next. The communicator is locked. */
 static inline bool queued_for_any(mca_pml_fastpath_comm_t *pml_comm, int tag)
 {
-    return 0 != pml_comm->matcher.posted
-           || NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag);
+    return NULL != mca_pml_fastpath_match_find(&pml_comm->matcher, MCA_PML_FASTPATH_ANY_SOURCE, tag);
 }
 
 /* take_next() from whomever. */

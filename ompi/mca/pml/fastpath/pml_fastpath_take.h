@@ -62,7 +62,7 @@ static inline void mca_pml_fastpath_spin_expired(void)
  */
 static inline bool mca_pml_fastpath_none_before(mca_pml_fastpath_comm_t *pml_comm, int src, int tag)
 {
-    return !mca_pml_fastpath_match_posted_for(&pml_comm->matcher, src)
+    return !mca_pml_fastpath_match_posted_before(&pml_comm->matcher, src, tag)
            && NULL == mca_pml_fastpath_match_find(&pml_comm->matcher, src, tag);
 }
 
