@@ -18,7 +18,7 @@
 
 #include "support/fp_counters.h"
 
-enum { TAG = 17, LATE_MS = 3, ROUNDS = 100, TAKEN = 100 };
+enum { TAG = 17, LATE_MS = 3, ROUNDS = 100, TAKEN = 100, TAKEN_PER_SECOND = 5 };
 
 enum { SPINS, YIELDS, COUNTERS };
 
@@ -125,22 +125,41 @@ static long times_taken(void)
     return usage.ru_nivcsw;
 }
 
-/* The same for SPINS, where others may want the cores so much that it is right to yield. */
+/* Whether others want the cores so much that it is right to yield: they have often taken them since. */
+static bool cores_are_wanted(long taken_before, double begin)
+{
+    const long taken = times_taken() - taken_before;
+
+    return TAKEN < taken && TAKEN_PER_SECOND * (MPI_Wtime() - begin) < (double) taken;
+}
+
+/* The same for SPINS, unless others want the cores. */
 static void until_spins(void)
 {
     const long taken = times_taken();
+    const double begin = MPI_Wtime();
     fp_counts_t counts;
 
     do {
         counts = wait_once();
     } while (
-        !agreed((0 < counts.value[SPINS] && 0 == counts.value[YIELDS]) || TAKEN < times_taken() - taken));
+        !agreed((0 < counts.value[SPINS] && 0 == counts.value[YIELDS]) || cores_are_wanted(taken, begin)));
+}
+
+/* Who sends to itself is still one process. */
+static void send_to_self(void)
+{
+    int value = 1, got = 0;
+
+    FP(MPI_Sendrecv(&value, 1, MPI_INT, 0, TAG, &got, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    CHECK_INT(got, value);
 }
 
 static void test_bindings(const cpu_set_t *cores)
 {
     const cpu_set_t first = one_of(cores, 0), second = one_of(cores, 1);
 
+    send_to_self();
     set_mode(AUTO);
     fp_case("auto, two ranks on one core");
     bind_to(&first);

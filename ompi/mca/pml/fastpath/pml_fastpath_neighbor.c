@@ -22,10 +22,10 @@ static struct {
     size_t room;
 } neighbors;
 
-/* Whether btl/fastsm counts it. */
+/* Whether it is this process, or btl/fastsm counts it. */
 static bool is_counted(const mca_pml_fastpath_peer_t *peer)
 {
-    return NULL != peer->ext && peer->ext->has_pid(peer->btl_endpoint);
+    return ompi_proc_local() == peer->proc || (NULL != peer->ext && peer->ext->has_pid(peer->btl_endpoint));
 }
 
 /* Whether that is on this machine, as far as the kernel says which one it is. */
