@@ -10,8 +10,11 @@
 #ifndef MCA_PML_FASTPATH_REQUESTS_H
 #define MCA_PML_FASTPATH_REQUESTS_H
 
+#include "pml_fastpath_counters.h"
+#include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
+#include "pml_fastpath_take.h"
 
 /** What was in Open MPI's table of functions that wait and test before ours. */
 extern ompi_request_fns_t mca_pml_fastpath_original_requests __opal_attribute_visibility__("hidden");
@@ -121,16 +124,56 @@ mca_pml_fastpath_finish_all(size_t count, ompi_request_t **requests, ompi_status
 bool mca_pml_fastpath_finish_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
                                   ompi_status_public_t *statuses, int *rc);
 
+/** A message has been taken for a posted receive, and what it took is free. */
+static inline __opal_attribute_always_inline__ void
+mca_pml_fastpath_delivered(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_target_t *target)
+{
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IMMEDIATE);
+    mca_pml_fastpath_recv_request_status(target->req, target->word1, target->length, target->accepted);
+    mca_pml_fastpath_recv_request_complete_st(target->req);
+    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length, false);
+}
+
+/** mca_pml_fastpath_deliver_awaited() for a message that is in buffers of its sender's. */
+int mca_pml_fastpath_deliver_long(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member,
+                                  int src);
+
+/**
+ * Take the next message of a member's, and deliver it if it is the next in turn and its receive is posted.
+ * Only without threads.
+ *
+ * @param slot  where it begins, or NULL
+ *
+ * @return 0, FASTSM_NOTHING, or FASTSM_SOMETHING_ELSE: it is left as it was
+ */
+static inline __opal_attribute_always_inline__ int
+mca_pml_fastpath_deliver_awaited(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member,
+                                 int src, const mca_btl_fastsm_slot_t *slot)
+{
+    mca_pml_fastpath_target_t target = {.posted = true};
+    const int rc = mca_pml_fastpath_take_slots(pml_comm, member, src, slot, &target);
+
+    if (OPAL_UNLIKELY(0 != rc)) {
+        return FASTSM_NOTHING == rc ? rc : mca_pml_fastpath_deliver_long(pml_comm, member, src);
+    }
+    mca_pml_fastpath_delivered(member, &target);
+    return 0;
+}
+
 /** Where to poll for what a pending request waits for. */
 typedef struct {
     struct mca_btl_base_endpoint_t *endpoint; /**< the sender's; NULL: all of them */
     bool exists;                              /**< it may come through btl/fastsm at all */
+    mca_pml_fastpath_comm_t *pml_comm;        /**< of one sender, as are the next */
+    mca_pml_fastpath_member_t *member;
+    int src;
 } mca_pml_fastpath_poll_target_t;
 
 /** @return where to poll for what a pending request waits for */
 static inline mca_pml_fastpath_poll_target_t mca_pml_fastpath_poll_target_of(const ompi_request_t *request)
 {
     const mca_pml_base_request_t *base = (const mca_pml_base_request_t *) request;
+    mca_pml_fastpath_comm_t *pml_comm;
     mca_pml_fastpath_member_t *member;
 
     if (mca_pml_fastpath_recv_request_free != request->req_free) {
@@ -139,17 +182,25 @@ static inline mca_pml_fastpath_poll_target_t mca_pml_fastpath_poll_target_of(con
     if (MCA_PML_FASTPATH_ANY_SOURCE == base->req_peer) {
         return (mca_pml_fastpath_poll_target_t){.exists = true};
     }
-    member = mca_pml_fastpath_comm(base->req_comm)->members[base->req_peer];
+    pml_comm = mca_pml_fastpath_comm(base->req_comm);
+    member = pml_comm->members[base->req_peer];
     if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->ext)) {
         return (mca_pml_fastpath_poll_target_t){.exists = false};
     }
-    return (mca_pml_fastpath_poll_target_t){.endpoint = member->peer->btl_endpoint, .exists = true};
+    return (mca_pml_fastpath_poll_target_t){.endpoint = member->peer->btl_endpoint,
+                                            .exists = true,
+                                            .pml_comm = pml_comm,
+                                            .member = member,
+                                            .src = base->req_peer};
 }
 
-/** Poll. @param spins  how often. @return how many messages have come */
-static inline int mca_pml_fastpath_poll_sender(mca_pml_fastpath_poll_target_t target, unsigned spins)
-{
-    return mca_pml_fastpath.fastsm_ext->poll(target.endpoint, spins);
-}
+/**
+ * Poll, and deliver what has come: one message that is waited for, or whatever there is.
+ *
+ * @param spins  how often, at least 1
+ *
+ * @return how many messages have come
+ */
+int mca_pml_fastpath_poll_sender(const mca_pml_fastpath_poll_target_t *target, unsigned spins);
 
 #endif /* MCA_PML_FASTPATH_REQUESTS_H */

@@ -27,7 +27,7 @@ static bool progress_for(const ompi_request_t *request)
 {
     const mca_pml_fastpath_poll_target_t target = mca_pml_fastpath_poll_target_of(request);
 
-    if (NULL != target.endpoint && 0 < mca_pml_fastpath_poll_sender(target, 1)) {
+    if (NULL != target.endpoint && 0 < mca_pml_fastpath_poll_sender(&target, 1)) {
         return true;
     }
     opal_progress();

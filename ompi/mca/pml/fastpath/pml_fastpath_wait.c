@@ -53,56 +53,13 @@ static inline unsigned rounds(void)
     return OPAL_UNLIKELY(opal_using_threads()) ? 1 : ROUNDS;
 }
 
-/* A message has been taken for a posted receive, and what it took is free. */
-static inline __opal_attribute_always_inline__ void
-delivered_to_posted(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_target_t *target)
-{
-    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_IMMEDIATE);
-    mca_pml_fastpath_recv_request_status(target->req, target->word1, target->length, target->accepted);
-    mca_pml_fastpath_recv_request_complete_st(target->req);
-    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target->length, false);
-}
-
-/* deliver_awaited() for a message that is in buffers of its sender's. */
-static __opal_attribute_noinline__ int deliver_long(mca_pml_fastpath_comm_t *pml_comm,
-                                                    mca_pml_fastpath_member_t *member, int src)
-{
-    mca_pml_fastpath_target_t target = {.posted = true};
-
-    if (OMPI_SUCCESS != mca_pml_fastpath_take_view(pml_comm, member, src, 1, &target)) {
-        return FASTSM_SOMETHING_ELSE; /* its receive stays posted */
-    }
-    delivered_to_posted(member, &target);
-    return 0;
-}
-
-/*
- * Take the next message of a member's, and deliver it if it is the next in turn and its receive is posted.
- *
- * slot  where it begins, or NULL
- *
- * Returns 0, FASTSM_NOTHING, or FASTSM_SOMETHING_ELSE: it is left as it was.
- */
-static inline __opal_attribute_always_inline__ int deliver_awaited(mca_pml_fastpath_comm_t *pml_comm,
-                                                                   mca_pml_fastpath_member_t *member, int src,
-                                                                   const mca_btl_fastsm_slot_t *slot)
-{
-    mca_pml_fastpath_target_t target = {.posted = true};
-    const int rc = mca_pml_fastpath_take_slots(pml_comm, member, src, slot, &target);
-
-    if (OPAL_UNLIKELY(0 != rc)) {
-        return FASTSM_NOTHING == rc ? rc : deliver_long(pml_comm, member, src);
-    }
-    delivered_to_posted(member, &target);
-    return 0;
-}
-
 /* More of a member's messages are wanted: deliver what is there. */
 static __opal_attribute_noinline__ void deliver_more(mca_pml_fastpath_comm_t *pml_comm,
                                                      mca_pml_fastpath_member_t *member, int src)
 {
     for (int count = 0; MOST_AT_A_TIME > count; ++count) {
-        if (0 != deliver_awaited(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
+        if (0
+            != mca_pml_fastpath_deliver_awaited(pml_comm, member, src, fastsm_fifo_peek(member->peer->in))) {
             break;
         }
     }
@@ -138,7 +95,8 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
     unsigned round = 0;
 
     for (;;) {
-        const int found = deliver_awaited(pml_comm, member, src, fastsm_fifo_await(member->peer->in, &left));
+        const int found = mca_pml_fastpath_deliver_awaited(pml_comm, member, src,
+                                                           fastsm_fifo_await(member->peer->in, &left));
 
         if (OPAL_LIKELY(0 == found)) {
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
@@ -182,7 +140,7 @@ static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *re
     }
     for (unsigned round = rounds(); 0 < round; --round) {
         for (unsigned others = 0; others < OTHER_MESSAGES; ++others) {
-            const bool found = 0 < mca_pml_fastpath_poll_sender(target, spins_for(target));
+            const bool found = 0 < mca_pml_fastpath_poll_sender(&target, spins_for(target));
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
@@ -263,7 +221,7 @@ static size_t await_any(size_t count, ompi_request_t **requests, mca_pml_fastpat
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
     target = poll_target_of_any(count, requests);
     for (unsigned round = target.exists ? rounds() : 0; at == count && 0 < round; --round) {
-        if (0 == mca_pml_fastpath_poll_sender(target, spins_for(target))) {
+        if (0 == mca_pml_fastpath_poll_sender(&target, spins_for(target))) {
             mca_pml_fastpath_spin_expired();
             if (!opal_using_threads()) {
                 mca_pml_fastpath_pause();
