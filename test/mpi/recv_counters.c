@@ -247,6 +247,39 @@ static void beside(int src, int posted_src)
     }
 }
 
+/* A probe leaves a message where it has arrived, so that its receive takes it from there. One for a message
+ * behind it finds that, too, at the first call, and brings both into the queues. */
+static void probed(size_t length, int src)
+{
+    fp_counts_t before;
+    MPI_Status status;
+    int flag = 0;
+
+    fp_case("%zu bytes, probed from %d", length, src);
+    arrive(length, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        FP(MPI_Iprobe(src, FIRST_TAG, MPI_COMM_WORLD, &flag, &status));
+        CHECK_INT(flag, 1);
+        CHECK_STATUS(&status, 0, FIRST_TAG, length);
+        FP(MPI_Probe(src, FIRST_TAG, MPI_COMM_WORLD, &status));
+        CHECK_STATUS(&status, 0, FIRST_TAG, length);
+        blocking(length, false, src, FIRST_TAG, FIRST_TAG);
+        if (!threads) {
+            CHECK_COUNTED(&before, COUNTERS, RECVS_IMMEDIATE);
+        }
+        blocking(length, false, src, SECOND_TAG, SECOND_TAG);
+    }
+    arrive(length, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        FP(MPI_Iprobe(src, SECOND_TAG, MPI_COMM_WORLD, &flag, &status));
+        CHECK_INT(flag, 1);
+        CHECK_STATUS(&status, 0, SECOND_TAG, length);
+        blocking(length, false, src, FIRST_TAG, FIRST_TAG);
+        blocking(length, false, src, SECOND_TAG, SECOND_TAG);
+    }
+}
+
 /* Who waits calls progress again and again: after so many calls it has given up looking. */
 static fp_away_t sender;
 static int calls;
@@ -366,6 +399,10 @@ int main(int argc, char **argv)
         ahead();
         for (int i = 0; i < 4; i++) {
             beside(i & 1 ? 0 : MPI_ANY_SOURCE, i & 2 ? 0 : MPI_ANY_SOURCE);
+        }
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+            probed(lengths[i], 0);
+            probed(lengths[i], MPI_ANY_SOURCE);
         }
         in_vain(false);
         in_vain(true);

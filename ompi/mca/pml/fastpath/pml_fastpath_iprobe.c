@@ -2,12 +2,17 @@
  * Copyright (c) 2026 The fastpath authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+/**
+ * @file
+ * MPI_Probe, MPI_Iprobe, MPI_Mprobe and MPI_Improbe.
+ */
 #include "ompi_config.h"
 
 #include "pml_fastpath_accept.h"
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
+#include "pml_fastpath_take.h"
 
 /* Look for a message that nobody has received. With take it is the caller's; its status is read under
  * the lock in any case, because otherwise another thread may receive it meanwhile. */
@@ -34,21 +39,130 @@ static mca_pml_fastpath_message_t *look_for_message(int src, int tag, ompi_commu
     return message;
 }
 
-/* The same, giving the message a chance to arrive first. idle: of a probe that waits; else NULL. */
-static mca_pml_fastpath_message_t *look_progress(int src, int tag, ompi_communicator_t *comm, bool take,
-                                                 ompi_status_public_t *status, mca_pml_fastpath_idle_t *idle)
+/* Find the member whose next message may be the one that a probe asks for: of the sender that it names or, if
+ * it names none, of one from whom something has come. Returns what see_arrived() does. */
+static int find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src, mca_pml_fastpath_member_t **member)
+{
+    if (MCA_PML_FASTPATH_ANY_SOURCE == *src) {
+        const int rc = mca_pml_fastpath_find_sender(pml_comm, 1, member, src);
+
+        return OMPI_ERR_NOT_FOUND == rc && !fastpath_one_node() ? OMPI_ERR_NOT_AVAILABLE : rc;
+    }
+    *member = pml_comm->members[*src];
+    return NULL != *member && NULL != (*member)->peer && NULL != (*member)->peer->ext
+               ? OMPI_SUCCESS
+               : OMPI_ERR_NOT_AVAILABLE;
+}
+
+/* See whether the next message of a member's is what a probe asks for. It stays where it is, so that the
+ * receive that follows takes it from there. Returns what see_arrived() does. */
+static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, int tag,
+                    unsigned spins, ompi_status_public_t *status)
+{
+    const mca_btl_fastsm_ext_t *ext = member->peer->ext;
+    mca_pml_fastpath_target_t target = {.tag = tag, .room = SIZE_MAX};
+    mca_btl_fastsm_view_t view;
+    uint64_t header[2];
+    bool fits;
+    int rc = ext->peek(member->peer->btl_endpoint, spins, &view);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    fastsm_read_once(header, view.header, sizeof(header));
+    fits = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH == view.tag
+           && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), &target);
+    mca_btl_fastsm_release(&view, false);
+    if (!fits) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (MPI_STATUS_IGNORE != status) {
+        mca_pml_fastpath_status_set(status, target.word1, target.length);
+    }
+    return OMPI_SUCCESS;
+}
+
+/*
+ * See whether a message is there that MPI_Recv would take from where it arrives; docs/data-path.md, "The
+ * immediate path", says why it is the right one. Only without threads.
+ *
+ * Returns OMPI_SUCCESS; OMPI_ERR_NOT_FOUND: nothing has come; OMPI_ERR_NOT_AVAILABLE: something else may
+ * have, or by another transport.
+ */
+static int see_arrived(int src, int tag, ompi_communicator_t *comm, unsigned spins,
+                       ompi_status_public_t *status)
+{
+    mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    mca_pml_fastpath_member_t *member;
+    int rc;
+
+    if (opal_using_threads() || !mca_pml_fastpath.use_immediate_recv || NULL == mca_pml_fastpath.fastsm) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    rc = find_member(pml_comm, &src, &member);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    return mca_pml_fastpath_none_before(pml_comm, src, tag)
+               ? see_next(pml_comm, member, src, tag, spins, status)
+               : OMPI_ERR_NOT_AVAILABLE;
+}
+
+/* Of so many calls of MPI_Iprobe that have looked where messages arrive, and nothing was there, all but one
+ * leave it at that: progress takes several times as long, and what comes meanwhile goes into the queues. */
+#define LOOKS_PER_PROGRESS 4u
+
+/* Whether MPI_Iprobe, to which nothing has come, need not let everything have its turn now. Where cores are
+ * short it gives its own away each time. */
+static inline bool may_return(void)
+{
+    static unsigned looks;
+
+    return !opal_progress_yield_when_idle && 0 != ++looks % LOOKS_PER_PROGRESS;
+}
+
+/* Nothing is there: everything has its turn. idle: of a probe that waits; else NULL. */
+static void let_arrive(mca_pml_fastpath_idle_t *idle)
+{
+    if (NULL == idle) {
+        mca_pml_fastpath_pause();
+    } else {
+        mca_pml_fastpath_pause_idle(idle);
+    }
+}
+
+/* Whether there is a message, which is not taken. idle: of a probe that waits; else NULL. */
+static bool probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status,
+                  mca_pml_fastpath_idle_t *idle)
+{
+    int rc;
+
+    mca_pml_fastpath_pace_wait();
+    if (NULL != look_for_message(src, tag, comm, false, status)) {
+        return true;
+    }
+    rc = see_arrived(src, tag, comm, NULL == idle ? 1 : mca_pml_fastpath_spin_count(), status);
+    if (OMPI_SUCCESS == rc) {
+        return true;
+    }
+    if (OMPI_ERR_NOT_FOUND == rc && NULL == idle && may_return()) {
+        return false;
+    }
+    let_arrive(idle);
+    return NULL != look_for_message(src, tag, comm, false, status);
+}
+
+/* Take a message out of the queues, giving it a chance to arrive first. */
+static mca_pml_fastpath_message_t *take_message(int src, int tag, ompi_communicator_t *comm,
+                                                ompi_status_public_t *status, mca_pml_fastpath_idle_t *idle)
 {
     mca_pml_fastpath_message_t *message;
 
     mca_pml_fastpath_pace_wait();
-    message = look_for_message(src, tag, comm, take, status);
+    message = look_for_message(src, tag, comm, true, status);
     if (NULL == message) {
-        if (NULL == idle) {
-            mca_pml_fastpath_pause();
-        } else {
-            mca_pml_fastpath_pause_idle(idle);
-        }
-        message = look_for_message(src, tag, comm, take, status);
+        let_arrive(idle);
+        message = look_for_message(src, tag, comm, true, status);
     }
     return message;
 }
@@ -64,7 +178,7 @@ int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *ma
 {
     int rc = fastpath_comm_error(comm, tag);
 
-    *matched = OMPI_SUCCESS == rc && NULL != look_progress(src, tag, comm, false, status, NULL);
+    *matched = OMPI_SUCCESS == rc && probe(src, tag, comm, status, NULL);
     return *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
 }
 
@@ -73,7 +187,7 @@ int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_sta
     mca_pml_fastpath_idle_t idle = {0};
     int rc = OMPI_SUCCESS;
 
-    while (OMPI_SUCCESS == rc && NULL == look_progress(src, tag, comm, false, status, &idle)) {
+    while (OMPI_SUCCESS == rc && !probe(src, tag, comm, status, &idle)) {
         rc = probe_error(src, tag, comm);
     }
     return rc;
@@ -108,8 +222,7 @@ int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *m
     if (OPAL_UNLIKELY(NULL == handle)) {
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
-    found = MPI_SUCCESS == fastpath_comm_error(comm, tag) ? look_progress(src, tag, comm, true, status, NULL)
-                                                          : NULL;
+    found = MPI_SUCCESS == fastpath_comm_error(comm, tag) ? take_message(src, tag, comm, status, NULL) : NULL;
     *matched = wrap(handle, found, comm, message);
     return *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
 }
@@ -126,7 +239,7 @@ int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_me
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
     while (NULL == found && OMPI_SUCCESS == rc) {
-        found = look_progress(src, tag, comm, true, status, &idle);
+        found = take_message(src, tag, comm, status, &idle);
         rc = NULL == found ? probe_error(src, tag, comm) : OMPI_SUCCESS;
     }
     (void) wrap(handle, found, comm, message);
