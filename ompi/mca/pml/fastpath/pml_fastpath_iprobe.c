@@ -54,7 +54,8 @@ static int find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src, mca_pm
                : OMPI_ERR_NOT_AVAILABLE;
 }
 
-/* See whether the next message of a member's is what a probe asks for. It stays where it is, so that the
+/* See whether the next message of a member's is what a probe asks for, and all of it is here: its sender may
+ * have stopped in the middle, and who asks for any may get another one. It stays where it is, so that the
  * receive that follows takes it from there. Returns what see_arrived() does. */
 static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, int tag,
                     unsigned spins, ompi_status_public_t *status)
@@ -71,7 +72,8 @@ static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t
     }
     fastsm_read_once(header, view.header, sizeof(header));
     fits = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH == view.tag
-           && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), &target);
+           && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), &target)
+           && (!view.chunks || ext->move(&view, NULL, NULL, 0, true));
     mca_btl_fastsm_release(&view, false);
     if (!fits) {
         return OMPI_ERR_NOT_AVAILABLE;
