@@ -54,11 +54,11 @@ static int find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src, mca_pm
                : OMPI_ERR_NOT_AVAILABLE;
 }
 
-/* See whether the next message of a member's is what a probe asks for, and all of it is here: its sender may
- * have stopped in the middle, and who asks for any may get another one. It stays where it is, so that the
- * receive that follows takes it from there. Returns what see_arrived() does. */
+/* See whether the next message of a member's is what a probe asks for. It stays where it is, so that the
+ * receive that follows takes it from there. `whole`: all of it has to be here. Returns what see_arrived()
+ * does. */
 static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src, int tag,
-                    unsigned spins, ompi_status_public_t *status)
+                    unsigned spins, bool whole, ompi_status_public_t *status)
 {
     const mca_btl_fastsm_ext_t *ext = member->peer->ext;
     mca_pml_fastpath_target_t target = {.tag = tag, .room = SIZE_MAX};
@@ -73,7 +73,7 @@ static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t
     fastsm_read_once(header, view.header, sizeof(header));
     fits = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH == view.tag
            && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), &target)
-           && (!view.chunks || ext->move(&view, NULL, NULL, 0, true));
+           && (!whole || !view.chunks || ext->move(&view, NULL, NULL, 0, true));
     mca_btl_fastsm_release(&view, false);
     if (!fits) {
         return OMPI_ERR_NOT_AVAILABLE;
@@ -88,12 +88,15 @@ static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t
  * See whether a message is there that MPI_Recv would take from where it arrives; docs/data-path.md, "The
  * immediate path", says why it is the right one. Only without threads.
  *
+ * A message in chunks may have begun and not go on. That is enough for a probe that waits for its sender: the
+ * receive waits then. Who asks for any may find another one meanwhile, and who does not wait may go on.
+ *
  * Returns OMPI_SUCCESS; OMPI_ERR_NOT_FOUND: nothing has come; OMPI_ERR_NOT_AVAILABLE: something else may
  * have, or by another transport.
  */
-static int see_arrived(int src, int tag, ompi_communicator_t *comm, unsigned spins,
-                       ompi_status_public_t *status)
+static int see_arrived(int src, int tag, ompi_communicator_t *comm, bool waits, ompi_status_public_t *status)
 {
+    const bool whole = !waits || MCA_PML_FASTPATH_ANY_SOURCE == src;
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_member_t *member;
     int rc;
@@ -105,9 +108,9 @@ static int see_arrived(int src, int tag, ompi_communicator_t *comm, unsigned spi
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    return mca_pml_fastpath_none_before(pml_comm, src, tag)
-               ? see_next(pml_comm, member, src, tag, spins, status)
-               : OMPI_ERR_NOT_AVAILABLE;
+    return mca_pml_fastpath_none_before(pml_comm, src, tag) ? see_next(
+               pml_comm, member, src, tag, waits ? mca_pml_fastpath_spin_count() : 1, whole, status)
+                                                            : OMPI_ERR_NOT_AVAILABLE;
 }
 
 /* Of so many calls of MPI_Iprobe that have looked where messages arrive, and nothing was there, all but one
@@ -143,7 +146,7 @@ static bool probe(int src, int tag, ompi_communicator_t *comm, ompi_status_publi
     if (NULL != look_for_message(src, tag, comm, false, status)) {
         return true;
     }
-    rc = see_arrived(src, tag, comm, NULL == idle ? 1 : mca_pml_fastpath_spin_count(), status);
+    rc = see_arrived(src, tag, comm, NULL != idle, status);
     if (OMPI_SUCCESS == rc) {
         return true;
     }
