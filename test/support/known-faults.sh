@@ -32,6 +32,15 @@ launcher_crashed() {
 # shellcheck disable=SC2034
 launcher_crashed_says="# mpirun itself has crashed: run again"
 
+# session_lost FILE: whether an mpirun of Open MPI 4.1 says in FILE that it could not make its directory, because another
+# one that ended meanwhile has taken away the directory of both, and that it has started nothing.
+session_lost() {
+    grep -q '^ *Directory: .*/ompi\.[^/]*/pid\.[0-9]*$' "$1" && grep -q '^ *Error:  *No such file or directory$' "$1" &&
+        grep -q 'orte_session_dir failed' "$1" && ! grep -q '^\[[0-9]*,[0-9]*\]<' "$1"
+}
+# shellcheck disable=SC2034
+session_lost_says="# two mpiruns wanted one directory: run again"
+
 # end_hung_launcher PID FILE: looks after process PID, an mpirun, until it ends. Where it does not for $FP_LAUNCHER_PATIENCE
 # (60) seconds, though all processes that it has started have ended, FILE gets a line that says so, and the process is ended:
 # in Open MPI 4.1 PMIx_server_finalize sometimes waits for ever, for a lock that is no more. On other hosts nobody can tell.
