@@ -79,22 +79,24 @@ static bool flushed(mca_osc_fastpath_module_t *module, void *context)
     return false;
 }
 
-/* Wait for one peer. */
-static int await_peer(mca_osc_fastpath_peer_t *peer, uint32_t packets)
+/* Wait for one peer. `acks`: not only for data. */
+static int await_peer(mca_osc_fastpath_peer_t *peer, bool acks)
 {
-    awaited_t awaited = {.peer = peer, .packets = packets, .tickets = peer->module->tickets->taken};
+    awaited_t awaited = {.peer = peer,
+                         .packets = acks ? peer->origin.flushing : peer->origin.acked,
+                         .tickets = peer->module->tickets->taken};
 
     return mca_osc_fastpath_wait_until(peer->module, flushed, &awaited);
 }
 
 /* Wait for `peer` or, one after the other, all active ones. These are found by rank: other threads may change
- * the list meanwhile. `acks`: not only for data. */
+ * the list meanwhile. */
 static int await_peers(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer, bool acks)
 {
     int rc = OMPI_SUCCESS;
 
     if (NULL != peer) {
-        return await_peer(peer, acks ? peer->origin.flushing : peer->origin.acked);
+        return await_peer(peer, acks);
     }
     if (opal_list_is_empty(&module->active)) {
         return OMPI_SUCCESS;
@@ -102,7 +104,7 @@ static int await_peers(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_
     for (int rank = 0; rank < module->size && OMPI_SUCCESS == rc; ++rank) {
         peer = module->peers[rank];
         if (NULL != peer && peer->origin.active) {
-            rc = await_peer(peer, acks ? peer->origin.flushing : peer->origin.acked);
+            rc = await_peer(peer, acks);
         }
     }
     return rc;

@@ -205,6 +205,12 @@ static inline bool mca_pml_fastpath_member_has_slots(const mca_pml_fastpath_memb
     return NULL != member && NULL != member->peer && NULL != member->peer->in;
 }
 
+/** @return whether btl/fastsm, and no other transport, brings messages of a member, which may be NULL */
+static inline bool mca_pml_fastpath_member_has_ext(const mca_pml_fastpath_member_t *member)
+{
+    return NULL != member && NULL != member->peer && NULL != member->peer->ext;
+}
+
 /** Prepare what an immediate send to a member needs, where that is possible. Its peer can be sent to. */
 void mca_pml_fastpath_member_open(mca_pml_fastpath_member_t *member);
 

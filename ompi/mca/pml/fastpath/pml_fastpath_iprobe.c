@@ -49,9 +49,7 @@ static int find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src, mca_pm
         return OMPI_ERR_NOT_FOUND == rc && !fastpath_one_node() ? OMPI_ERR_NOT_AVAILABLE : rc;
     }
     *member = pml_comm->members[*src];
-    return NULL != *member && NULL != (*member)->peer && NULL != (*member)->peer->ext
-               ? OMPI_SUCCESS
-               : OMPI_ERR_NOT_AVAILABLE;
+    return mca_pml_fastpath_member_has_ext(*member) ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
 }
 
 /* See whether the next message of a member's is what a probe asks for. It stays where it is, so that the
@@ -108,9 +106,10 @@ static int see_arrived(int src, int tag, ompi_communicator_t *comm, bool waits, 
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    return mca_pml_fastpath_none_before(pml_comm, src, tag) ? see_next(
-               pml_comm, member, src, tag, waits ? mca_pml_fastpath_spin_count() : 1, whole, status)
-                                                            : OMPI_ERR_NOT_AVAILABLE;
+    if (!mca_pml_fastpath_none_before(pml_comm, src, tag)) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    return see_next(pml_comm, member, src, tag, waits ? mca_pml_fastpath_spin_count() : 1, whole, status);
 }
 
 /* Of so many calls of MPI_Iprobe that have looked where messages arrive, and nothing was there, all but one

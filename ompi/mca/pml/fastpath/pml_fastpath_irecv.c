@@ -60,9 +60,8 @@ static inline mca_pml_fastpath_counter_t find_sender(const mca_pml_fastpath_comm
         return outcome(mca_pml_fastpath_find_sender(pml_comm, 1, member, src));
     }
     *member = pml_comm->members[*src];
-    return OPAL_LIKELY(NULL != *member && NULL != (*member)->peer && NULL != (*member)->peer->ext)
-               ? MCA_PML_FASTPATH_IRECVS_IMMEDIATE
-               : MCA_PML_FASTPATH_IRECVS_NO_RECVI;
+    return OPAL_LIKELY(mca_pml_fastpath_member_has_ext(*member)) ? MCA_PML_FASTPATH_IRECVS_IMMEDIATE
+                                                                 : MCA_PML_FASTPATH_IRECVS_NO_RECVI;
 }
 
 /* Take the message of a receive from where it arrives, if it is there, and count what has become of it.

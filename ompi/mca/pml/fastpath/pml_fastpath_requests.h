@@ -184,7 +184,7 @@ static inline mca_pml_fastpath_poll_target_t mca_pml_fastpath_poll_target_of(con
     }
     pml_comm = mca_pml_fastpath_comm(base->req_comm);
     member = pml_comm->members[base->req_peer];
-    if (OPAL_UNLIKELY(NULL == member || NULL == member->peer || NULL == member->peer->ext)) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_member_has_ext(member))) {
         return (mca_pml_fastpath_poll_target_t){.exists = false};
     }
     return (mca_pml_fastpath_poll_target_t){.endpoint = member->peer->btl_endpoint,

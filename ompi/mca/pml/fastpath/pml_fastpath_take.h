@@ -297,8 +297,7 @@ static inline int mca_pml_fastpath_find_sender(const mca_pml_fastpath_comm_t *pm
         return OMPI_ERR_NOT_AVAILABLE;
     }
     *member = pml_comm->members[*src];
-    return OPAL_LIKELY(NULL != *member && NULL != (*member)->peer && NULL != (*member)->peer->ext
-                       && endpoint == (*member)->peer->btl_endpoint)
+    return OPAL_LIKELY(mca_pml_fastpath_member_has_ext(*member) && endpoint == (*member)->peer->btl_endpoint)
                ? OMPI_SUCCESS
                : OMPI_ERR_NOT_AVAILABLE;
 }

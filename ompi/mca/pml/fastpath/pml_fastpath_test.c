@@ -105,9 +105,10 @@ int mca_pml_fastpath_test_one(ompi_request_t **request, int *completed, ompi_sta
 int mca_pml_fastpath_test_all(size_t count, ompi_request_t **requests, int *completed,
                               ompi_status_public_t *statuses)
 {
-    size_t pending = first_pending(count, requests, 0);
+    size_t pending;
 
     mca_pml_fastpath_pace_wait();
+    pending = first_pending(count, requests, 0);
     if (pending < count && OPAL_LIKELY(!mca_pml_fastpath_ft())) {
         if (progress_for(requests[pending])) {
             pending = first_pending(count, requests, pending);

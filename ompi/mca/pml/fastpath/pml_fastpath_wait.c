@@ -19,7 +19,6 @@
 
 #include "pml_fastpath_awaited.h"
 #include "pml_fastpath_counters.h"
-#include "pml_fastpath_credit.h"
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_pause.h"
 #include "pml_fastpath_requests.h"
@@ -40,11 +39,11 @@
 #define LOOKED_AT 16
 
 /* How often a wait polls at a time. With threads somebody else may complete the request meanwhile. */
-static inline unsigned spins_for(mca_pml_fastpath_poll_target_t target)
+static inline unsigned spins_for(const mca_pml_fastpath_poll_target_t *target)
 {
     const unsigned spins = mca_pml_fastpath_spin_count();
 
-    return NULL == target.endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + spins / 8 : spins;
+    return NULL == target->endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + spins / 8 : spins;
 }
 
 /* With threads the original functions wait and call opal_progress: they let one thread do it for all. */
@@ -140,7 +139,7 @@ static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *re
     }
     for (unsigned round = rounds(); 0 < round; --round) {
         for (unsigned others = 0; others < OTHER_MESSAGES; ++others) {
-            const bool found = 0 < mca_pml_fastpath_poll_sender(&target, spins_for(target));
+            const bool found = 0 < mca_pml_fastpath_poll_sender(&target, spins_for(&target));
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
@@ -221,7 +220,7 @@ static size_t await_any(size_t count, ompi_request_t **requests, mca_pml_fastpat
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
     target = poll_target_of_any(count, requests);
     for (unsigned round = target.exists ? rounds() : 0; at == count && 0 < round; --round) {
-        if (0 == mca_pml_fastpath_poll_sender(&target, spins_for(target))) {
+        if (0 == mca_pml_fastpath_poll_sender(&target, spins_for(&target))) {
             mca_pml_fastpath_spin_expired();
             if (!opal_using_threads()) {
                 mca_pml_fastpath_pause();
