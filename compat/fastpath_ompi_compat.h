@@ -152,6 +152,30 @@ static inline bool fastpath_has_no_gaps(const ompi_datatype_t *datatype, size_t 
     return opal_datatype_is_contiguous_memory_layout(&datatype->super, 1 == count ? 1 : 2);
 }
 
+/**
+ * Keep what the end of a buffered send looks at from its beginning until then, besides the communicator.
+ *
+ * Open MPI 6.0 looks for the buffer that holds the copy in the communicator's instance (the session), to
+ * which the communicator has no reference.  MPI_Finalize and MPI_Session_finalize release it first, and wait
+ * for such copies then.
+ *
+ * @return what has to be released when the send has given its copy back, or NULL
+ */
+static inline opal_object_t *fastpath_bsend_retain(ompi_communicator_t *comm)
+{
+#if 6 <= OMPI_MAJOR_VERSION
+    opal_object_t *instance = (opal_object_t *) comm->instance;
+
+    if (NULL != instance) {
+        OBJ_RETAIN(instance);
+    }
+    return instance;
+#else
+    (void) comm;
+    return NULL;
+#endif
+}
+
 /** Whether `count` elements at `buf` may be moved with memcpy: they follow each other in memory that is no
  * accelerator's. */
 static inline bool fastpath_is_contiguous(const void *buf, const ompi_datatype_t *datatype, size_t count)

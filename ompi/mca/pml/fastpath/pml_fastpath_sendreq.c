@@ -33,6 +33,7 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_send.req_base.req_ompi.req_cancel = mca_pml_fastpath.handlers.cancel_send;
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_get_handle = NULL;
+    req->req_bsend_retained = NULL;
     req->req_cancel_sent = false;
     req->req_state = MCA_PML_FASTPATH_SEND_ORDINARY;
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
@@ -61,6 +62,9 @@ int mca_pml_fastpath_bsend_copy(mca_pml_fastpath_send_request_t *req)
 
     OPAL_THREAD_LOCK(&copies_lock);
     rc = mca_pml_base_bsend_request_start(&req->req_send.req_base.req_ompi);
+    if (OMPI_SUCCESS == rc) {
+        req->req_bsend_retained = fastpath_bsend_retain(req->req_send.req_base.req_comm);
+    }
     OPAL_THREAD_UNLOCK(&copies_lock);
     return rc;
 }
@@ -68,9 +72,16 @@ int mca_pml_fastpath_bsend_copy(mca_pml_fastpath_send_request_t *req)
 /* Give the copy of a buffered send in the attached buffer back. */
 static void bsend_give_back(mca_pml_fastpath_send_request_t *req)
 {
+    opal_object_t *retained;
+
     OPAL_THREAD_LOCK(&copies_lock);
     mca_pml_base_bsend_request_fini(&req->req_send.req_base.req_ompi);
+    retained = req->req_bsend_retained;
+    req->req_bsend_retained = NULL;
     OPAL_THREAD_UNLOCK(&copies_lock);
+    if (NULL != retained) {
+        OBJ_RELEASE(retained);
+    }
 }
 
 void mca_pml_fastpath_send_request_mpi_complete(mca_pml_fastpath_send_request_t *req)

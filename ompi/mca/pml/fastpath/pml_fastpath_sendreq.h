@@ -69,6 +69,7 @@ typedef struct mca_pml_fastpath_send_request_t {
     bool req_numbered;     /**< req_sequence is that of the message under way; protected by req_lock */
     bool req_cancel_waits; /**< CANCEL goes as soon as there is a number; protected by req_lock */
     mca_pml_fastpath_watch_t req_watch; /**< pml_fastpath_failure.h */
+    opal_object_t *req_bsend_retained;  /**< until the copy is given back; NULL without */
 
     /* rendezvous */
     struct mca_pml_fastpath_send_request_t *req_sync_next; /**< pml_fastpath_sync.h */
