@@ -37,10 +37,8 @@ static int check_fastsm(void)
     OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
     {
         if (mca_btl_fastsm_is(selected->btl_module) && NULL == mca_btl_fastsm_ext(selected->btl_module)) {
-            if (mca_common_fastpath_reporting_rank()) {
-                mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "other fastsm",
-                                              opal_process_info.nodename);
-            }
+            mca_common_fastpath_show_help_fatal("help-mpi-pml-fastpath.txt", "other fastsm",
+                                                opal_process_info.nodename);
             return OMPI_ERR_NOT_SUPPORTED;
         }
     }
@@ -62,11 +60,9 @@ static int check_btls(void)
             char limit[64];
 
             snprintf(limit, sizeof(limit), "%zu bytes, needed are %zu", btl->btl_eager_limit, needed);
-            if (mca_common_fastpath_reporting_rank()) {
-                mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", "eager limit too small",
-                                              opal_process_info.nodename,
-                                              selected->btl_component->btl_version.mca_component_name, limit);
-            }
+            mca_common_fastpath_show_help_fatal(
+                "help-mpi-pml-fastpath.txt", "eager limit too small", opal_process_info.nodename,
+                selected->btl_component->btl_version.mca_component_name, limit);
             return OMPI_ERR_BAD_PARAM;
         }
     }

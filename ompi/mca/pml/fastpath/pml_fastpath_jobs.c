@@ -150,14 +150,17 @@ static void pml_name(const opal_process_name_t *name, char *text, size_t room)
     }
 }
 
-/* In MPI_Init all processes of a job have the same to say. Later only some of them may be concerned, perhaps
- * without the one that speaks; mpirun makes one text of theirs, but sometimes loses it. */
+/* In MPI_Init all processes of a job have the same to say, and end it. Later only some of them may be
+ * concerned, perhaps without the one that speaks; mpirun makes one text of theirs, but sometimes loses it. */
 static void say_mismatch(const char *topic, const char *ours, const char *theirs)
 {
-    if (mca_common_fastpath_reporting_rank()) {
+    if (OMPI_MPI_STATE_INIT_COMPLETED > ompi_mpi_state) {
+        mca_common_fastpath_show_help_fatal("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename,
+                                            ours, theirs);
+    } else if (mca_common_fastpath_reporting_rank()) {
         mca_common_fastpath_show_help("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename, ours,
                                       theirs);
-    } else if (OMPI_MPI_STATE_INIT_COMPLETED <= ompi_mpi_state) {
+    } else {
         mca_common_fastpath_show_help_once("help-mpi-pml-fastpath.txt", topic, opal_process_info.nodename,
                                            ours, theirs);
     }

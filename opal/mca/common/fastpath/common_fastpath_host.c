@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "compat/fastpath_opal_compat.h"
 #include "opal/class/opal_free_list.h"
@@ -194,6 +195,20 @@ void mca_common_fastpath_show_help_once(const char *file, const char *topic, ...
     } else {
         show_help(file, topic, args);
     }
+    va_end(args);
+}
+
+void mca_common_fastpath_show_help_fatal(const char *file, const char *topic, ...)
+{
+    const struct timespec time_to_report = {.tv_sec = 1};
+    va_list args;
+
+    if (!mca_common_fastpath_reporting_rank()) {
+        (void) nanosleep(&time_to_report, NULL); /* the end of the job ends it */
+        return;
+    }
+    va_start(args, topic);
+    show_help(file, topic, args);
     va_end(args);
 }
 

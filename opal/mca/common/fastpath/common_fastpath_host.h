@@ -79,6 +79,13 @@ void mca_common_fastpath_show_help(const char *file, const char *topic, ...);
 void mca_common_fastpath_show_help_once(const char *file, const char *topic, ...);
 
 /**
+ * The same for what all processes of the node have to say before each of them ends the job: the reporting
+ * rank prints it, and the others wait for a second, so that it has done so before the first of them ends the
+ * job.  Returns in all of them.
+ */
+void mca_common_fastpath_show_help_fatal(const char *file, const char *topic, ...);
+
+/**
  * Whether this process is the one that speaks where all processes of the node have the same to say.
  */
 bool mca_common_fastpath_reporting_rank(void);
