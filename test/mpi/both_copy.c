@@ -466,8 +466,10 @@ static void in_time(bool slow)
     }
 }
 
-/* Who has sent its message of an exchange and leaves MPI does not hold up the other one. Now and then the
- * other one may not be running. */
+/* Who has sent its message of an exchange and leaves MPI does not hold up the other one, now and then because
+ * that is not running. It sends when the other one has posted its receive and has nothing to do before it
+ * sends as well: a receive that finds the message reads it at once, and what is sent later waits for the next
+ * call. */
 static void leaves_exchange(void)
 {
     enum { COUNT = 12, MOST_HELD_UP = COUNT / 4, MOMENT = 500 };
@@ -481,6 +483,11 @@ static void leaves_exchange(void)
         fp_case("rank 0 leaves exchange %d", i);
         name_file(path);
         fp_irecv(&message, length, 1 - fp_rank, TAG, i, MPI_COMM_WORLD);
+        if (0 != fp_rank) {
+            fp_signal(0, MPI_COMM_WORLD);
+        } else {
+            fp_await(1, MPI_COMM_WORLD);
+        }
         fp_send(&fp_modes[FP_STANDARD], length, 1 - fp_rank, TAG, i, MPI_COMM_WORLD);
         if (0 != fp_rank) {
             close(open(path, O_CREAT | O_WRONLY, 0600));
