@@ -4,10 +4,12 @@
  */
 
 /* MPI_THREAD_MULTIPLE: threads that ping-pong with tags and communicators of
- * their own, share one queue of MPI_ANY_SOURCE receives, and probe and match. */
+ * their own, share one queue of MPI_ANY_SOURCE receives, probe and match, and
+ * free a type that another one receives with.  With an argument only that. */
 
 #include "support/fp_test.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { THREADS = 4, ROUNDS = 200, TAG = 200 };
@@ -113,16 +115,88 @@ static void to_oneself(int index)
     }
 }
 
+/* Single bytes at irregular places, in rising or falling order. */
+enum { PLACES = 100 };
+
+static int place_of(int i, bool falls)
+{
+    const int number = falls ? PLACES - 1 - i : i;
+
+    return 3 * number + number % 2;
+}
+
+static MPI_Datatype places_type(bool falls)
+{
+    int places[PLACES];
+    MPI_Datatype type;
+
+    for (int i = 0; i < PLACES; i++) {
+        places[i] = place_of(i, falls);
+    }
+    FP(MPI_Type_create_indexed_block(PLACES, 1, places, MPI_BYTE, &type));
+    FP(MPI_Type_commit(&type));
+    return type;
+}
+
+static void receive_places(_Atomic(MPI_Datatype) *shared, int tag, int round)
+{
+    unsigned char *buffer = fp_alloc(3 * PLACES + 1), data[PLACES];
+    MPI_Datatype type = places_type(false);
+
+    atomic_store(shared, type);
+    FP(MPI_Recv(buffer, 1, type, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int i = 0; i < PLACES; i++) {
+        data[i] = buffer[place_of(i, false)];
+    }
+    CHECK_DATA(data, PLACES, fp_key(1, 0, tag, round));
+    fp_free(buffer);
+}
+
+/* Another type lies where it was, if nothing keeps it. */
+static void free_received(_Atomic(MPI_Datatype) *shared, int tag, int round)
+{
+    enum { MOMENT = 20 /* milliseconds */ };
+    MPI_Datatype type, other;
+
+    while (NULL == (type = atomic_exchange(shared, NULL))) {
+        sched_yield();
+    }
+    fp_sleep_ms(MOMENT);
+    FP(MPI_Type_free(&type));
+    other = places_type(true);
+    fp_send(&fp_modes[FP_STANDARD], 0, 1, tag, round, MPI_COMM_WORLD);
+    FP(MPI_Type_free(&other));
+}
+
+/* A type that a thread receives with is freed by the next one before the message is sent. Nothing but time
+ * says that the receive has begun. */
+static void freed_types(int index)
+{
+    enum { TYPES = 10 };
+    static _Atomic(MPI_Datatype) types[THREADS];
+    const int pair = index & ~1, tag = TAG + pair, free_tag = TAG + THREADS + pair;
+
+    for (int round = 0; round < TYPES; round++) {
+        if (0 == fp_rank && pair == index) {
+            receive_places(&types[pair], tag, round);
+        } else if (0 == fp_rank) {
+            free_received(&types[pair], free_tag, round);
+        } else if (pair == index) {
+            fp_recv(0, 0, free_tag, round, MPI_COMM_WORLD);
+            fp_send(&fp_modes[FP_STANDARD], PLACES, 0, tag, round, MPI_COMM_WORLD);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*body)(int index);
-    } cases[] = {{"own tags", own_tags},
-                 {"own communicators", own_communicators},
-                 {"any source", any_source},
-                 {"matched probes", matched_probes},
-                 {"to oneself", to_oneself}};
+    } cases[] = {{"own tags", own_tags},     {"own communicators", own_communicators},
+                 {"any source", any_source}, {"matched probes", matched_probes},
+                 {"to oneself", to_oneself}, {"freed types", freed_types}};
+    const size_t count = sizeof(cases) / sizeof(cases[0]);
 
     if (MPI_THREAD_MULTIPLE > fp_init_thread(&argc, &argv, 2, MPI_THREAD_MULTIPLE)) {
         fp_skip("no MPI_THREAD_MULTIPLE");
@@ -130,7 +204,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) {
         FP(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
     }
-    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]) && 1 >= fp_rank; c++) {
+    for (size_t c = 1 < argc ? count - 1 : 0; c < count && 1 >= fp_rank; c++) {
         fp_case("%s", cases[c].name);
         fp_run_threads(THREADS, cases[c].body);
         /* Wildcards of the next case must not take messages of this one. */

@@ -396,6 +396,20 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
     return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
 }
 
+/* The same with threads: another one may free the datatype meanwhile (MPI-4.0, section 5.1.9), which the
+ * requests of ordinary receives keep, but nothing else does. */
+static __opal_attribute_noinline__ int recv_rest_threads(void *buf, size_t count, ompi_datatype_t *datatype,
+                                                         int src, int tag, ompi_communicator_t *comm,
+                                                         ompi_status_public_t *status)
+{
+    int rc;
+
+    OMPI_DATATYPE_RETAIN(datatype);
+    rc = recv_rest(buf, count, datatype, src, tag, comm, status);
+    OMPI_DATATYPE_RELEASE(datatype);
+    return rc;
+}
+
 /* MPI_Recv, which has been counted. */
 static inline __opal_attribute_always_inline__ int recv_counted(void *buf, size_t count,
                                                                 ompi_datatype_t *datatype, int src, int tag,
@@ -411,7 +425,9 @@ static inline __opal_attribute_always_inline__ int recv_counted(void *buf, size_
         src = mca_pml_fastpath_comm(comm)->any_src;
     }
     if (OMPI_ERR_RESOURCE_BUSY != rc) {
-        return recv_rest(buf, count, datatype, src, tag, comm, status);
+        return OPAL_UNLIKELY(opal_using_threads())
+                   ? recv_rest_threads(buf, count, datatype, src, tag, comm, status)
+                   : recv_rest(buf, count, datatype, src, tag, comm, status);
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_QUEUED);
     return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
