@@ -388,7 +388,7 @@ static void test_other_convertors(void **state)
     }
 }
 
-/* Two items in a loop, an item beside a loop, and more loops than there is room for. */
+/* Descriptions whose sizes or ends of loops are not what they say. */
 static void test_other_forms(void **state)
 {
     const mca_pml_fastpath_blocks_t blocks = {

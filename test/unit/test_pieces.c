@@ -23,6 +23,8 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 
+#include "mpi_fixture.h"
+
 static size_t named;  /* pieces that convertors have named */
 static size_t sought; /* positions of convertors that have been looked for */
 
@@ -51,28 +53,6 @@ static void counted_seek(opal_convertor_t *convertor, size_t position)
 enum { MEMORY = 65536, ORIGIN = MEMORY / 2, MOST = 8192 };
 
 static char memory[MEMORY];
-
-#ifdef __SANITIZE_ADDRESS__
-/* What Open MPI leaves behind when it ends is not looked for. */
-__attribute__((visibility("default"))) const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
-#endif
-
-/* Since Open MPI 5.0 datatypes are there with MPI only. */
-static int setup(void **state)
-{
-    (void) state;
-    return MPI_SUCCESS == MPI_Init(NULL, NULL) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void) state;
-    return MPI_SUCCESS == MPI_Finalize() ? 0 : -1;
-}
 
 /* Where each byte of the packed form lies, in the memory. */
 static size_t list(ompi_datatype_t *type, size_t count, size_t offset, size_t places[MOST])
@@ -227,5 +207,5 @@ int main(void)
         cmocka_unit_test(test_updates),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, begin_mpi, end_mpi);
 }

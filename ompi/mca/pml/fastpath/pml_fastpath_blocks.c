@@ -66,6 +66,99 @@ static void merge_rows(mca_pml_fastpath_blocks_t *blocks)
     }
 }
 
+/* Bytes of a block of an item. */
+static inline size_t item_block(const ddt_elem_desc_t *item)
+{
+    return item->blocklen * opal_datatype_basicDatatypes[item->common.type]->size;
+}
+
+/* Whether an entry of a description is an item of data. */
+static inline bool is_item(const dt_elem_desc_t *entry)
+{
+    return OPAL_LIKELY(0 != (OPAL_DATATYPE_FLAG_DATA & entry->elem.common.flags));
+}
+
+/* Bytes of one round of a loop. */
+static inline size_t round_size(const ddt_loop_desc_t *loop)
+{
+    return ((const dt_elem_desc_t *) loop)[loop->items].end_loop.size;
+}
+
+/* Bytes of an entry: of an item, or of all rounds of a loop. */
+static inline size_t entry_size(const dt_elem_desc_t *entry)
+{
+    return is_item(entry) ? entry->elem.count * item_block(&entry->elem)
+                          : entry->loop.loops * round_size(&entry->loop);
+}
+
+/* The entry after an item or a loop. */
+static inline const dt_elem_desc_t *entry_after(const dt_elem_desc_t *entry)
+{
+    return is_item(entry) ? entry + 1 : entry + entry->loop.items + 1;
+}
+
+/* Whether items are of the same type, and as many of it; only their places differ. */
+static inline bool are_alike(const dt_elem_desc_t *item, const dt_elem_desc_t *other)
+{
+    return 0 == memcmp(item, other, offsetof(ddt_elem_desc_t, extent));
+}
+
+static bool is_loop(const ddt_loop_desc_t *loop, size_t most, unsigned depth);
+
+/* Whether so many entries are items that have data, and loops around such entries whose size is what they
+ * say.
+ * @param depth  of loops that there may be within each other
+ * @param size   receives how many bytes they are */
+static bool is_list(const dt_elem_desc_t *entry, size_t entries, unsigned depth, size_t *size)
+{
+    const dt_elem_desc_t *const end = entry + entries;
+
+    *size = 0;
+    while (entry < end) {
+        const dt_elem_desc_t *first = entry;
+
+        if (is_item(entry) && 0 < entry_size(entry)) {
+            do {
+                ++entry;
+            } while (entry < end && are_alike(entry, first));
+            *size += (size_t) (entry - first) * entry_size(first);
+        } else if (!is_item(entry) && 0 < depth && is_loop(&entry->loop, (size_t) (end - entry), depth - 1)) {
+            *size += entry_size(first);
+            entry = entry_after(first);
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a loop is such. @param most  entries that it may have, itself included */
+static bool is_loop(const ddt_loop_desc_t *loop, size_t most, unsigned depth)
+{
+    const dt_elem_desc_t *entry = (const dt_elem_desc_t *) loop;
+    size_t size;
+
+    return OPAL_DATATYPE_LOOP == loop->common.type && 0 < loop->items && most > loop->items
+           && OPAL_DATATYPE_END_LOOP == entry[loop->items].elem.common.type
+           && is_list(entry + 1, loop->items - 1, depth, &size) && size == round_size(loop);
+}
+
+/* Data that is not in such rows. */
+static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *datatype,
+                                                       mca_pml_fastpath_blocks_t *blocks)
+{
+    const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
+
+    if (MCA_PML_FASTPATH_BLOCKS_ITEMS < desc->used || 0 == datatype->size
+        || !is_list(desc->desc, desc->used, MCA_PML_FASTPATH_BLOCKS_DEPTH, &blocks->block)) {
+        return false;
+    }
+    blocks->item = desc->desc;
+    blocks->items = (unsigned) desc->used;
+    blocks->extent = datatype->ub - datatype->lb;
+    return blocks->block == datatype->size;
+}
+
 static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
@@ -73,9 +166,10 @@ static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_bl
     size_t rows = 1;
 
     blocks->loops = 0;
+    blocks->items = 0;
     elem = 1 == desc->used ? &desc->desc[0].elem : nest_of(datatype, blocks, &rows);
     if (NULL == elem || 0 == (OPAL_DATATYPE_FLAG_DATA & elem->common.flags)) {
-        return false;
+        return describe_items(datatype, blocks);
     }
     blocks->first = elem->disp;
     blocks->stride = elem->extent;
@@ -128,6 +222,8 @@ static inline __opal_attribute_always_inline__ void copy_blocks(char *data, ptrd
         copy_short(data, stride, packed, 8, blocks, pack);
     } else if (4 == block) {
         copy_short(data, stride, packed, 4, blocks, pack);
+    } else if (64 == block) {
+        copy_short(data, stride, packed, 64, blocks, pack);
     } else {
         for (; 0 < blocks; --blocks, data += stride, packed += block) {
             copy_block(data, packed, block, pack);
@@ -173,10 +269,10 @@ static inline void next_row(const mca_pml_fastpath_blocks_t *blocks, row_t *row)
     row->at += blocks->extent;
 }
 
-/* Walk over the data, from an offset on, as far as it goes. */
-static inline __opal_attribute_always_inline__ void walk(const mca_pml_fastpath_blocks_t *blocks, char *data,
-                                                         char *packed, size_t offset, size_t length,
-                                                         bool pack)
+/* Walk over rows of blocks, from an offset on, as far as it goes. */
+static inline __opal_attribute_always_inline__ void walk_rows(const mca_pml_fastpath_blocks_t *blocks,
+                                                              char *data, char *packed, size_t offset,
+                                                              size_t length, bool pack)
 {
     const size_t skipped = OPAL_UNLIKELY(0 < offset) ? offset / blocks->block : 0;
     size_t within = OPAL_UNLIKELY(0 < offset) ? offset % blocks->block : 0;
@@ -210,6 +306,193 @@ static inline __opal_attribute_always_inline__ void walk(const mca_pml_fastpath_
     }
 }
 
+/* Copy an item of one block or two, which are always at equal distances. */
+static inline __opal_attribute_always_inline__ void
+copy_item(const ddt_elem_desc_t *item, char *data, char *packed, size_t block, size_t blocks, bool pack)
+{
+    copy_block(data + item->disp, packed, block, pack);
+    if (2 == blocks) {
+        copy_block(data + item->disp + item->extent, packed + block, block, pack);
+    }
+}
+
+/* The same for each from one on to the last one that is like it. @return the next entry
+ * @param packed  where the first one is packed; receives where they end there */
+static inline __opal_attribute_always_inline__ const dt_elem_desc_t *
+copy_alike(const dt_elem_desc_t *item, const dt_elem_desc_t *end, char *data, char **packed, size_t block,
+           size_t blocks, bool pack)
+{
+    char *at = *packed;
+
+    do {
+        copy_item(&item->elem, data, at, block, blocks, pack);
+        at += blocks * block;
+        ++item;
+    } while (item < end && are_alike(item, item - 1));
+    *packed = at;
+    return item;
+}
+
+/* Copy one or more items. The compiler knows the most common lengths. */
+static inline __opal_attribute_always_inline__ const dt_elem_desc_t *
+copy_items(const dt_elem_desc_t *item, const dt_elem_desc_t *end, char *data, char **packed, bool pack)
+{
+    const size_t block = item_block(&item->elem), blocks = item->elem.count;
+
+    if (2 < blocks) {
+        copy_blocks(data + item->elem.disp, item->elem.extent, *packed, block, blocks, pack);
+    } else if (8 == block) {
+        return 2 == blocks ? copy_alike(item, end, data, packed, 8, 2, pack)
+                           : copy_alike(item, end, data, packed, 8, 1, pack);
+    } else if (4 == block) {
+        return 2 == blocks ? copy_alike(item, end, data, packed, 4, 2, pack)
+                           : copy_alike(item, end, data, packed, 4, 1, pack);
+    } else {
+        copy_item(&item->elem, data, *packed, block, blocks, pack);
+    }
+    *packed += blocks * block;
+    return item + 1;
+}
+
+/* Copies all that some entries describe. */
+typedef char *(list_fn_t) (const dt_elem_desc_t *entry, const dt_elem_desc_t *end, char *data, char *packed);
+
+/* The same, either way; `self` is the function that does it for what is in a loop. */
+static inline __opal_attribute_always_inline__ char *copy_list(const dt_elem_desc_t *entry,
+                                                               const dt_elem_desc_t *end, char *data,
+                                                               char *packed, bool pack, list_fn_t *self)
+{
+    while (entry < end) {
+        if (is_item(entry)) {
+            entry = copy_items(entry, end, data, &packed, pack);
+            continue;
+        }
+        for (size_t i = 0; i < entry->loop.loops; ++i) {
+            packed =
+                self(entry + 1, entry + entry->loop.items, data + (ptrdiff_t) i * entry->loop.extent, packed);
+        }
+        entry = entry_after(entry);
+    }
+    return packed;
+}
+
+static char *pack_list(const dt_elem_desc_t *entry, const dt_elem_desc_t *end, char *data, char *packed)
+{
+    return copy_list(entry, end, data, packed, true, pack_list);
+}
+
+static char *unpack_list(const dt_elem_desc_t *entry, const dt_elem_desc_t *end, char *data, char *packed)
+{
+    return copy_list(entry, end, data, packed, false, unpack_list);
+}
+
+/* Packed data of which some is passed over before some is copied. */
+typedef struct {
+    char *packed;
+    size_t skip;
+    size_t length;
+} span_t;
+
+/* Whether all of the next so many bytes are copied. */
+static inline bool span_has(const span_t *span, size_t size)
+{
+    return 0 == span->skip && size <= span->length;
+}
+
+/* So many have been. */
+static inline void span_advance(span_t *span, size_t size)
+{
+    span->packed += size;
+    span->length -= size;
+    span->skip = 0;
+}
+
+static void copy_list_part(const dt_elem_desc_t *entry, const dt_elem_desc_t *end, char *data, span_t *span,
+                           bool pack);
+
+/* Copy a part of an item. */
+static void copy_item_part(const ddt_elem_desc_t *item, char *data, span_t *span, bool pack)
+{
+    const mca_pml_fastpath_blocks_t blocks = {
+        .first = item->disp, .stride = item->extent, .block = item_block(item), .blocks = item->count};
+    const size_t rest = item->count * blocks.block - span->skip;
+    const size_t part = rest < span->length ? rest : span->length;
+
+    walk_rows(&blocks, data, span->packed, span->skip, part, pack);
+    span_advance(span, part);
+}
+
+/* Copy a part of what some entries describe; one round of a loop, or an element. */
+static void copy_round(const dt_elem_desc_t *entry, const dt_elem_desc_t *end, char *data, size_t size,
+                       span_t *span, bool pack)
+{
+    if (OPAL_LIKELY(span_has(span, size))) {
+        (void) (pack ? pack_list : unpack_list)(entry, end, data, span->packed);
+        span_advance(span, size);
+    } else {
+        copy_list_part(entry, end, data, span, pack);
+    }
+}
+
+static void copy_loop_part(const ddt_loop_desc_t *loop, char *data, span_t *span, bool pack)
+{
+    const dt_elem_desc_t *entry = (const dt_elem_desc_t *) loop;
+    const size_t size = round_size(loop), first = span->skip / size;
+
+    span->skip %= size;
+    for (size_t i = first; i < loop->loops && 0 < span->length; ++i) {
+        copy_round(entry + 1, entry + loop->items, data + (ptrdiff_t) i * loop->extent, size, span, pack);
+    }
+}
+
+static void copy_list_part(const dt_elem_desc_t *entry, const dt_elem_desc_t *end, char *data, span_t *span,
+                           bool pack)
+{
+    for (; entry < end && 0 < span->length; entry = entry_after(entry)) {
+        const size_t size = entry_size(entry);
+
+        if (size <= span->skip) {
+            span->skip -= size;
+        } else if (!is_item(entry)) {
+            copy_loop_part(&entry->loop, data, span, pack);
+        } else if (span_has(span, size)) {
+            char *packed = span->packed;
+
+            (void) copy_items(entry, entry + 1, data, &packed, pack);
+            span_advance(span, size);
+        } else {
+            copy_item_part(&entry->elem, data, span, pack);
+        }
+    }
+}
+
+/* Walk over elements that are items, from an offset on, as far as it goes. */
+static __opal_attribute_noinline__ void walk_items(const mca_pml_fastpath_blocks_t *blocks, char *data,
+                                                   char *packed, size_t offset, size_t length, bool pack)
+{
+    span_t span = {.packed = packed, .length = length};
+
+    if (OPAL_UNLIKELY(0 < offset)) {
+        data += (ptrdiff_t) (offset / blocks->block) * blocks->extent;
+        span.skip = offset % blocks->block;
+    }
+    for (; 0 < span.length; data += blocks->extent) {
+        copy_round(blocks->item, blocks->item + blocks->items, data, blocks->block, &span, pack);
+    }
+}
+
+/* Walk over the data, from an offset on, as far as it goes. */
+static inline __opal_attribute_always_inline__ void walk(const mca_pml_fastpath_blocks_t *blocks, char *data,
+                                                         char *packed, size_t offset, size_t length,
+                                                         bool pack)
+{
+    if (OPAL_LIKELY(0 == blocks->items)) {
+        walk_rows(blocks, data, packed, offset, length, pack);
+    } else {
+        walk_items(blocks, data, packed, offset, length, pack);
+    }
+}
+
 void mca_pml_fastpath_blocks_pack(const mca_pml_fastpath_blocks_t *blocks, void *to, const void *buf,
                                   size_t offset, size_t length)
 {
@@ -238,10 +521,31 @@ void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offse
 
 /* ---- in a convertor's place ---- */
 
+/* Bytes of an item's predefined element that lie before an offset within an element of the datatype. */
+static size_t items_part(const mca_pml_fastpath_blocks_t *blocks, size_t offset)
+{
+    const dt_elem_desc_t *entry = blocks->item;
+
+    for (;;) {
+        const size_t size = entry_size(entry);
+
+        if (size <= offset) {
+            offset -= size;
+            entry = entry_after(entry);
+        } else if (is_item(entry)) {
+            return offset % opal_datatype_basicDatatypes[entry->elem.common.type]->size;
+        } else {
+            offset %= round_size(&entry->loop);
+            ++entry;
+        }
+    }
+}
+
 /* How many bytes of a piece of so many are packed from a position on. */
 static size_t packable(const mca_pml_fastpath_blocks_t *blocks, size_t position, size_t length)
 {
-    const size_t part = (position + length) % blocks->unit;
+    const size_t end = position + length;
+    const size_t part = 0 == blocks->items ? end % blocks->unit : items_part(blocks, end % blocks->block);
 
     return part < length ? length - part : length;
 }

@@ -5,9 +5,10 @@
 /**
  * @file
  * Data that is equal blocks at equal distances, as of MPI_Type_vector, or several such rows of blocks at
- * equal distances, and so on, as of MPI_Type_create_subarray: packed and unpacked by a loop over them. A
- * convertor can do the same, and any other data, too, but takes 25 instructions for each block and some
- * hundred to be set up.
+ * equal distances, and so on, as of MPI_Type_create_subarray: packed and unpacked by a loop over them. And
+ * data of other datatypes whose description is short, as of MPI_Type_indexed and MPI_Type_create_struct: by a
+ * loop over the items of the description. A convertor can do the same, and any other data, too, but takes 25
+ * instructions for each block and some hundred to be set up.
  */
 #ifndef MCA_PML_FASTPATH_BLOCKS_H
 #define MCA_PML_FASTPATH_BLOCKS_H
@@ -21,15 +22,23 @@
 /** Loops around a row of blocks in one element: those of a subarray of five dimensions. */
 #define MCA_PML_FASTPATH_BLOCKS_LOOPS 3
 
-/** Where the data of one element of a datatype lies. */
+/** Entries of a datatype's description, items and loops: what has more is left to the convertor. */
+#define MCA_PML_FASTPATH_BLOCKS_ITEMS 256
+
+/** Loops within each other there. */
+#define MCA_PML_FASTPATH_BLOCKS_DEPTH 8
+
+/** Where the data of one element of a datatype lies: in rows of blocks, or where the description says. */
 typedef struct {
     ptrdiff_t first;  /**< where the first block begins, bytes from the element's address */
     ptrdiff_t stride; /**< from one block of a row to the next, bytes; may be negative */
-    size_t block;     /**< bytes of a block, not 0 */
+    size_t block;     /**< bytes of a block, not 0; of the element, if it is items */
     size_t blocks;    /**< of a row */
     ptrdiff_t extent; /**< from one element to the next, bytes; may be negative */
     size_t unit;      /**< bytes of a predefined element, of which a block has some */
-    unsigned loops;   /**< around a row; 0: an element is one row */
+    unsigned items;   /**< entries of the description; 0: rows, else only block and extent are set */
+    const dt_elem_desc_t *item; /**< the first of them */
+    unsigned loops;             /**< around a row; 0: an element is one row */
     struct {
         size_t count;                      /**< of what it repeats, not 0 */
         ptrdiff_t stride;                  /**< from one to the next, bytes; may be negative */

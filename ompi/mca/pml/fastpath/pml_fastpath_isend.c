@@ -191,8 +191,8 @@ static inline int sendi_numbered(mca_pml_fastpath_member_t *member, const void *
     return rc;
 }
 
-/* Data that is equal blocks at equal distances, longer than what slots hold: it goes straight to where the
- * receiver reads it. */
+/* Data with gaps that loops pack, longer than what slots hold: it goes straight to where the receiver reads
+ * it. */
 static __opal_attribute_noinline__ int
 sendi_long_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_blocks_t *blocks, const void *buf,
                   size_t size, int tag, uint32_t *sequence, const ompi_communicator_t *comm, bool threads)

@@ -160,7 +160,7 @@ static int recv_immediate(ompi_communicator_t *comm, int src, mca_pml_fastpath_t
     return rc;
 }
 
-/* Data that is equal blocks at equal distances, and long: from where it has come to where it belongs. */
+/* Data with gaps that loops unpack, and long: from where it has come to where it belongs. */
 static __opal_attribute_noinline__ int recv_long_blocks(ompi_communicator_t *comm, int src,
                                                         mca_pml_fastpath_target_t *target,
                                                         const mca_pml_fastpath_blocks_t *blocks, void *buf,

@@ -18,8 +18,8 @@
 #include "pml_fastpath_sendreq_start.h"
 #include "pml_fastpath_sync.h"
 
-/* Have the convertor begin with the first byte, and pack by the loops over equal blocks where the data is
- * such. That of a buffered send is prepared anew meanwhile, so it is asked each time. */
+/* Have the convertor begin with the first byte, and pack by the loops of pml_fastpath_blocks.c where the
+ * data is such. That of a buffered send is prepared anew meanwhile, so it is asked each time. */
 static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
 {
     opal_convertor_t *convertor = &req->req_send.req_base.req_convertor;
