@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_copy.h"
+
 #include "pml_fastpath_message.h"
 
 /* Records come in chunks of their own: items of Open MPI's free lists carry 48 bytes more. Free ones
@@ -105,7 +107,7 @@ static void payload_copy(uint8_t *to, const mca_pml_fastpath_arrival_t *arrival)
             skip -= segment->seg_len;
             continue;
         }
-        memcpy(to, (const char *) segment->seg_addr.pval + skip, segment->seg_len - skip);
+        mca_common_fastpath_copy(to, (const char *) segment->seg_addr.pval + skip, segment->seg_len - skip);
         to += segment->seg_len - skip;
         skip = 0;
     }

@@ -189,7 +189,7 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
         size = size - skip < limit - taken ? size - skip : limit - taken;
         skip = 0;
         if (OPAL_LIKELY(NULL != req->req_base)) {
-            memcpy((char *) req->req_base + offset + taken, from, size);
+            mca_common_fastpath_copy((char *) req->req_base + offset + taken, from, size);
         } else {
             if (MCA_BTL_DES_MAX_SEGMENTS == iov_count) {
                 unpack_iov(req, iov, iov_count, offset + unpacked, taken - unpacked);

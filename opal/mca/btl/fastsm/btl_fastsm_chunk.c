@@ -248,7 +248,7 @@ static inline void fill(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
 
     fetch_lines(to, bytes);
     if (OPAL_LIKELY(NULL == source->data)) {
-        memcpy(to, source->payload + done, bytes);
+        mca_common_fastpath_copy(to, source->payload + done, bytes);
     } else {
         source->data->move(source->data->context, to, done, bytes);
     }
@@ -427,7 +427,7 @@ static inline void move_in(void *to, const mca_btl_fastsm_data_t *data, const ch
                            size_t bytes)
 {
     if (OPAL_LIKELY(NULL == data)) {
-        memcpy((char *) to + offset, from, bytes);
+        mca_common_fastpath_copy((char *) to + offset, from, bytes);
     } else {
         data->move(data->context, (void *) (uintptr_t) from, offset, bytes);
     }

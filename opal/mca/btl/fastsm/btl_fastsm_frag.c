@@ -397,13 +397,17 @@ int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *d
  * or what the convertor says */
 static int pack(mca_btl_fastsm_endpoint_t *endpoint, opal_convertor_t *convertor, void *to, size_t *length)
 {
-    const bool measured =
-        MEASURED_LEAST <= *length && NULL != endpoint && !fastpath_convertor_needs_buffers(convertor);
+    const bool contiguous = !fastpath_convertor_needs_buffers(convertor);
+    const bool measured = contiguous && MEASURED_LEAST <= *length && NULL != endpoint;
     const uint64_t begin = measured ? mca_common_fastpath_ticks() : 0;
-    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) to, .iov_len = *length};
+    /* a convertor without a place to pack to says where contiguous data is */
+    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (contiguous ? NULL : to), .iov_len = *length};
     uint32_t iov_count = 1;
     const int rc = opal_convertor_pack(convertor, &iov, &iov_count, length);
 
+    if (contiguous && 0 <= rc) {
+        mca_common_fastpath_copy(to, iov.iov_base, *length);
+    }
     if (measured && 0 <= rc && 0 < *length) {
         mca_btl_fastsm_note_fill(endpoint, *length, mca_common_fastpath_ticks() - begin);
     }

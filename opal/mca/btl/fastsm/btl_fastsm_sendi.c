@@ -81,7 +81,7 @@ static bool frag_fill(mca_btl_fastsm_frag_t *frag, opal_convertor_t *convertor, 
 
     memcpy(data, header, header_size);
     if (NULL != payload) {
-        memcpy(data + header_size, payload, payload_size);
+        mca_common_fastpath_copy(data + header_size, payload, payload_size);
     } else if (0 < payload_size) {
         iov.iov_base = (IOVBASE_TYPE *) (data + header_size);
         iov.iov_len = payload_size;

@@ -6,7 +6,7 @@
 /**
  * @file
  *
- * Copying what is mostly a few bytes.
+ * Copying: mostly a few bytes, or a chunk of a message.
  */
 #ifndef COMMON_FASTPATH_COPY_H
 #define COMMON_FASTPATH_COPY_H
@@ -59,10 +59,22 @@ static inline void mca_common_fastpath_copy_small(void *to, const void *from, si
     }
 }
 
-/** memcpy, which for up to 64 bytes is mca_common_fastpath_copy_small() */
+/** Bytes from which on mca_common_fastpath_copy() calls mca_common_fastpath_copy_long(). */
+#define MCA_COMMON_FASTPATH_COPY_LONG ((size_t) 2048)
+
+/**
+ * memcpy of lengths with which the C library begins late; see the .c file.
+ *
+ * @param length  bytes, at least MCA_COMMON_FASTPATH_COPY_LONG
+ */
+void mca_common_fastpath_copy_long(void *to, const void *from, size_t length);
+
+/** memcpy, by the way that is best for the length */
 static inline void mca_common_fastpath_copy(void *to, const void *from, size_t length)
 {
-    if (64 < length) {
+    if (MCA_COMMON_FASTPATH_COPY_LONG <= length) {
+        mca_common_fastpath_copy_long(to, from, length);
+    } else if (64 < length) {
         memcpy(to, from, length);
     } else {
         mca_common_fastpath_copy_small(to, from, length);
