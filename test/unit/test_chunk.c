@@ -113,7 +113,7 @@ static void world_open(uint32_t position)
     world.in.layout = world.fifo.layout;
     mca_btl_fastsm_component.layout = world.fifo.layout;
     mca_btl_fastsm_component.chunks_max = MCA_BTL_FASTSM_CHUNKS_MAX;
-    mca_btl_fastsm_component.chunk_time = 7;
+    mca_btl_fastsm_component.chunk_time = 7000;
     mca_btl_fastsm_component.chunk_ticks = ticks_per_millisecond = 0;
     world.next = world.given_back = world.kept = world.reclaimed = 0;
     mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER].free = NULL;
@@ -414,6 +414,11 @@ static void test_slow(void **state)
     world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
     world.out.fill_ticks = 0; /* nothing has been sent yet */
     assert_int_equal(0, slow_ones(LONGEST));
+    world.out.fill_ticks = 1;
+    mca_btl_fastsm_component.chunk_time = 1;
+    mca_btl_fastsm_component.chunk_ticks = 0;
+    assert_in_range(slow_ones(2 * CHUNK), 10 * (SLOW_PROBE - 1),
+                    10 * SLOW_PROBE); /* less than a tick is one */
     world.out.fill_ticks = 10;
     mca_btl_fastsm_component.chunk_time = 0;
     mca_btl_fastsm_component.chunk_ticks = 0;

@@ -35,6 +35,8 @@
 #define SLOW_PROBE 67u
 /** the part of the parameter chunk_time that the kernel takes for a page, about: half a microsecond of 7 */
 #define PAGE_PART 14u
+/** of a millisecond */
+#define NANOSECONDS UINT64_C(1000000)
 /** lines that are fetched between two looks for a message */
 #define LINES_AT_A_TIME 8u
 
@@ -172,7 +174,8 @@ static uint64_t chunk_time(mca_btl_fastsm_component_t *component)
     uint64_t ticks = atomic_load_explicit(&component->chunk_ticks, memory_order_relaxed);
 
     if (OPAL_UNLIKELY(0 == ticks)) {
-        ticks = mca_common_fastpath_clock_per_millisecond(&component->clock) * component->chunk_time / 1000;
+        ticks = mca_common_fastpath_clock_per_millisecond(&component->clock) * component->chunk_time;
+        ticks = (ticks + NANOSECONDS - 1) / NANOSECONDS;
         atomic_store_explicit(&component->chunk_ticks, ticks, memory_order_relaxed);
     }
     return 0 == ticks ? UINT64_MAX : ticks;

@@ -56,9 +56,9 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      1u << 20, .or_zero = true,
      .text = "Buffers of btl_fastsm_max_send_size bytes in each process, for all its peers together. 0: by "
              "the number of local processes"},
-    {"chunk_time", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.chunk_time, 7, 0,
-     1u << 20, .zero = "no limit",
-     .text = "Time budget (us) for copying a message through eager buffers while its sender waits. If the "
+    {"chunk_time", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.chunk_time, 7000, 0,
+     1u << 30, .zero = "no limit",
+     .text = "Time budget (ns) for copying a message through eager buffers while its sender waits. If the "
              "estimate, by recent copies to that peer, is higher, sender and receiver each copy a part by "
              "single copy, where the kernel permits that. Each buffer adds 1/14 to the budget, about what "
              "the kernel takes for a page. 0: no limit"},
