@@ -332,7 +332,7 @@ static void test_refusals(void **state)
 }
 
 /* To a peer that has not read what it has, or where there are more processes than cores, long messages do not
- * leave, and short ones do. */
+ * leave, and short ones do; and long ones, too, where chunks are quick. */
 static void test_fallen_behind(void **state)
 {
     (void) state;
@@ -349,6 +349,15 @@ static void test_fallen_behind(void **state)
     world.out.out.write_pos = 2;
     nothing_leaves(5 * CHUNK);
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
+    world.kept = 0;
+    mca_btl_fastsm_component.chunk_ticks = 1000;
+    world.out.fill_ticks = 1000 / QUICK_PART;
+    nothing_leaves(5 * CHUNK);
+    world.out.fill_ticks = 1000 / QUICK_PART - 1;
+    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
+    world.kept = 0;
+    world.out.fill_ticks = 0; /* nobody knows */
+    nothing_leaves(5 * CHUNK);
     fastsm_store_read_pos(world.out.out.shared_read_pos, world.out.out.write_pos);
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
     world_close();

@@ -35,6 +35,9 @@
 #define SLOW_PROBE 67u
 /** the part of the parameter chunk_time that the kernel takes for a page, about: half a microsecond of 7 */
 #define PAGE_PART 14u
+/** the part of the parameter chunk_time that filling a chunk may take where chunks are better for a stream of
+ * messages, too, than the kernel: the kernel takes no less for 4 KiB */
+#define QUICK_PART 20u
 /** of a millisecond */
 #define NANOSECONDS UINT64_C(1000000)
 /** lines that are fetched between two looks for a message */
@@ -193,6 +196,14 @@ bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t si
            && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
 }
 
+/* Whether chunks are sooner at the peer than what it could read at the same time. */
+static bool chunks_are_quick(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
+
+    return 0 < fill && fill < chunk_time(&mca_btl_fastsm_component) / QUICK_PART;
+}
+
 /* --------------------------------------------------------------------------------------------- sending */
 
 /* Refers to one chunk.  There is room.  The endpoint's lock is held. */
@@ -314,8 +325,8 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
 
 /* Whether the peer had better read a long message itself, if it can, and so copy it once: because it has no
  * core and will come to it when it is no longer in any cache; or because it is the slower one in a stream of
- * messages: it has not read the last one yet and has not answered it either.  Where messages go to and fro,
- * or both ways at once, one of them may be unread. */
+ * messages, and chunks are not quick: it has not read the last one yet and has not answered it either.  Where
+ * messages go to and fro, or both ways at once, one of them may be unread. */
 static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
 {
     uint32_t most;
@@ -330,7 +341,7 @@ static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks
     mca_btl_fastsm_reclaim(endpoint);
     most = endpoint->answered == endpoint->in.read_pos ? 0 : chunks;
     mca_btl_fastsm_unlock(endpoint);
-    return most < endpoint->n_in_flight;
+    return most < endpoint->n_in_flight && !chunks_are_quick(endpoint);
 }
 
 int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,
