@@ -6,9 +6,9 @@
 /*
  * A large message of a nonblocking send, which the receiver reads in pieces (pml_fastpath_help.c) while the sender may come
  * to wait for it (pml_fastpath_awaited.c): the sender says so by a name in its segment, the receiver looks between two
- * pieces, and asks by HELP for half of what is left.  MESSAGES are offered one after the other and then waited for, WINDOW
- * at a time; before it waits the sender may be away for any time.  HELP and the answer may overtake each other.  There is one
- * name at a time here, six there.
+ * pieces, and asks by HELP for half of what is left, or, in an exchange, for all of that.  MESSAGES are offered one after
+ * the other and then waited for, WINDOW at a time; before it waits the sender may be away for any time.  HELP and the answer
+ * may overtake each other.  There is one name at a time here, six there.
  *
  * Checked in every interleaving: each piece of each message is copied once, before its send and its receive complete, and
  * not after that; HELP comes only to a send that is waited for, once; nobody waits for ever, also if the sender is away
@@ -106,7 +106,7 @@ proctype sender() {
 }
 
 proctype receiver() {
-    byte m, at, own, next;
+    byte m, at, from, own, next;
     bool asked;
 
     do
@@ -119,13 +119,21 @@ proctype receiver() {
         :: next < own ->
             if
             :: (!asked || BROKEN == 5) && (awaited == NAME(m) || BROKEN == 6) && next < PIECES - 1 ->
-                own = (BROKEN == 2 -> PIECES : next + (PIECES - next) / 2);
-                help ! m, next + (PIECES - next) / 2;
+                if
+                :: from = next + (PIECES - next) / 2
+                :: from = next /* an exchange */
+                fi;
+                own = (BROKEN == 2 -> PIECES : from);
+                help ! m, from;
                 asked = true
             :: else
             fi;
-            copy(m, next);
-            next++
+            if
+            :: next < own ->
+                copy(m, next);
+                next++
+            :: else
+            fi
         :: else -> break
         od;
         answer ! m, (asked && BROKEN != 1);

@@ -69,8 +69,9 @@ static void ask_from(mca_pml_fastpath_recv_request_t *req, size_t own)
     mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
 }
 
-/* The sender waits, and is asked for a part of what has not been read, or for all of that. @return end of
- * what is left to be read */
+/* The sender waits, and is asked for a part of what has not been read, or for all of that: in an exchange, in
+ * which each process writes its own message, and where we cannot read. @return end of what is left to be
+ * read */
 static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
 {
     size_t own = next;
@@ -80,7 +81,7 @@ static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
         mca_pml_fastpath_awaited_stream(req);
         return next; /* mca_pml_fastpath_help_read asks for what is behind */
     }
-    if (reads(req->req_peer)) {
+    if (!mca_pml_fastpath_awaited_sends() && reads(req->req_peer)) {
         own += half(req->req_own - next);
     }
     ask_from(req, own);
@@ -88,8 +89,7 @@ static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
 }
 
 /* What else could be done than to read a message alone, if the sender waits: streaming it, in an exchange and
- * where that is sooner; or help. In an exchange a send that is not blocking gets no help: both processes copy
- * anyway, and what the other one writes arrives in its cache, not in ours. */
+ * where that is sooner; or help. */
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
@@ -97,13 +97,12 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
     const bool local = is_large_local(req, arrival), exchange = mca_pml_fastpath_awaited_sends();
     const bool streams = local && exchange && 0 != (MCA_PML_FASTPATH_HDR_FLAG_STREAM & arrival->flags);
     const bool could = streams || (local && could_help(req, arrival));
-    const bool looks = could && (streams || !exchange);
-    const bool waits = could
-                       && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags)
-                           || (looks && OPAL_UNLIKELY(is_awaited(req))));
+    const bool waits =
+        could
+        && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(is_awaited(req)));
 
     req->req_streams = streams;
-    req->req_alone = looks && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
+    req->req_alone = could && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
     req->req_own = all;
     return waits ? ask_for_rest(req, 0) : all;
 }
