@@ -12,6 +12,7 @@
 #include "support/fp_counters.h"
 
 enum { TAG = 91, MESSAGES = 50, SHORT = 8, MEDIUM = 500, LONG = 600000, SOME = 16, MANY = 300 };
+enum { MOST_TO_ONESELF = 64 << 10 };
 
 /* Those of btl/fastsm stand behind those of sends. */
 enum { BELL_SCANS = FP_SENDS, FIFO_FULL, ALL_COUNTERS };
@@ -214,6 +215,25 @@ static void bells(void)
     CHECK(times < fp_counter(BELL_SCANS));
 }
 
+/* Whole, by a BTL that is not ours, up to 64 KiB, whether the receive is there or not. */
+static void oneself(size_t length, bool posted, int what)
+{
+    fp_message_t in, out;
+    fp_counts_t before = fp_counters_now();
+
+    fp_case("%zu bytes to oneself, %s", length, posted ? "expected" : "not expected");
+    if (posted) {
+        fp_irecv(&in, length, fp_rank, TAG, 0, MPI_COMM_WORLD);
+    }
+    fp_isend(&out, &fp_modes[FP_STANDARD], length, fp_rank, TAG, 0, MPI_COMM_WORLD);
+    if (!posted) {
+        fp_irecv(&in, length, fp_rank, TAG, 0, MPI_COMM_WORLD);
+    }
+    expect(&before, what, 1);
+    fp_wait_recv(&in);
+    fp_wait_send(&out);
+}
+
 int main(int argc, char **argv)
 {
     const char *options;
@@ -241,6 +261,11 @@ int main(int argc, char **argv)
         one(&fp_modes[FP_BUFFERED], SHORT, FP_SENDS_IMMEDIATE);
         nearly_full();
         full();
+    }
+    for (int posted = 0; posted < 2 && 0 == strcmp("plain", options); posted++) {
+        oneself(SHORT, posted, FP_SENDS_IMMEDIATE);
+        oneself(MOST_TO_ONESELF, posted, FP_SENDS_IMMEDIATE);
+        oneself(MOST_TO_ONESELF + 1, posted, FP_SENDS_LONG);
     }
     if (0 != strcmp("refuse", options)) {
         fp_case("synchronous");

@@ -296,10 +296,27 @@ static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf
                : OMPI_ERR_NOT_AVAILABLE;
 }
 
-/* The longest message that may leave whole. */
-static inline size_t immediate_limit(const mca_pml_fastpath_member_t *member, const mca_bml_base_btl_t *first)
+/* Bytes of contiguous data that btl/self may be given whole: it hands the receiver what the user has, of any
+ * length, and copies nothing itself. What is not expected is kept, so it is no more than others may send so.
+ */
+#define TO_ONESELF_MOST ((size_t) 64 * 1024)
+
+/* The same of a BTL other than btl/fastsm. */
+static size_t eager_limit(const mca_bml_base_btl_t *first, bool contiguous)
 {
-    return NULL != member->sendi ? mca_pml_fastpath_sendi_limit(member) : mca_pml_fastpath_eager_limit(first);
+    const size_t limit = mca_pml_fastpath_eager_limit(first);
+
+    return contiguous && TO_ONESELF_MOST > limit
+                   && 0 == strcmp("self", first->btl->btl_component->btl_version.mca_component_name)
+               ? TO_ONESELF_MOST
+               : limit;
+}
+
+/* The longest message that may leave whole. */
+static inline size_t immediate_limit(const mca_pml_fastpath_member_t *member, const mca_bml_base_btl_t *first,
+                                     bool contiguous)
+{
+    return NULL != member->sendi ? mca_pml_fastpath_sendi_limit(member) : eager_limit(first, contiguous);
 }
 
 /* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_IMMEDIATE:
@@ -338,7 +355,7 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
         mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_eager;
         const mca_bml_base_btl_t *first = mca_bml_base_btl_array_get_index(btls, 0);
 
-        if (size > immediate_limit(member, first)) {
+        if (size > immediate_limit(member, first, fastpath_is_contiguous(buf, datatype, count))) {
             counter = MCA_PML_FASTPATH_SENDS_LONG;
         } else if (NULL == first->btl->btl_sendi) { /* its turn is the request's */
             counter = MCA_PML_FASTPATH_SENDS_NO_SENDI;

@@ -261,46 +261,52 @@ static __opal_attribute_noinline__ void recv_message(uint8_t type, mca_btl_base_
     deliver_message(&hdr, btl, segments, num_segments, mca_pml_fastpath_rule(type)->size);
 }
 
-/* A MATCH of one piece, of whose header all that counts has been read: source and tag. */
+/* A MATCH of whose header all that counts has been read: source and tag. */
 static inline void arrival_init_match(mca_pml_fastpath_arrival_t *arrival, uint64_t word1,
-                                      mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segment)
+                                      mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                      size_t num_segments)
 {
     const mca_pml_fastpath_hdr_t hdr = {.hdr_match = {.hdr_type = MCA_PML_FASTPATH_HDR_MATCH,
                                                       .hdr_src = mca_pml_fastpath_match_word1_src(word1),
                                                       .hdr_tag = mca_pml_fastpath_match_word1_tag(word1)}};
 
-    arrival_init(arrival, MCA_PML_FASTPATH_HDR_MATCH, &hdr, btl, segment, 1, sizeof(hdr.hdr_match));
+    arrival_init(arrival, MCA_PML_FASTPATH_HDR_MATCH, &hdr, btl, segments, num_segments,
+                 sizeof(hdr.hdr_match));
 }
 
 /* Keep a message in its turn that no receive waits for. The communicator is locked. */
 static __opal_attribute_noinline__ void keep_match(mca_pml_fastpath_comm_t *pml_comm, uint64_t word1,
                                                    mca_btl_base_module_t *btl,
-                                                   const mca_btl_base_segment_t *segment, uint32_t sequence)
+                                                   const mca_btl_base_segment_t *segments,
+                                                   size_t num_segments, uint32_t sequence)
 {
     mca_pml_fastpath_arrival_t arrival;
 
-    arrival_init_match(&arrival, word1, btl, segment);
+    arrival_init_match(&arrival, word1, btl, segments, num_segments);
     arrival.sequence = sequence;
     keep_unexpected(pml_comm, &arrival);
 }
 
 static __opal_attribute_noinline__ void matched_match(mca_pml_fastpath_recv_request_t *req, uint64_t word1,
                                                       mca_btl_base_module_t *btl,
-                                                      const mca_btl_base_segment_t *segment)
+                                                      const mca_btl_base_segment_t *segments,
+                                                      size_t num_segments)
 {
     mca_pml_fastpath_arrival_t arrival;
 
-    arrival_init_match(&arrival, word1, btl, segment);
+    arrival_init_match(&arrival, word1, btl, segments, num_segments);
     mca_pml_fastpath_recv_request_matched(req, &arrival);
 }
 
-/* What nearly all messages are: whole, in one piece, in their turn, from a process that we know. Each field
- * of the header is read once, as mca_pml_fastpath_hdr_read() does.
+/* What nearly all messages are: whole, their data in one piece, in their turn, from a process that we know.
+ * Each field of the header is read once, as mca_pml_fastpath_hdr_read() does.
+ * @param data    what is behind the header, in its segment or in the second one
+ * @param length  bytes of that
  * @return false when it is another one, or no message at all; then nothing has been done */
-static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segment)
+static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
+                                 size_t num_segments, const void *data, size_t length)
 {
-    const mca_pml_fastpath_match_hdr_t *hdr = segment->seg_addr.pval;
-    const size_t length = segment->seg_len - sizeof(*hdr);
+    const mca_pml_fastpath_match_hdr_t *hdr = segments->seg_addr.pval;
     mca_pml_fastpath_comm_t *pml_comm;
     mca_pml_fastpath_recv_request_t *req;
     mca_pml_fastpath_match_post_t *post;
@@ -309,9 +315,6 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     uint32_t ctx;
     int32_t src;
 
-    if (OPAL_UNLIKELY(segment->seg_len < sizeof(*hdr))) {
-        return false;
-    }
     memcpy(header, hdr, sizeof(header));
     __asm__("" : "+r"(header[0]), "+r"(header[1])); /* the compiler has to keep them */
     src = mca_pml_fastpath_match_word1_src(header[1]);
@@ -333,7 +336,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     post =
         mca_pml_fastpath_match_arrive(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(header[1]));
     if (NULL == post) {
-        keep_match(pml_comm, header[1], btl, segment, mca_pml_fastpath_advance(member));
+        keep_match(pml_comm, header[1], btl, segments, num_segments, mca_pml_fastpath_advance(member));
         OPAL_THREAD_UNLOCK(&pml_comm->lock);
         return true;
     }
@@ -342,9 +345,9 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, length, opal_using_threads());
     req = mca_pml_fastpath_recv_request_of(post);
     if (OPAL_LIKELY(mca_pml_fastpath_recv_request_contiguous(req))) {
-        mca_pml_fastpath_recv_request_deliver(req, header[1], hdr + 1, length);
+        mca_pml_fastpath_recv_request_deliver(req, header[1], data, length);
     } else {
-        matched_match(req, header[1], btl, segment);
+        matched_match(req, header[1], btl, segments, num_segments);
     }
     return true;
 }
@@ -352,7 +355,13 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
 static inline void recv_match(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments,
                               size_t num_segments)
 {
-    if (OPAL_LIKELY(1 == num_segments && deliver_match(btl, segments))) {
+    const size_t hdr_size = sizeof(mca_pml_fastpath_match_hdr_t);
+    const bool apart = 2 == num_segments && hdr_size == segments->seg_len; /* as btl/self leaves it */
+    const void *data = apart ? segments[1].seg_addr.pval : (char *) segments->seg_addr.pval + hdr_size;
+    const size_t length = apart ? segments[1].seg_len : segments->seg_len - hdr_size;
+
+    if (OPAL_LIKELY((apart || (1 == num_segments && hdr_size <= segments->seg_len))
+                    && deliver_match(btl, segments, num_segments, data, length))) {
         return;
     }
     recv_message(MCA_PML_FASTPATH_HDR_MATCH, btl, segments, num_segments);
