@@ -4,7 +4,8 @@
  */
 
 /* Kinds of windows: what MPI_Win_get_attr, MPI_Win_get_group and MPI_Win_shared_query say of them, memory of
- * 0 bytes, displacement units that differ, MPI_PROC_NULL, the own rank, and memory that comes and goes.
+ * 0 bytes, displacement units that differ, MPI_PROC_NULL, the own rank, duplicates of predefined types, and
+ * memory that comes and goes.
  *
  * usage: rma_kinds [sm | unshared]   sm: what Open MPI's osc/sm has: only windows whose memory MPI allocates,
  * aligned or not; unshared: all but those of MPI_Win_allocate_shared */
@@ -134,6 +135,37 @@ static void try_one_sided_memory(void)
     if (0 == fp_rank) {
         fp_free(memory);
     }
+}
+
+/* A duplicate of a predefined type with gaps, made anew again and again: it is described to a target as the
+ * predefined one, which nobody may release. */
+static void try_duplicate(void)
+{
+    struct {
+        double value;
+        int index;
+    } numbers[2] = {{.value = 0, .index = fp_rank}, {.index = 8}}, *memory = fp_alloc(sizeof(numbers));
+    const int next = (fp_rank + 1) % fp_size;
+    MPI_Datatype pair;
+    MPI_Win win;
+
+    fp_case("duplicates of MPI_DOUBLE_INT");
+    FP(MPI_Win_create(memory, sizeof(numbers), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    FP(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    for (int i = 1; i <= 100; i++) {
+        FP(MPI_Type_dup(MPI_DOUBLE_INT, &pair));
+        numbers[0].value = i;
+        FP(MPI_Put(numbers, 2, pair, next, 0, 2, pair, win));
+        FP(MPI_Type_free(&pair));
+        FP(MPI_Win_fence(0, win));
+        CHECK_INT((int) memory[0].value, i);
+        CHECK_INT(memory[0].index, (fp_rank + fp_size - 1) % fp_size);
+        CHECK_INT(memory[1].index, 8);
+        FP(MPI_Win_fence(0, win));
+    }
+    FP(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    FP(MPI_Win_free(&win));
+    fp_free(memory);
 }
 
 /* The same memory in two windows at a time. */
@@ -291,6 +323,7 @@ int main(int argc, char **argv)
         try_created(8);
         try_one_sided_memory();
         try_two_windows();
+        try_duplicate();
         try_dynamic();
     }
     try_allocated(LENGTH, 1);

@@ -131,6 +131,9 @@ static int describe_slot(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_type_sl
     if (good) {
         slot->type = ompi_datatype_create_from_packed_description(
             &description, ompi_comm_peer_lookup(peer->module->comm, peer->rank));
+        if (NULL != slot->type && ompi_datatype_is_predefined(slot->type)) {
+            OBJ_RETAIN(slot->type); /* a duplicate of it is described as itself; the slot releases it */
+        }
     }
     free(slot->description);
     slot->description = NULL;
