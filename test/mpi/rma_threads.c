@@ -9,6 +9,13 @@
  *
  * usage: rma_threads [sm]        only memory that MPI allocates */
 
+#define _GNU_SOURCE
+
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include "support/fp_counters.h"
 
 enum { THREADS = 4, ROUNDS = 30, NUMBERS = 512, REGIONS = 1000, REGION = 16 };
@@ -210,6 +217,61 @@ static void flush_beside_long_get(void)
     free(long_get);
 }
 
+/* What the kernel copies takes its time where the test says so. */
+static atomic_bool slow, writing, written, no_copy;
+
+ssize_t process_vm_writev(pid_t pid, const struct iovec *here, unsigned long heres,
+                          const struct iovec *there, unsigned long theres, unsigned long flags)
+{
+    const bool delayed = slow;
+    ssize_t bytes;
+
+    writing = delayed;
+    if (delayed) {
+        fp_sleep_ms(100);
+    }
+    bytes = syscall(SYS_process_vm_writev, pid, here, heres, there, theres, flags);
+    written = delayed;
+    return bytes;
+}
+
+/* Both threads flush what the first one has put. */
+static void flush_together(int index)
+{
+    fp_case("thread %d: flush while another thread makes the put", index);
+    if (0 == index) {
+        FP(MPI_Win_flush(1, shared));
+        no_copy = true;
+    } else {
+        while (!writing && !no_copy) {
+            fp_sleep_ms(1);
+        }
+        FP(MPI_Win_flush(1, shared));
+        CHECK(written || !writing);
+    }
+}
+
+static void flushes_of_threads(void)
+{
+    const long put[4] = {1, 2, 3, 4};
+
+    shared = make(MPI_COMM_WORLD, 1, &shared_memory);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_lock_all(0, shared));
+    if (0 == fp_rank) {
+        FP(MPI_Put(put, 4, MPI_LONG, 1, 10, 4, MPI_LONG, shared));
+        slow = true;
+        fp_run_threads(2, flush_together);
+        slow = false;
+    }
+    FP(MPI_Win_unlock_all(shared));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (1 == fp_rank) {
+        CHECK_INT(shared_memory[13], 4);
+    }
+    drop(&shared, 1, shared_memory);
+}
+
 /* The second thread's lock asks for the first one's, which comes when it has been given back already. */
 static void lock_beside(int index)
 {
@@ -368,6 +430,7 @@ int main(int argc, char **argv)
     in_one_window(window_and_messages, THREADS - 1);
     beside_others();
     flush_beside_long_get();
+    flushes_of_threads();
     lock_of_threads();
     types_of_threads();
     attach_of_threads();

@@ -259,7 +259,7 @@ typedef struct mca_osc_fastpath_module_t {
     mca_common_fastpath_lock_t lock;
     mca_osc_fastpath_peer_t **peers;        /**< by rank, NULL until needed */
     struct mca_osc_fastpath_batch_t *batch; /**< COPY: small puts, see osc_fastpath_copy.c; NULL: none yet */
-    bool batched;                           /**< there are some that have not been made */
+    _Atomic bool batched;                   /**< there are some that are still to be made */
     mca_osc_fastpath_member_t *member;      /**< this process's own */
     mca_osc_fastpath_member_t *heap_member; /**< it, where it is on the heap; to be freed */
     mca_osc_fastpath_node_t node;           /**< what it shares; settled before the first message */

@@ -153,18 +153,19 @@ static int make_puts(mca_osc_fastpath_module_t *module)
     mca_osc_fastpath_batch_t *batch = module->batch;
     int rc = OMPI_SUCCESS;
 
-    if (!module->batched) {
+    if (!atomic_load_explicit(&module->batched, memory_order_relaxed)) {
         return OMPI_SUCCESS;
     }
-    module->batched = false;
-    if (1 == batch->count
-        && mca_osc_fastpath_mail_bytes(batch->peer, true, batch->data, batch->there[0].iov_base, batch->bytes,
-                                       module, &rc)) {
-        return rc;
+    if (1 != batch->count
+        || !mca_osc_fastpath_mail_bytes(batch->peer, true, batch->data, batch->there[0].iov_base,
+                                        batch->bytes, module, &rc)) {
+        rc = move_pieces(batch->peer->pid, true, batch->data, batch->there, batch->count, batch->bytes)
+                 ? OMPI_SUCCESS
+                 : why();
     }
-    if (!move_pieces(batch->peer->pid, true, batch->data, batch->there, batch->count, batch->bytes)) {
-        rc = why();
-    }
+    /* not sooner: another thread that flushes looks at this without the lock. Release, with the acquire of
+     * mca_osc_fastpath_make_puts() */
+    atomic_store_explicit(&module->batched, false, memory_order_release);
     return rc;
 }
 
@@ -216,17 +217,17 @@ static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
     }
     if (NULL == batch) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
-    } else if (module->batched
+    } else if (atomic_load_explicit(&module->batched, memory_order_relaxed)
                && (peer != batch->peer || MCA_OSC_FASTPATH_PIECES == batch->count
                    || bytes > sizeof(batch->data) - batch->bytes)) {
         rc = make_puts(module);
     }
     if (OMPI_SUCCESS == rc) {
-        if (!module->batched) {
+        if (!atomic_load_explicit(&module->batched, memory_order_relaxed)) {
             batch->peer = peer;
             batch->count = 0;
             batch->bytes = 0;
-            module->batched = true;
+            atomic_store_explicit(&module->batched, true, memory_order_relaxed);
         }
         add_put(batch, (const char *) operation->origin + operation->origin_type->super.true_lb,
                 begin_of(memory), bytes);

@@ -33,7 +33,10 @@ int mca_osc_fastpath_make_batch(mca_osc_fastpath_module_t *module);
 /** Make them if there are any. @return OMPI_SUCCESS, MPI_ERR_PROC_FAILED or OMPI_ERR_RMA_RANGE */
 static inline int mca_osc_fastpath_make_puts(mca_osc_fastpath_module_t *module)
 {
-    return OPAL_UNLIKELY(module->batched) ? mca_osc_fastpath_make_batch(module) : OMPI_SUCCESS;
+    /* acquire, with the release of make_puts(): what comes after a flush comes after all puts before it */
+    return OPAL_UNLIKELY(atomic_load_explicit(&module->batched, memory_order_acquire))
+               ? mca_osc_fastpath_make_batch(module)
+               : OMPI_SUCCESS;
 }
 
 #endif /* MCA_OSC_FASTPATH_COPY_H */
