@@ -4,8 +4,8 @@
  */
 
 /* Kinds of windows: what MPI_Win_get_attr, MPI_Win_get_group and MPI_Win_shared_query say of them, memory of
- * 0 bytes, displacement units that differ, MPI_PROC_NULL, the own rank, duplicates of predefined types, and
- * memory that comes and goes.
+ * 0 bytes, displacement units that differ, MPI_PROC_NULL, the own rank, duplicates of predefined types,
+ * memory that comes and goes, and many small pieces.
  *
  * usage: rma_kinds [sm | unshared]   sm: what Open MPI's osc/sm has: only windows whose memory MPI allocates,
  * aligned or not; unshared: all but those of MPI_Win_allocate_shared */
@@ -298,6 +298,49 @@ static void try_dynamic(void)
     FP(MPI_Win_free(&win));
 }
 
+static unsigned char byte_of(int rank, size_t offset)
+{
+    return (unsigned char) (31 * rank + 7 * (int) offset);
+}
+
+/* Gets of small pieces, which may be read with what lies between them: near each other and far, in order,
+ * in reverse, and some twice. */
+static void try_pieces(void)
+{
+    enum { COUNT = 75, LONG = 3, FAR = 1000, ROOM = (COUNT + 1) * FAR };
+    static const int distances[] = {LONG, LONG + 1, 40, FAR};
+    const int to = (fp_rank + 1) % fp_size;
+    unsigned char *memory = fp_alloc(ROOM), got[COUNT * LONG];
+    MPI_Win win;
+
+    for (size_t i = 0; i < ROOM; i++) {
+        memory[i] = byte_of(fp_rank, i);
+    }
+    FP(MPI_Win_create(memory, ROOM, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    for (int order = 0; order < 3; order++) {
+        for (int d = 0; d < (int) (sizeof(distances) / sizeof(distances[0])); d++) {
+            int places[COUNT];
+            MPI_Datatype type;
+
+            fp_case("pieces every %d bytes, order %d", distances[d], order);
+            for (int i = 0; i < COUNT; i++) {
+                places[i] = distances[d] * (0 == order ? i : 1 == order ? COUNT - 1 - i : i / 2) + i % 2;
+            }
+            FP(MPI_Type_create_indexed_block(COUNT, LONG, places, MPI_BYTE, &type));
+            FP(MPI_Type_commit(&type));
+            FP(MPI_Win_fence(0, win));
+            FP(MPI_Get(got, COUNT * LONG, MPI_BYTE, to, 0, 1, type, win));
+            FP(MPI_Win_fence(0, win));
+            for (int i = 0; i < COUNT * LONG; i++) {
+                CHECK_INT(got[i], byte_of(to, (size_t) places[i / LONG] + (size_t) (i % LONG)));
+            }
+            FP(MPI_Type_free(&type));
+        }
+    }
+    FP(MPI_Win_free(&win));
+    fp_free(memory);
+}
+
 static bool on_one_node(void)
 {
     MPI_Comm node;
@@ -325,6 +368,7 @@ int main(int argc, char **argv)
         try_two_windows();
         try_duplicate();
         try_dynamic();
+        try_pieces();
     }
     try_allocated(LENGTH, 1);
     try_allocated(LENGTH, 4);

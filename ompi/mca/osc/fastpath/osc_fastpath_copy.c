@@ -26,11 +26,42 @@
 
 /** Data that needs a packed form and is no longer than this has it on the stack */
 #define SMALL 1024
+/** Pieces of that many bytes on the average are read with what lies between them, ... */
+#define SPAN_PIECE 256
+/** ... which is no more than this with them: the kernel copies as much in the time that it takes for a piece
+ */
+#define SPAN_MOST ((size_t) 16 * 1024)
 
 /* What a call of the kernel that has failed means to the caller of MPI. */
 static int why(void)
 {
     return ESRCH == errno ? MPI_ERR_PROC_FAILED : OMPI_ERR_RMA_RANGE;
+}
+
+/* Read pieces with what lies between them, which is the window's as well: an operation is within one piece of
+ * its memory. @return false where that is too much, or not in this order, or cannot be read */
+static bool read_span(pid_t pid, char *packed, const struct iovec *pieces, unsigned count)
+{
+    const uintptr_t begin = (uintptr_t) pieces[0].iov_base;
+    uintptr_t end = begin;
+    char span[SPAN_MOST];
+
+    for (unsigned i = 0; i < count; ++i) {
+        const uintptr_t at = (uintptr_t) pieces[i].iov_base;
+
+        if (end > at || SPAN_MOST < at - begin || SPAN_MOST - (at - begin) < pieces[i].iov_len) {
+            return false;
+        }
+        end = at + pieces[i].iov_len;
+    }
+    if (!mca_common_fastpath_process_copy(pid, false, span, begin, end - begin)) {
+        return false;
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        mca_common_fastpath_copy(packed, span + ((uintptr_t) pieces[i].iov_base - begin), pieces[i].iov_len);
+        packed += pieces[i].iov_len;
+    }
+    return true;
 }
 
 /* Some pieces, with one call; a call that stops early is made again for each of them. */
@@ -40,6 +71,9 @@ static bool move_pieces(pid_t pid, bool write, char *packed, const struct iovec 
     const struct iovec here = {.iov_base = packed, .iov_len = length};
     bool good = true;
 
+    if (1 < count && !write && SPAN_PIECE * count >= length && read_span(pid, packed, pieces, count)) {
+        return true;
+    }
     if (1 < count
         && (ssize_t) length
                == (write ? process_vm_writev(pid, &here, 1, pieces, count, 0)
