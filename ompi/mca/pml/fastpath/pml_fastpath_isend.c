@@ -297,26 +297,25 @@ static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf
 }
 
 /* Bytes of contiguous data that btl/self may be given whole: it hands the receiver what the user has, of any
- * length, and copies nothing itself. What is not expected is kept, so it is no more than others may send so.
- */
+ * length, and copies nothing itself. What is not expected is kept, so it is no more than others may send. */
 #define TO_ONESELF_MOST ((size_t) 64 * 1024)
 
-/* The same of a BTL other than btl/fastsm. */
-static size_t eager_limit(const mca_bml_base_btl_t *first, bool contiguous)
+static inline bool is_self(const mca_bml_base_btl_t *bml_btl)
 {
-    const size_t limit = mca_pml_fastpath_eager_limit(first);
-
-    return contiguous && TO_ONESELF_MOST > limit
-                   && 0 == strcmp("self", first->btl->btl_component->btl_version.mca_component_name)
-               ? TO_ONESELF_MOST
-               : limit;
+    return 0 == strcmp("self", bml_btl->btl->btl_component->btl_version.mca_component_name);
 }
 
-/* The longest message that may leave whole. */
-static inline size_t immediate_limit(const mca_pml_fastpath_member_t *member, const mca_bml_base_btl_t *first,
-                                     bool contiguous)
+/* Whether a message is too long to leave whole. */
+static inline bool is_too_long(const mca_pml_fastpath_member_t *member, const mca_bml_base_btl_t *first,
+                               const void *buf, size_t count, const ompi_datatype_t *datatype)
 {
-    return NULL != member->sendi ? mca_pml_fastpath_sendi_limit(member) : eager_limit(first, contiguous);
+    const size_t size = datatype->super.size * count;
+
+    if (OPAL_LIKELY(NULL != member->sendi)) {
+        return size > mca_pml_fastpath_sendi_limit(member);
+    }
+    return size > mca_pml_fastpath_eager_limit(first)
+           && (TO_ONESELF_MOST < size || !is_self(first) || !fastpath_is_contiguous(buf, datatype, count));
 }
 
 /* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_IMMEDIATE:
@@ -355,7 +354,7 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
         mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_eager;
         const mca_bml_base_btl_t *first = mca_bml_base_btl_array_get_index(btls, 0);
 
-        if (size > immediate_limit(member, first, fastpath_is_contiguous(buf, datatype, count))) {
+        if (is_too_long(member, first, buf, count, datatype)) {
             counter = MCA_PML_FASTPATH_SENDS_LONG;
         } else if (NULL == first->btl->btl_sendi) { /* its turn is the request's */
             counter = MCA_PML_FASTPATH_SENDS_NO_SENDI;
