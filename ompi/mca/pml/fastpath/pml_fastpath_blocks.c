@@ -222,8 +222,6 @@ static inline __opal_attribute_always_inline__ void copy_blocks(char *data, ptrd
         copy_short(data, stride, packed, 8, blocks, pack);
     } else if (4 == block) {
         copy_short(data, stride, packed, 4, blocks, pack);
-    } else if (64 == block) {
-        copy_short(data, stride, packed, 64, blocks, pack);
     } else {
         for (; 0 < blocks; --blocks, data += stride, packed += block) {
             copy_block(data, packed, block, pack);
