@@ -26,10 +26,9 @@
 
 /** Data that needs a packed form and is no longer than this has it on the stack */
 #define SMALL 1024
-/** Pieces of that many bytes on the average are read with what lies between them, ... */
+/** Most bytes of pieces, on the average, that are read with what lies between them */
 #define SPAN_PIECE 256
-/** ... which is no more than this with them: the kernel copies as much in the time that it takes for a piece
- */
+/** Most bytes of such pieces and what lies between them, which the kernel copies as soon as a few pieces */
 #define SPAN_MOST ((size_t) 16 * 1024)
 
 /* What a call of the kernel that has failed means to the caller of MPI. */
