@@ -9,7 +9,7 @@
  * What medium and large messages cost at least on this machine: the patterns of pingpong between two pinned
  * processes, without MPI.
  *
- * Usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] MODE:WAY:BYTES ...
+ * Usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-l FROM,TO] MODE:WAY:BYTES ...
  *
  * MODE, as in pingpong: latency, sendrecv, rate, allreduce.  WAY:
  *
@@ -19,7 +19,7 @@
  * both  the receiver reads the first half, and the sender writes the second one when it has been told where
  *
  * Prints lines: MODE-WAY BYTES MEDIAN_US LEAST_US.  As in pingpong the sender writes a word into each line
- * before it sends, and what arrives is checked once.
+ * before it sends, and what arrives is checked once.  -l as with pingpong.
  */
 
 #define _GNU_SOURCE
@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "line.h"
 
 enum { CHUNK = 4096, CHUNKS = 64, WINDOW = 64, AT_A_TIME = 8, MOST = 64 << 20 };
 
@@ -55,6 +56,7 @@ typedef struct {
 } direction_t;
 
 static struct shared {
+    char line[LINE_ROOM];
     word_t met[2];
     _Alignas(4096) direction_t to[2];
 } * shared;
@@ -68,6 +70,8 @@ static struct {
     uint64_t put, got;       /* chunks */
     uint64_t sent, received; /* messages */
 } self;
+
+static line_range_t range;
 
 static inline uint64_t load(word_t *word)
 {
@@ -377,17 +381,23 @@ static void meet(void)
     await(&shared->met[1 - self.me], meetings);
 }
 
-/* Both come to the same number of iterations: process 0 says it. */
+/* Process 0 says a number, and both go on with it. */
+static uint64_t agree(uint64_t number)
+{
+    if (0 == self.me) {
+        shared->met[0].address = number;
+    }
+    meet();
+    number = shared->met[0].address;
+    meet();
+    return number;
+}
+
 static double batch(const struct mode *mode, way_t way, long *iterations)
 {
     double start;
 
-    if (0 == self.me) {
-        shared->met[0].address = (uint64_t) *iterations;
-    }
-    meet();
-    *iterations = (long) shared->met[0].address;
-    meet();
+    *iterations = (long) agree((uint64_t) *iterations);
     start = bench_now_us();
     mode->run(way, *iterations);
     return bench_now_us() - start;
@@ -405,6 +415,24 @@ static void check(const struct mode *mode, long iterations)
     }
 }
 
+/* @return how many batches count, and us[] has their times; in process 0 */
+static int measure_batches(const struct mode *mode, way_t way, long iterations, int batches, double *us)
+{
+    const double start = bench_now_us();
+    int count = 0;
+
+    while (0 != agree(count < batches && line_goes_on(&range, start))) {
+        const bool before = line_is_good(&range, self.me);
+        const double time = batch(mode, way, &iterations);
+        const bool after = line_is_good(&range, self.me);
+
+        if (0 == self.me && before && after) {
+            us[count++] = time / (double) iterations / mode->parts;
+        }
+    }
+    return count;
+}
+
 static void measure(const struct mode *mode, way_t way, int batches)
 {
     static double us[BENCH_MAX_BATCHES];
@@ -417,10 +445,8 @@ static void measure(const struct mode *mode, way_t way, int batches)
     for (int i = 0; i < 5; ++i) {
         iterations = bench_iterations(batch(mode, way, &iterations), iterations);
     }
-    for (int i = 0; i < batches; ++i) {
-        us[i] = batch(mode, way, &iterations) / (double) iterations / mode->parts;
-    }
-    if (0 == self.me) {
+    batches = measure_batches(mode, way, iterations, batches, us);
+    if (0 == self.me && 0 < batches) {
         snprintf(name, sizeof(name), "%s-%s", mode->name, ways[way]);
         bench_print(name, self.size, us, batches);
     }
@@ -485,7 +511,7 @@ static int usage(void)
 {
     fprintf(
         stderr,
-        "usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] MODE:WAY:BYTES ...\n"
+        "usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-l FROM,TO] MODE:WAY:BYTES ...\n"
         "       MODE latency, sendrecv, rate or allreduce; WAY ring, read or both; BYTES a multiple of 8\n");
     return 2;
 }
@@ -496,12 +522,14 @@ int main(int argc, char **argv)
     const struct mode *mode;
     int batches = 21;
     int option, status;
+    bool by_line = false;
     way_t way;
 
-    while (-1 != (option = getopt(argc, argv, "c:b:u:"))) {
+    while (-1 != (option = getopt(argc, argv, "c:b:u:l:"))) {
         if (('c' == option && 2 == sscanf(optarg, "%d,%d", &cpu[0], &cpu[1]))
             || ('b' == option && (batches = atoi(optarg)) > 0 && batches <= BENCH_MAX_BATCHES)
-            || ('u' == option && (bench_batch_us = atof(optarg)) > 0.0)) {
+            || ('u' == option && (bench_batch_us = atof(optarg)) > 0.0)
+            || ('l' == option && (by_line = line_parse(&range, optarg)))) {
             continue;
         }
         return usage();
@@ -512,6 +540,7 @@ int main(int argc, char **argv)
         }
     }
     shared = memory(sizeof(*shared), MAP_SHARED);
+    range.line = by_line ? line_in(shared->line) : NULL;
     self.source = (char *) memory(MOST + 4096, MAP_PRIVATE) + 16;
     self.target = (char *) memory(MOST + 4096, MAP_PRIVATE) + 16;
     start(cpu);

@@ -15,11 +15,14 @@
 #define FASTPATH_BENCH_LINE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bench.h"
 
 enum { LINE_HOPS = 40, LINE_PAGE = 4096, LINE_ROOM = 3 * LINE_PAGE };
+
+#define LINE_PATIENCE_US 5e6 /* how long batches are tried that do not count */
 
 /** In memory that both ranks share, all 0 in the beginning.  A page each, so that no prefetcher brings one
  * with the other. */
@@ -27,6 +30,13 @@ typedef struct {
     _Alignas(LINE_PAGE) _Atomic uint32_t ping;
     _Alignas(LINE_PAGE) _Atomic uint32_t pong;
 } line_t;
+
+/** What a line shall cost while a batch runs that counts. */
+typedef struct {
+    line_t *line;    /* NULL: it does not matter */
+    double from, to; /* microseconds */
+    uint32_t hops;   /* of this rank until now */
+} line_range_t;
 
 /** Where it is in LINE_ROOM shared bytes, which begin at the same place of a page in both. */
 static inline line_t *line_in(void *room)
@@ -61,6 +71,30 @@ static inline double line_cost(line_t *line, int rank, uint32_t *hops)
         }
     }
     return (bench_now_us() - start) / (2.0 * LINE_HOPS);
+}
+
+/** FROM,TO of a command line. @return false if it is none */
+static inline bool line_parse(line_range_t *range, const char *text)
+{
+    return 2 == sscanf(text, "%lf,%lf", &range->from, &range->to) && range->from < range->to;
+}
+
+/** Called like line_cost. @return whether a line costs what it shall */
+static inline bool line_is_good(line_range_t *range, int rank)
+{
+    double us;
+
+    if (NULL == range->line) {
+        return true;
+    }
+    us = line_cost(range->line, rank, &range->hops);
+    return range->from <= us && us <= range->to;
+}
+
+/** Whether to try one more batch. @param[in] start  when the first one began */
+static inline bool line_goes_on(const line_range_t *range, double start)
+{
+    return NULL == range->line || bench_now_us() - start < LINE_PATIENCE_US;
 }
 
 #endif /* FASTPATH_BENCH_LINE_H */

@@ -58,16 +58,23 @@ function find_rivals(    all, count, i)
     }
 }
 
-# The fastest of those that we are compared with, per round.
-function find_best(np, what, bytes,    r, i, key)
+# The least of some keys, from[1] to from[count], per round, becomes the key "into".
+function find_least(into, from, count,    r, i)
 {
     for (r = 1; r <= rounds; ++r) {
-        for (i = 1; i <= rivals; ++i) {
-            key = rival[i] " " np " " what " " bytes
-            if ((r, key) in us && (!((r, "best " np " " what " " bytes) in us) \
-                    || us[r, key] < us[r, "best " np " " what " " bytes])) {
-                us[r, "best " np " " what " " bytes] = us[r, key]
+        for (i = 1; i <= count; ++i) {
+            if ((r, from[i]) in us && (!((r, into) in us) || us[r, from[i]] < us[r, into])) {
+                us[r, into] = us[r, from[i]]
             }
         }
     }
+}
+
+# The fastest of those that we are compared with.
+function find_best(np, what, bytes,    i, key)
+{
+    for (i = 1; i <= rivals; ++i) {
+        key[i] = rival[i] " " np " " what " " bytes
+    }
+    find_least("best " np " " what " " bytes, key, rivals)
 }

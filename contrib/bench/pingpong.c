@@ -56,11 +56,8 @@ static char *out;
 static char *in;
 static int depth = 10000;
 static enum { ASLEEP, BLOCKED, POLLING } others = ASLEEP; /* what other ranks do */
-static MPI_Request *waiting; /* of receives in mode posted */
-static line_t *line;         /* NULL: what it costs does not matter */
-static double line_from, line_to;
-
-#define LINE_PATIENCE_US 5e6 /* of one size */
+static MPI_Request *waiting;                              /* of receives in mode posted */
+static line_range_t range;
 
 /* Sizes have a suffix K or M, or none. */
 static size_t parse_size(const char *text)
@@ -280,19 +277,6 @@ static long meet(long what)
     return what;
 }
 
-/* Whether a cache line costs what it shall. */
-static bool line_is_good(void)
-{
-    static uint32_t hops;
-    double us;
-
-    if (NULL == line) {
-        return true;
-    }
-    us = line_cost(line, rank, &hops);
-    return line_from <= us && us <= line_to;
-}
-
 /* Both meet before the clock starts. */
 static double batch(const struct mode *mode, long iterations, int size)
 {
@@ -310,10 +294,10 @@ static int measure_batches(const struct mode *mode, long iterations, int size, i
     const double start = bench_now_us();
     int count = 0;
 
-    while (0 != meet(count < batches && (NULL == line || bench_now_us() - start < LINE_PATIENCE_US))) {
-        const bool before = line_is_good();
+    while (0 != meet(count < batches && line_goes_on(&range, start))) {
+        const bool before = line_is_good(&range, rank);
         const double time = batch(mode, iterations, size);
-        const bool after = line_is_good();
+        const bool after = line_is_good(&range, rank);
 
         if (0 == rank && before && after) {
             us[count++] = time / (double) iterations / mode->parts;
@@ -473,11 +457,6 @@ static bool set_others(const char *name)
     return false;
 }
 
-static bool set_line(const char *text)
-{
-    return 2 == sscanf(text, "%lf,%lf", &line_from, &line_to) && line_from < line_to;
-}
-
 static void parse(int argc, char **argv, int ranks, options_t *options)
 {
     bool good = ranks >= 2;
@@ -506,7 +485,7 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
             break;
         case 'l':
             options->by_line = true;
-            good = good && set_line(optarg);
+            good = good && line_parse(&range, optarg);
             break;
         case 't': /* main() has seen to it */
             break;
@@ -563,10 +542,10 @@ void bench_pingpong(int argc, char **argv)
     parse(argc, argv, ranks, &options);
     make_room(&options);
     MPI_Comm_split(MPI_COMM_WORLD, rank <= 1 ? 0 : MPI_UNDEFINED, rank, &both);
-    line = NULL;
+    range.line = NULL;
     if (options.by_line) {
         turns = turns_open_or_abort(LINE_ROOM, &room);
-        line = line_in(room);
+        range.line = line_in(room);
     } else if (ranks > 2 && ASLEEP == others) {
         turns = turns_open(0, NULL);
     }

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The fastpath authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The tables of report --surface, printed and as surface.csv and surface-times.csv in the directory out, from results.csv:
-# all sizes in all ways of talking, fastpath beside the best of the others.
+# The tables of report --surface, printed and as surface.csv, surface-bare.csv and surface-times.csv in the directory out,
+# from results.csv: all sizes in all ways of talking, fastpath beside the best of the others and beside no MPI at all.
 
 FNR == 1 {
     next
@@ -52,6 +52,12 @@ function cell(what, bytes,    value)
     return value
 }
 
+# A ratio and the time that it is one to.
+function pair(value, base)
+{
+    return sprintf("  %6s %8s", show(value, "%.2f"), base == "" ? "" : sprintf("(%.3g)", base))
+}
+
 function row(bytes,    w, value, best, text, line)
 {
     text = sprintf("%8s", bytes_text(bytes))
@@ -59,11 +65,51 @@ function row(bytes,    w, value, best, text, line)
     for (w = 1; w <= ways; ++w) {
         value = cell(way[w], bytes)
         best = value == "" ? "" : over("best 2 " way[w] " " bytes, "")
-        text = text sprintf("  %6s %8s", show(value, "%.2f"), best == "" ? "" : sprintf("(%.3g)", best))
+        text = text pair(value, best)
         line = line "," exact(value) "," exact(best)
     }
     print text
     csv("surface", line)
+}
+
+# The quickest of the ways in which bare has measured a pattern.
+function find_bare(what, bytes,    key)
+{
+    key[1] = "bare 2 " what "-ring " bytes
+    key[2] = "bare 2 " what "-read " bytes
+    key[3] = "bare 2 " what "-both " bytes
+    find_least("bare 2 " what " " bytes, key, 3)
+}
+
+# fastpath / no MPI, and what that takes.
+function bare_table(    count, pattern, b, w, line, text, value, base, any)
+{
+    count = split("latency sendrecv rate allreduce", pattern, " ")
+    printf "\nfastpath / the same pattern without MPI (its us; contrib/bench/bare)\n\n%8s", "bytes"
+    line = "bytes"
+    for (w = 1; w <= count; ++w) {
+        printf "  %15s", way_name[pattern[w]]
+        line = line "," pattern[w] "," pattern[w] "_bare_us"
+    }
+    print ""
+    csv("surface-bare", line)
+    for (b = 1; b <= sizes; ++b) {
+        text = sprintf("%8s", bytes_text(size[b]))
+        line = size[b]
+        any = 0
+        for (w = 1; w <= count; ++w) {
+            find_bare(pattern[w], size[b])
+            value = over("fastpath 2 " pattern[w] " " size[b], "bare 2 " pattern[w] " " size[b])
+            base = over("bare 2 " pattern[w] " " size[b], "")
+            any = any || base != ""
+            text = text pair(value, base)
+            line = line "," exact(value) "," exact(base)
+        }
+        if (any) {
+            print text
+            csv("surface-bare", line)
+        }
+    }
 }
 
 # The median time of each in each way, for the plot.
@@ -108,5 +154,6 @@ END {
     if (cells) {
         printf "\n%d cells: geometric mean %.3f, worst %.2f (%s)\n", cells, exp(sum / cells), worst, worst_name
     }
+    bare_table()
     times()
 }
