@@ -413,29 +413,24 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
     return OMPI_SUCCESS;
 }
 
-/* No BTL leads to that member. @return OMPI_SUCCESS: its process has failed, and request is complete with
- * that error; else OMPI_ERR_UNREACH or OMPI_ERR_OUT_OF_RESOURCE */
+/* No BTL leads to that member. Its request is *request. @return OMPI_SUCCESS: its process has failed, and the
+ * request is complete with that error; else OMPI_ERR_UNREACH or OMPI_ERR_OUT_OF_RESOURCE, and no request */
 static int isend_unreachable(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                              mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                              ompi_request_t **request)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), dst);
-    mca_pml_fastpath_send_request_t *req;
+    mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
     const int rc = mca_pml_fastpath_failure_unreachable(comm, dst);
 
-    if (MPI_ERR_PROC_FAILED != rc) {
-        return rc;
-    }
-    if (NULL == member || NULL == mca_pml_fastpath_member_peer(member, comm, dst)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    req = mca_pml_fastpath_send_request_alloc();
-    if (NULL == req) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    if (MPI_ERR_PROC_FAILED != rc || NULL == member
+        || NULL == mca_pml_fastpath_member_peer(member, comm, dst)) {
+        opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
+        *request = MPI_REQUEST_NULL;
+        return MPI_ERR_PROC_FAILED == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
     }
     mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
     mca_pml_fastpath_send_request_start(req);
-    *request = &req->req_send.req_base.req_ompi;
     return OMPI_SUCCESS;
 }
 
@@ -451,7 +446,6 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
     int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
-        opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
         return isend_unreachable(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
