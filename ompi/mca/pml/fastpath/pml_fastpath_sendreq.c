@@ -177,7 +177,8 @@ void mca_pml_fastpath_send_request_left(mca_btl_base_module_t *btl, struct mca_b
     mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
-void mca_pml_fastpath_send_request_numbered(mca_pml_fastpath_send_request_t *req, uint32_t number)
+/* A message has its number. */
+static void set_number(mca_pml_fastpath_send_request_t *req, uint32_t number)
 {
     OPAL_THREAD_LOCK(&req->req_lock);
     req->req_send.req_base.req_sequence = number;
@@ -185,6 +186,19 @@ void mca_pml_fastpath_send_request_numbered(mca_pml_fastpath_send_request_t *req
     req->req_hdr.hdr_seq = (uint16_t) number;
     req->req_numbered = true;
     OPAL_THREAD_UNLOCK(&req->req_lock);
+}
+
+bool mca_pml_fastpath_send_request_take_number(mca_pml_fastpath_send_request_t *req)
+{
+    uint32_t number;
+
+    if (!req->req_numbered) {
+        if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
+            return false;
+        }
+        set_number(req, number);
+    }
+    return true;
 }
 
 /* With threads and btl/fastsm: numbered as it leaves. Never refused. */
@@ -197,7 +211,7 @@ static int leave_numbered(mca_pml_fastpath_send_request_t *req, mca_btl_base_des
     int rc = req->req_peer->ext->send_numbered(req->req_peer->btl_endpoint, descriptor,
                                                MCA_BTL_TAG_PML + type, &stamp);
 
-    mca_pml_fastpath_send_request_numbered(req, stamp.number);
+    set_number(req, stamp.number);
     *later = 1 != rc;
     return OMPI_SUCCESS;
 }
@@ -206,8 +220,6 @@ int mca_pml_fastpath_send_request_leave(mca_pml_fastpath_send_request_t *req, mc
                                         mca_btl_base_descriptor_t *descriptor,
                                         mca_pml_fastpath_match_hdr_t *hdr, uint8_t type, bool *later)
 {
-    uint32_t number;
-
     if (OPAL_UNLIKELY(opal_using_threads()) && mca_pml_fastpath_in_order_at(req->req_peer)) {
         if (OPAL_UNLIKELY(mca_pml_fastpath_fault())) {
             mca_bml_base_free(bml_btl, descriptor);
@@ -215,12 +227,9 @@ int mca_pml_fastpath_send_request_leave(mca_pml_fastpath_send_request_t *req, mc
         }
         return leave_numbered(req, descriptor, hdr, type, later);
     }
-    if (!req->req_numbered) {
-        if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
-            mca_bml_base_free(bml_btl, descriptor);
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        mca_pml_fastpath_send_request_numbered(req, number);
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_send_request_take_number(req))) {
+        mca_bml_base_free(bml_btl, descriptor);
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
     hdr->hdr_seq = (uint16_t) req->req_sequence;
     hdr->hdr_flags |= mca_pml_fastpath_number_flags(req->req_peer, req->req_sequence);

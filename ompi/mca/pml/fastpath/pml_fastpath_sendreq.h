@@ -300,8 +300,8 @@ void mca_pml_fastpath_send_request_await_answer(mca_pml_fastpath_send_request_t 
  */
 bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req, bool cancelled);
 
-/** A message has its number. */
-void mca_pml_fastpath_send_request_numbered(mca_pml_fastpath_send_request_t *req, uint32_t number);
+/** Give a message its number, unless it has one. @return false: no number is free now */
+bool mca_pml_fastpath_send_request_take_number(mca_pml_fastpath_send_request_t *req);
 
 /** Copy a buffered send to the attached buffer. @return OMPI_SUCCESS, or an error of Open MPI's */
 int mca_pml_fastpath_bsend_copy(mca_pml_fastpath_send_request_t *req);

@@ -187,22 +187,18 @@ static int eager_copy(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
 static int eager_sendi(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl, size_t size)
 {
     const bool has_number = req->req_numbered;
-    uint32_t number = req->req_sequence;
     int rc;
 
-    if (!has_number) {
-        if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        mca_pml_fastpath_send_request_numbered(req, number);
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_send_request_take_number(req))) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    req->req_hdr.hdr_flags |= mca_pml_fastpath_number_flags(req->req_peer, number);
+    req->req_hdr.hdr_flags |= mca_pml_fastpath_number_flags(req->req_peer, req->req_sequence);
     rc = mca_pml_fastpath_bml_sendi(bml_btl, &req->req_send.req_base.req_convertor, &req->req_hdr, size);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         convertor_rewind(req);
         req->req_hdr.hdr_flags &= (uint8_t) ~MCA_PML_FASTPATH_HDR_FLAG_TELL;
         if (!has_number) {
-            mca_pml_fastpath_number_untake(req->req_member, number);
+            mca_pml_fastpath_number_untake(req->req_member, req->req_sequence);
             req->req_numbered = false;
         }
     }
@@ -280,14 +276,10 @@ static bool goes_whole(mca_pml_fastpath_send_request_t *req, const mca_bml_base_
 /* Send a synchronous message whole: it has its number before, which its receiver's answer names. */
 static int start_sync(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *bml_btl)
 {
-    uint32_t number;
     int rc;
 
-    if (!req->req_numbered) {
-        if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        mca_pml_fastpath_send_request_numbered(req, number);
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_send_request_take_number(req))) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_pml_fastpath_sync_begin(req);
     rc = start_eager(req, bml_btl);
