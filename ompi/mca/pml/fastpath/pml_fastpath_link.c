@@ -188,21 +188,19 @@ static void look_at_connection(mca_pml_fastpath_link_t *link, int64_t now)
 }
 
 /* Of a connection that was of no use, or that leads to a process which may end as it likes, nothing remains.
- * Where btl/tcp reports what it loses, it has closed the others because the peer has said goodbye.
- * @return whether the link remains */
-static bool look_at_end(mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *peer, int64_t now)
+ * Where btl/tcp reports what it loses, it has closed the others because the peer has said goodbye. */
+static void look_at_end(mca_pml_fastpath_link_t *link, mca_pml_fastpath_peer_t *peer, int64_t now)
 {
-    bool matters = link->carried && (link->known ? NULL != peer && is_watched(peer) : true);
+    const bool matters = link->carried && (!link->known || (NULL != peer && is_watched(peer)));
 
     if (matters && !FASTPATH_TCP_REPORTS_LOSS) {
         trouble_set(link, MCA_PML_FASTPATH_LINK_LOST, now);
-        return true;
+        return;
     }
     if (matters && NULL != peer) {
         peer->left = true;
     }
     mca_pml_fastpath_link_remove(link);
-    return false;
 }
 
 /* Whoever may be at the other end of a connection has one connection more. */
@@ -227,8 +225,11 @@ static void look_at_connections(int64_t now)
     {
         mca_pml_fastpath_peer_t *peer = peer_of(link);
 
-        if (MCA_PML_FASTPATH_LINK_CONNECTION != link->kind || (link->gone && !look_at_end(link, peer, now))
-            || link->gone) {
+        if (MCA_PML_FASTPATH_LINK_CONNECTION != link->kind) {
+            continue;
+        }
+        if (link->gone) {
+            look_at_end(link, peer, now);
             continue;
         }
         count_connection(link, peer);
