@@ -109,7 +109,7 @@ typedef struct {
     unsigned long activity; /**< calls into BTLs, and what came back: grows while something moves */
     volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
 
-    /** protects all up to num_waited_for; never held across a call into a BTL */
+    /** protects all up to num_retries, and comms and spare_comms; never held across a call into a BTL */
     opal_mutex_t lock;
     opal_hash_table_t peers;   /**< ompi_proc_t address -> mca_pml_fastpath_peer_t */
     opal_list_t pending;       /**< mca_pml_fastpath_parked_t of communicators that do not exist here yet */

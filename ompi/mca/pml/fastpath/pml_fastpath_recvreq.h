@@ -321,7 +321,8 @@ static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_r
     mca_pml_fastpath_recv_request_complete(req);
 }
 
-/** The same when nothing of it is under way any more; todo is what is left. */
+/** Nothing of a message is under way any more: complete its request, or drop it where an error has done so.
+ * todo is what is left of req_todo. Unless it is 0 and all of the message has come, the job ends. */
 void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, int64_t todo);
 
 /** So many bytes have come, or one function is done; whoever brings todo to zero completes the request. */

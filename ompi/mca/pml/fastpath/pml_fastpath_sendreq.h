@@ -70,11 +70,11 @@ typedef struct mca_pml_fastpath_send_request_t {
     bool req_cancel_waits; /**< CANCEL goes as soon as there is a number; protected by req_lock */
     mca_pml_fastpath_watch_t req_watch; /**< pml_fastpath_failure.h */
     opal_object_t *req_bsend_retained;  /**< until the copy is given back; NULL without */
-
-    /* rendezvous */
     struct mca_pml_fastpath_send_request_t *req_sync_next; /**< pml_fastpath_sync.h */
     uint64_t
         req_multi; /**< id of its message if that goes in eager fragments, pml_fastpath_multi.h; else 0 */
+
+    /* rendezvous */
     uint64_t req_handle;             /**< that the receiver knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
     uint64_t req_dst_req;            /**< the receiver's handle of its request, opaque */
     void *req_base;                  /**< the message where it is contiguous, else NULL */

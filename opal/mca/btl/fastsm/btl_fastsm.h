@@ -177,7 +177,7 @@ struct mca_btl_base_endpoint_t {
     bool heard;         /**< a message came from it; protected by component.lock */
     uint32_t index;     /**< local index */
     uint32_t in_number; /**< of the FIFO that `in` is */
-    uint32_t assigned;  /**< number of the deep FIFOs's FIFO that it may move to, or has; 0: none */
+    uint32_t assigned;  /**< number of the deep FIFO that it may move to, or has; 0: none */
 
     /* send side: protected by out.lock */
     fastsm_fifo_sender_t out;      /**< its n_pending is the length of `pending` */
@@ -361,7 +361,7 @@ typedef struct {
     uint32_t n_dynamic;                  /**< dynamic peers that are admitted */
     uint32_t dynamic_refused;            /**< dynamic peers that could not be admitted */
 
-    /* assigns, ours to others and others' to us */
+    /* deep FIFOs that we assign, and counters */
     mca_btl_fastsm_deep_t *deep;          /**< layout.params.deep_fifos of them */
     _Atomic unsigned long bell_scans;     /**< times that all doorbells were looked at */
     _Atomic unsigned long fifo_full;      /**< attempts to send that found a FIFO full */

@@ -18,9 +18,9 @@
  *     read positions  one entry per local process written by the owner
  *     pair words      one per local process       written by the owner, and once by that process
  *     admissions      one entry per dynamic peer     written by the owner
- *     more positions  one line per FIFO of the deep FIFOs  written by the owner
+ *     more positions  one line per deep FIFO         written by the owner
  *     FIFOs           one per local process       written by that process
- *     deep           deeper FIFOs                each written by the process to whom it is assigned
+ *     deep FIFOs      deeper FIFOs                   each written by the process to whom it is assigned
  *     eager pool      buffers of one size         written by the owner
  *     max pool        buffers of a larger size    written by the owner
  *
@@ -28,8 +28,8 @@
  * another job, shares the ring with all other dynamic peers.  Who turns out to
  * send much, of either kind, is assigned a deep FIFO in place of that.
  *
- * FIFOs are numbered: those of local processes by local index, those of the
- * deep behind them.
+ * FIFOs are numbered: those of local processes by local index, deep ones behind
+ * them.
  *
  * There are no pointers in here, only offsets from the segment's start.  The
  * allocator, the attach check, the tests and the documentation all use
