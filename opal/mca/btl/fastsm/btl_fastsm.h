@@ -690,9 +690,9 @@ bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint);
  *
  * @param ended  its process writes no more, and all it wrote has been read
  */
-void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended);
+void mca_btl_fastsm_take_back(mca_btl_fastsm_endpoint_t *endpoint, bool ended);
 /** Gives a dynamic peer that is met again the FIFO back that it may still write. */
-void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint);
+void mca_btl_fastsm_assign_again(mca_btl_fastsm_endpoint_t *endpoint);
 /** Drops what is in the FIFOs of dynamic peers. */
 void mca_btl_fastsm_deep_discard(void);
 

@@ -52,7 +52,7 @@ void mca_btl_fastsm_deep_fini(void)
     mca_btl_fastsm_component.deep = NULL;
 }
 
-static mca_btl_fastsm_deep_t *deep_place(uint32_t number)
+static mca_btl_fastsm_deep_t *deep_of(uint32_t number)
 {
     return &mca_btl_fastsm_component.deep[number - mca_btl_fastsm_component.n_local];
 }
@@ -60,7 +60,7 @@ static mca_btl_fastsm_deep_t *deep_place(uint32_t number)
 /* T1.  Partner: T2.  All of the writer's record is there before another thread looks for it. */
 static void store_writer(uint32_t number, mca_btl_fastsm_endpoint_t *endpoint)
 {
-    atomic_store_explicit(&deep_place(number)->writer, endpoint, memory_order_release);
+    atomic_store_explicit(&deep_of(number)->writer, endpoint, memory_order_release);
 }
 
 /* Pages of a FIFO and of its read position, before anybody looks at them. */
@@ -77,8 +77,8 @@ static bool reserve_deep(uint32_t number)
                                                  mca_btl_fastsm_layout_fifo_size(layout, number));
 }
 
-/* The first FIFO of the deep FIFOs that is free, is the endpoint's now; 0 when there is none. */
-static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
+/* Assign the endpoint the first deep FIFO that is free. @return its number; 0: there is none, or no memory */
+static uint32_t assign_deep(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const uint32_t count = mca_btl_fastsm_layout_count(&component->layout);
@@ -86,8 +86,8 @@ static uint32_t let(mca_btl_fastsm_endpoint_t *endpoint)
 
     OPAL_THREAD_LOCK(&component->lock);
     while (number < count
-           && (deep_place(number)->retired
-               || NULL != atomic_load_explicit(&deep_place(number)->writer, memory_order_relaxed))) {
+           && (deep_of(number)->retired
+               || NULL != atomic_load_explicit(&deep_of(number)->writer, memory_order_relaxed))) {
         ++number;
     }
     if (number == count || !reserve_deep(number)) {
@@ -124,26 +124,26 @@ static _Atomic uint32_t *question_of(const mca_btl_fastsm_endpoint_t *endpoint)
     return &((mca_btl_fastsm_read_pos_t *) base)->assignment;
 }
 
-void mca_btl_fastsm_evict(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
+void mca_btl_fastsm_take_back(mca_btl_fastsm_endpoint_t *endpoint, bool ended)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const uint32_t number = endpoint->assigned;
     const bool moved = endpoint_has_moved(endpoint);
-    mca_btl_fastsm_deep_t *place;
+    mca_btl_fastsm_deep_t *deep;
     char *base = component->base;
 
     if (0 == number) {
         return;
     }
-    place = deep_place(number);
+    deep = deep_of(number);
     if (moved && NULL != endpoint->dynamic) {
         mca_btl_fastsm_unlist_peer(endpoint);
     }
 
     OPAL_THREAD_LOCK(&component->lock);
     if (moved && !ended) {
-        place->retired = true;
-        memcpy(place->nonce, endpoint->nonce, sizeof(place->nonce));
+        deep->retired = true;
+        memcpy(deep->nonce, endpoint->nonce, sizeof(deep->nonce));
     } else if (moved) {
         /* killed in the middle of a message it may have left words that were not meant for the next writer */
         fastsm_fifo_renew(
@@ -169,7 +169,7 @@ static void take_back_local(mca_btl_fastsm_endpoint_t *endpoint)
         return;
     }
     if (0 != endpoint->assigned && endpoint->connected && NULL == fastsm_fifo_peek(&endpoint->in)) {
-        mca_btl_fastsm_evict(endpoint, true);
+        mca_btl_fastsm_take_back(endpoint, true);
     }
     mca_btl_fastsm_end_consuming(&endpoint->in);
 }
@@ -200,10 +200,10 @@ bool mca_btl_fastsm_wanted(mca_btl_fastsm_endpoint_t *endpoint, const void *data
     }
     mca_btl_fastsm_move_say(endpoint, 0, "it asks for another one");
     if (0 == endpoint->assigned) {
-        number = let(endpoint);
+        number = assign_deep(endpoint);
         if (0 == number) {
             take_back_all();
-            number = let(endpoint);
+            number = assign_deep(endpoint);
         }
     } else {
         /* whoever asks again may not have heard the answer to another question of its */
@@ -232,7 +232,7 @@ bool mca_btl_fastsm_continued(mca_btl_fastsm_endpoint_t *endpoint)
     return true;
 }
 
-void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint)
+void mca_btl_fastsm_assign_again(mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const uint32_t count = mca_btl_fastsm_layout_count(&component->layout);
@@ -240,13 +240,13 @@ void mca_btl_fastsm_readmit(mca_btl_fastsm_endpoint_t *endpoint)
 
     OPAL_THREAD_LOCK(&component->lock);
     for (number = component->n_local; number < count; ++number) {
-        if (deep_place(number)->retired
-            && 0 == memcmp(deep_place(number)->nonce, endpoint->nonce, sizeof(endpoint->nonce))) {
+        if (deep_of(number)->retired
+            && 0 == memcmp(deep_of(number)->nonce, endpoint->nonce, sizeof(endpoint->nonce))) {
             break;
         }
     }
     if (number < count) {
-        deep_place(number)->retired = false;
+        deep_of(number)->retired = false;
         endpoint->assigned = number;
         store_writer(number, endpoint);
     }

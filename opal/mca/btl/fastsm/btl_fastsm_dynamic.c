@@ -151,7 +151,7 @@ static void part(mca_btl_fastsm_dynamic_t *dynamic, bool call_back)
     mca_btl_fastsm_endpoint_t *endpoint = &dynamic->endpoint;
     const uint32_t index = fastsm_admission_index(dynamic->admission);
 
-    mca_btl_fastsm_evict(endpoint, dynamic->gone);
+    mca_btl_fastsm_take_back(endpoint, dynamic->gone);
     mca_btl_fastsm_lock(endpoint);
     dynamic->parted = true;
     endpoint->connected = false;
@@ -487,7 +487,7 @@ static void begin(mca_btl_fastsm_dynamic_t *dynamic, const mca_btl_fastsm_modex_
     fastsm_ring_sender_init(&dynamic->ring, endpoint->base, &endpoint->layout);
     mca_btl_fastsm_move_init(endpoint);
     endpoint->connected = true;
-    mca_btl_fastsm_readmit(endpoint);
+    mca_btl_fastsm_assign_again(endpoint);
     admit(dynamic, index);
 }
 
