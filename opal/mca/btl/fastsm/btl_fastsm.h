@@ -728,7 +728,9 @@ void mca_btl_fastsm_fatal(opal_proc_t *proc, char *info) __opal_attribute_noretu
 
 /* ---- btl_fastsm_frag.c ---- */
 
-int mca_btl_fastsm_frags_init(void);
+/** Makes the lists of free frags, all empty.  The segment's layout is known. */
+void mca_btl_fastsm_frags_init(void);
+/** Releases all frags; nothing when there are no lists. */
 void mca_btl_fastsm_frags_fini(void);
 
 mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

@@ -242,9 +242,7 @@ static int start_btl(void)
         mca_btl_fastsm_name_prepare(&component->me);
         mca_btl_fastsm_ahead_init();
         mca_common_fastpath_clock_start(&component->clock);
-        rc = mca_btl_fastsm_frags_init();
-    }
-    if (OPAL_SUCCESS == rc) {
+        mca_btl_fastsm_frags_init();
         rc = mca_btl_fastsm_endpoints_init();
     }
     if (OPAL_SUCCESS == rc) {

@@ -36,22 +36,14 @@ OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL)
 static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class,
                            size_t size, uint32_t count)
 {
+    *list = (mca_btl_fastsm_frag_list_t){.turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0,
+                                         .size = size,
+                                         .count = count,
+                                         .frag_class = frag_class};
     OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
-    list->free = NULL;
-    list->last = NULL;
-    list->n_free = 0;
-    list->turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0;
-    list->chunks = NULL;
-    list->n_chunks = 0;
-    list->used = 0;
-    list->there = 0;
-    list->taken = 0;
-    list->size = size;
-    list->count = count;
-    list->frag_class = frag_class;
 }
 
-int mca_btl_fastsm_frags_init(void)
+void mca_btl_fastsm_frags_init(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     const mca_btl_fastsm_layout_params_t *params = &component->layout.params;
@@ -65,7 +57,6 @@ int mca_btl_fastsm_frags_init(void)
                    mca_btl_fastsm_layout_eager_limit(params), params->eager_count);
     frag_list_init(&lists[MCA_BTL_FASTSM_FRAG_MAX], MCA_BTL_FASTSM_FRAG_MAX, params->max_size,
                    params->max_count);
-    return OPAL_SUCCESS;
 }
 
 void mca_btl_fastsm_frags_fini(void)
