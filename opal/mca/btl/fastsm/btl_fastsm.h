@@ -822,9 +822,6 @@ void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint);
 /** Sends what is pending, in order, as far as there is room.  The endpoint's lock is held. */
 void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint);
 
-/** mca_btl_fastsm_reclaim for all dynamic peers. */
-void mca_btl_fastsm_dynamic_reclaim(void);
-
 /** Appends a frag to those that wait for room.  The endpoint's lock is held. */
 void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag);
 

@@ -244,7 +244,14 @@ static inline mca_btl_fastsm_frag_t *frag_get(mca_btl_fastsm_frag_list_t *list)
     return frag;
 }
 
-/* Collects buffers that peers are through with, from all of them. */
+/* Collects buffers that a peer is through with. */
+static inline void reclaim_from(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_lock(endpoint);
+    mca_btl_fastsm_reclaim(endpoint);
+    mca_btl_fastsm_unlock(endpoint);
+}
+
 static void reclaim_all(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -253,13 +260,17 @@ static void reclaim_all(void)
         mca_btl_fastsm_endpoint_t *endpoint = &component->peers[i];
 
         if (0 != endpoint->n_in_flight) {
-            mca_btl_fastsm_lock(endpoint);
-            mca_btl_fastsm_reclaim(endpoint);
-            mca_btl_fastsm_unlock(endpoint);
+            reclaim_from(endpoint);
             mca_btl_fastsm_failed_reclaim(endpoint);
         }
     }
-    mca_btl_fastsm_dynamic_reclaim();
+    for (uint32_t i = 0; 0 != component->n_dynamic && i < component->dynamic_peers; ++i) {
+        mca_btl_fastsm_dynamic_t *dynamic = mca_btl_fastsm_admitted(i);
+
+        if (NULL != dynamic && 0 != dynamic->endpoint.n_in_flight) {
+            reclaim_from(&dynamic->endpoint);
+        }
+    }
 }
 
 /* Collects what a peer is through with, where less than so many are free. */
@@ -267,9 +278,7 @@ static inline void reclaim_some(const mca_btl_fastsm_frag_list_t *list, mca_btl_
                                 uint32_t count)
 {
     if (NULL != endpoint && 0 < endpoint->n_in_flight && list->n_free < count) {
-        mca_btl_fastsm_lock(endpoint);
-        mca_btl_fastsm_reclaim(endpoint);
-        mca_btl_fastsm_unlock(endpoint);
+        reclaim_from(endpoint);
     }
 }
 

@@ -199,21 +199,6 @@ int mca_btl_fastsm_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base
     return send_frag(endpoint, des, tag, stamp);
 }
 
-void mca_btl_fastsm_dynamic_reclaim(void)
-{
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    for (uint32_t i = 0; 0 != component->n_dynamic && i < component->dynamic_peers; ++i) {
-        mca_btl_fastsm_dynamic_t *dynamic = mca_btl_fastsm_admitted(i);
-
-        if (NULL != dynamic && 0 != dynamic->endpoint.n_in_flight) {
-            mca_btl_fastsm_lock(&dynamic->endpoint);
-            mca_btl_fastsm_reclaim(&dynamic->endpoint);
-            mca_btl_fastsm_unlock(&dynamic->endpoint);
-        }
-    }
-}
-
 void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint)
 {
     while (0 != endpoint->out.n_pending && !mca_btl_fastsm_fault()) {
