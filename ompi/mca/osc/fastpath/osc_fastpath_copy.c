@@ -94,11 +94,11 @@ static int move_next(const mca_osc_fastpath_peer_t *peer, bool write, mca_osc_fa
     bool good = true;
 
     while (0 < length && good) {
-        struct iovec some[MCA_OSC_FASTPATH_PIECES];
+        struct iovec some[MCA_OSC_FASTPATH_CALL_PIECES];
         unsigned count = 0;
         size_t bytes = 0;
 
-        while (count < MCA_OSC_FASTPATH_PIECES && bytes < length
+        while (count < MCA_OSC_FASTPATH_CALL_PIECES && bytes < length
                && mca_osc_fastpath_pieces_next(pieces, length - bytes, &some[count])) {
             bytes += some[count++].iov_len;
         }
@@ -251,7 +251,7 @@ static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_opera
     if (NULL == batch) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
     } else if (atomic_load_explicit(&module->batched, memory_order_relaxed)
-               && (peer != batch->peer || MCA_OSC_FASTPATH_PIECES == batch->count
+               && (peer != batch->peer || MCA_OSC_FASTPATH_CALL_PIECES == batch->count
                    || bytes > sizeof(batch->data) - batch->bytes)) {
         rc = make_puts(module);
     }

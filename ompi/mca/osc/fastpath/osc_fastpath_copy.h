@@ -14,7 +14,7 @@
 #include "osc_fastpath.h"
 
 /** Pieces of the target's memory that one call of the kernel is about */
-#define MCA_OSC_FASTPATH_PIECES 32
+#define MCA_OSC_FASTPATH_CALL_PIECES 32
 /** A put of no more bytes waits for others, which one call of the kernel makes together */
 #define MCA_OSC_FASTPATH_BATCHED 64
 
@@ -23,8 +23,8 @@ typedef struct mca_osc_fastpath_batch_t {
     mca_osc_fastpath_peer_t *peer;
     unsigned count;
     size_t bytes;
-    struct iovec there[MCA_OSC_FASTPATH_PIECES];
-    char data[MCA_OSC_FASTPATH_PIECES * MCA_OSC_FASTPATH_BATCHED];
+    struct iovec there[MCA_OSC_FASTPATH_CALL_PIECES];
+    char data[MCA_OSC_FASTPATH_CALL_PIECES * MCA_OSC_FASTPATH_BATCHED];
 } mca_osc_fastpath_batch_t;
 
 /** Make the small puts to COPY peers that wait. For mca_osc_fastpath_make_puts(). Outside module.lock. */
