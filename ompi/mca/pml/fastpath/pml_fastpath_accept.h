@@ -36,9 +36,7 @@ static inline __opal_attribute_always_inline__ bool
 mca_pml_fastpath_is_next(const mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member, int src,
                          const uint64_t header[2])
 {
-    return mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) member->expected,
-                                        pml_comm->ctx)
-               == header[0]
+    return mca_pml_fastpath_match_word0((uint16_t) member->expected, pml_comm->ctx) == header[0]
            && src == mca_pml_fastpath_match_word1_src(header[1]) && mca_pml_fastpath_member_in_order(member);
 }
 

@@ -132,10 +132,10 @@ _Static_assert(16 == sizeof(mca_pml_fastpath_match_hdr_t), "a slot's header has 
 #    define MCA_PML_FASTPATH_MATCH_SHIFT(member) (8 * (offsetof(mca_pml_fastpath_match_hdr_t, member) % 8))
 #endif
 
-/** @return the first 8 bytes of a match header without flags */
-static inline uint64_t mca_pml_fastpath_match_word0(uint8_t type, uint16_t seq, uint32_t ctx)
+/** @return the first 8 bytes of the header of a MATCH without flags */
+static inline uint64_t mca_pml_fastpath_match_word0(uint16_t seq, uint32_t ctx)
 {
-    return (uint64_t) type << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_type)
+    return (uint64_t) MCA_PML_FASTPATH_HDR_MATCH << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_type)
            | (uint64_t) seq << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_seq)
            | (uint64_t) ctx << MCA_PML_FASTPATH_MATCH_SHIFT(hdr_ctx);
 }

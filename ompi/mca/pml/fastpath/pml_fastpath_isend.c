@@ -72,12 +72,10 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     if (OPAL_LIKELY(leaves)) {
         *sequence =
             threads ? mca_btl_fastsm_next_number(&member->sent) : mca_pml_fastpath_last_number(member) + 1;
-        fastsm_fifo_send_slot(
-            member->out,
-            mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) *sequence, member->ctx),
-            mca_pml_fastpath_match_word1(comm->c_my_rank, tag),
-            threads ? copy : (const char *) buf + datatype->super.true_lb, size,
-            MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+        fastsm_fifo_send_slot(member->out, mca_pml_fastpath_match_word0((uint16_t) *sequence, member->ctx),
+                              mca_pml_fastpath_match_word1(comm->c_my_rank, tag),
+                              threads ? copy : (const char *) buf + datatype->super.true_lb, size,
+                              MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
         if (threads) {
             fastsm_fifo_fetch_ahead(member->out);
         } else { /* counted when it has left already: nobody looks meanwhile */
@@ -117,11 +115,10 @@ static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bm
 static inline int sendi_contiguous(const mca_pml_fastpath_member_t *member, const void *data, size_t size,
                                    int tag, uint32_t sequence, const ompi_communicator_t *comm)
 {
-    return member->sendi(
-        member->peer->btl_endpoint,
-        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, member->ctx),
-        mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
-        MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
+    return member->sendi(member->peer->btl_endpoint,
+                         mca_pml_fastpath_match_word0((uint16_t) sequence, member->ctx),
+                         mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
+                         MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
 }
 
 /* Whether a message that does not fit into slots may leave in buffers, without a question who copies it. */
@@ -159,11 +156,10 @@ send_contiguous(const void *buf, size_t count, const ompi_datatype_t *datatype, 
     }
     *sequence = mca_pml_fastpath_last_number(member) + 1;
     mca_pml_fastpath_number_set(member, *sequence);
-    left = slots ? fastsm_fifo_send_slots(
-               member->out,
-               mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) *sequence, member->ctx),
-               mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
-               MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH)
+    left = slots ? fastsm_fifo_send_slots(member->out,
+                                          mca_pml_fastpath_match_word0((uint16_t) *sequence, member->ctx),
+                                          mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
+                                          MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH)
                  : OMPI_SUCCESS == sendi_contiguous(member, data, size, tag, *sequence, comm);
     if (OPAL_UNLIKELY(!left)) {
         mca_pml_fastpath_number_untake(member, *sequence);
@@ -182,8 +178,7 @@ static inline int sendi_numbered(mca_pml_fastpath_member_t *member, const void *
 {
     mca_btl_fastsm_stamp_t stamp = {.last = &member->sent,
                                     .offset = offsetof(mca_pml_fastpath_match_hdr_t, hdr_seq)};
-    int rc = member->sendi_numbered(member->peer->btl_endpoint,
-                                    mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, 0, member->ctx),
+    int rc = member->sendi_numbered(member->peer->btl_endpoint, mca_pml_fastpath_match_word0(0, member->ctx),
                                     mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
                                     MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, &stamp);
 
@@ -203,8 +198,7 @@ sendi_long_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_bloc
                                     .offset = offsetof(mca_pml_fastpath_match_hdr_t, hdr_seq)};
     int rc = member->peer->ext->sendi_data(
         member->peer->btl_endpoint,
-        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, threads ? 0 : (uint16_t) *sequence,
-                                     member->ctx),
+        mca_pml_fastpath_match_word0(threads ? 0 : (uint16_t) *sequence, member->ctx),
         mca_pml_fastpath_match_word1(comm->c_my_rank, tag), &data, size,
         MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, threads ? &stamp : NULL);
 

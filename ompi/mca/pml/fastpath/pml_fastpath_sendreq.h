@@ -224,9 +224,8 @@ static inline void mca_pml_fastpath_send_request_sent(mca_pml_fastpath_send_requ
                                                       uint32_t sequence, size_t size)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
-    const uint64_t header[] = {
-        mca_pml_fastpath_match_word0(MCA_PML_FASTPATH_HDR_MATCH, (uint16_t) sequence, ctx),
-        mca_pml_fastpath_match_word1(comm->c_my_rank, tag)};
+    const uint64_t header[] = {mca_pml_fastpath_match_word0((uint16_t) sequence, ctx),
+                               mca_pml_fastpath_match_word1(comm->c_my_rank, tag)};
 
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_SEND_PRECOMPLETED != req->req_state)) {
         mca_pml_fastpath_send_request_precompleted(req);
