@@ -634,7 +634,7 @@ static void check_list(const data_t *data, const unsigned char *packed)
 
 /* What has been tried, of which kinds. */
 static struct {
-    unsigned listed, rows, items, loops, units, overlapping;
+    unsigned listed, rows, single, items, loops, units, overlapping;
 } tried;
 
 static bool has_loops(const mca_pml_fastpath_blocks_t *blocks)
@@ -650,6 +650,7 @@ static bool has_loops(const mca_pml_fastpath_blocks_t *blocks)
 static void count_kind(const data_t *data, const mca_pml_fastpath_blocks_t *blocks)
 {
     tried.rows += 0 == blocks->items;
+    tried.single += 0 == blocks->items && SIZE_MAX == blocks->blocks && 1 < data->elements;
     tried.items += 0 < blocks->items;
     tried.loops += has_loops(blocks);
     tried.units += has_units(data, blocks);
@@ -705,11 +706,14 @@ static void test_random_types(void **state)
         }
         model_free(model);
     }
-    print_message("# %u as Open MPI says; %u rows, %u of items, %u with loops, %u of own units; %u overlap\n",
-                  tried.listed, tried.rows, tried.items, tried.loops, tried.units, tried.overlapping);
+    print_message(
+        "# %u as Open MPI says; %u rows, %u of one block each, %u of items, %u with loops, %u of own "
+        "units; %u overlap\n",
+        tried.listed, tried.rows, tried.single, tried.items, tried.loops, tried.units, tried.overlapping);
     assert_true(TYPES / 4 < tried.listed);
     assert_true(TYPES / 4 < tried.items);
     assert_true(TYPES / 10 < tried.rows && TYPES / 10 < tried.loops && TYPES / 10 < tried.units);
+    assert_true(TYPES / 50 < tried.single);
     assert_true(TYPES / 2 > tried.overlapping);
 }
 
@@ -751,6 +755,28 @@ static void check_taken(MPI_Datatype type, bool taken)
     MPI_Type_free(&type);
 }
 
+/* Predefined elements of several types behind each other are one block of each element. */
+static void test_single_blocks_of_structs(void **state)
+{
+    const int lengths[] = {6, 1};
+    const MPI_Aint places[] = {0, 48};
+    const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT};
+    mca_pml_fastpath_blocks_t blocks;
+    MPI_Datatype packed, spaced;
+
+    (void) state;
+    MPI_Type_create_struct(2, lengths, places, types, &packed);
+    MPI_Type_create_resized(packed, 0, 56, &spaced);
+    assert_int_equal(MPI_SUCCESS, MPI_Type_commit(&spaced));
+    assert_true(mca_pml_fastpath_blocks_of(NULL, &spaced->super, &blocks));
+    assert_int_equal(blocks.items, 0);
+    assert_int_equal(blocks.block, 52);
+    assert_int_equal(blocks.stride, 56);
+    assert_true(SIZE_MAX == blocks.blocks);
+    MPI_Type_free(&packed);
+    MPI_Type_free(&spaced);
+}
+
 /* Types with more items, or loops, are left to the convertor. */
 static void test_limits(void **state)
 {
@@ -764,7 +790,9 @@ static void test_limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_types), cmocka_unit_test(test_limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_types),
+                                       cmocka_unit_test(test_single_blocks_of_structs),
+                                       cmocka_unit_test(test_limits)};
 
     return cmocka_run_group_tests_name("types", tests, begin_mpi, end_mpi);
 }

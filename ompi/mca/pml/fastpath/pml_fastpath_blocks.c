@@ -159,12 +159,28 @@ static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *da
     return blocks->block == datatype->size;
 }
 
+/* Elements each of which is one block, in whatever predefined elements: all of them are one row, that never
+ * ends. */
+static inline void describe_single(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
+{
+    blocks->first = datatype->true_lb;
+    blocks->stride = blocks->extent = datatype->ub - datatype->lb;
+    blocks->block = datatype->size;
+    blocks->blocks = SIZE_MAX;
+    blocks->unit = 1; /* Open MPI's own function for such data cuts it anywhere, too */
+    blocks->items = blocks->loops = 0;
+}
+
 static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
     const ddt_elem_desc_t *elem;
     size_t rows = 1;
 
+    if (0 != (OPAL_DATATYPE_FLAG_CONTIGUOUS & datatype->flags) && 0 < datatype->size) {
+        describe_single(datatype, blocks);
+        return true;
+    }
     blocks->loops = 0;
     blocks->items = 0;
     elem = 1 == desc->used ? &desc->desc[0].elem : nest_of(datatype, blocks, &rows);

@@ -33,9 +33,9 @@ typedef struct {
     ptrdiff_t first;  /**< where the first block begins, bytes from the element's address */
     ptrdiff_t stride; /**< from one block of a row to the next, bytes; may be negative */
     size_t block;     /**< bytes of a block, not 0; of the element, if it is items */
-    size_t blocks;    /**< of a row */
+    size_t blocks;    /**< of a row; SIZE_MAX: all elements are one row */
     ptrdiff_t extent; /**< from one element to the next, bytes; may be negative */
-    size_t unit;      /**< bytes of a predefined element, of which a block has some */
+    size_t unit;      /**< what is packed ends with a multiple of it: bytes of a predefined element, or 1 */
     unsigned items;   /**< entries of the description; 0: rows, else only block and extent are set */
     const dt_elem_desc_t *item; /**< the first of them */
     unsigned loops;             /**< around a row; 0: an element is one row */
