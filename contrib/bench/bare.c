@@ -455,11 +455,14 @@ static void measure(const struct mode *mode, way_t way, int batches)
 
 static bool parse(const char *text, const struct mode **mode, way_t *way)
 {
-    char first[16], second[16];
+    char first[16], second[16], bytes[16];
     size_t size;
 
-    if (3 != sscanf(text, "%15[^:]:%15[^:]:%zu", first, second, &size) || 0 == size || MOST < size
-        || 0 != size % sizeof(uint64_t)) {
+    if (3 != sscanf(text, "%15[^:]:%15[^:]:%15s", first, second, bytes)) {
+        return false;
+    }
+    size = bench_size(bytes);
+    if (0 == size || MOST < size || 0 != size % sizeof(uint64_t)) {
         return false;
     }
     *mode = NULL;
@@ -509,10 +512,9 @@ static void *memory(size_t size, int flags)
 
 static int usage(void)
 {
-    fprintf(
-        stderr,
-        "usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-l FROM,TO] MODE:WAY:BYTES ...\n"
-        "       MODE latency, sendrecv, rate or allreduce; WAY ring, read or both; BYTES a multiple of 8\n");
+    fprintf(stderr, "usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-l FROM,TO] MODE:WAY:BYTES ...\n"
+                    "       MODE latency, sendrecv, rate or allreduce; WAY ring, read or both; BYTES a "
+                    "multiple of 8, as 16384 or 16K\n");
     return 2;
 }
 

@@ -41,6 +41,15 @@ static inline int bench_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/** @return bytes, of a number with a suffix K or M, or none */
+static inline size_t bench_size(const char *text)
+{
+    char *end;
+    size_t size = strtoul(text, &end, 0);
+
+    return 'K' == *end ? size << 10 : 'M' == *end ? size << 20 : size;
+}
+
 /** Writes one word in every cache line of a message, which otherwise stays in the receiver's cache. */
 static inline void bench_fill(char *buffer, size_t size, uint64_t value)
 {

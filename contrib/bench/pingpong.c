@@ -59,15 +59,6 @@ static enum { ASLEEP, BLOCKED, POLLING } others = ASLEEP; /* what other ranks do
 static MPI_Request *waiting;                              /* of receives in mode posted */
 static line_range_t range;
 
-/* Sizes have a suffix K or M, or none. */
-static size_t parse_size(const char *text)
-{
-    char *end;
-    size_t size = strtoul(text, &end, 0);
-
-    return 'K' == *end ? size << 10 : 'M' == *end ? size << 20 : size;
-}
-
 static void check(const char *buffer, size_t size, uint64_t value)
 {
     for (size_t i = 0; i < size; i += i + BENCH_LINE < size ? BENCH_LINE : size) {
@@ -426,7 +417,7 @@ static const char *colon_of(const char *size)
 
 static size_t bytes_of(const char *size)
 {
-    return parse_size(NULL == colon_of(size) ? size : colon_of(size) + 1);
+    return bench_size(NULL == colon_of(size) ? size : colon_of(size) + 1);
 }
 
 static void run(const options_t *options)
