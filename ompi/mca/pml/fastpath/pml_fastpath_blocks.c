@@ -168,7 +168,6 @@ static inline void describe_single(const opal_datatype_t *datatype, mca_pml_fast
     blocks->block = datatype->size;
     blocks->blocks = SIZE_MAX;
     blocks->unit = 1; /* Open MPI's own function for such data cuts it anywhere, too */
-    blocks->items = blocks->loops = 0;
 }
 
 static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
@@ -177,12 +176,12 @@ static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_bl
     const ddt_elem_desc_t *elem;
     size_t rows = 1;
 
-    if (0 != (OPAL_DATATYPE_FLAG_CONTIGUOUS & datatype->flags) && 0 < datatype->size) {
+    blocks->loops = 0;
+    blocks->items = 0;
+    if (0 < datatype->size && opal_datatype_is_contiguous_memory_layout(datatype, 1)) {
         describe_single(datatype, blocks);
         return true;
     }
-    blocks->loops = 0;
-    blocks->items = 0;
     elem = 1 == desc->used ? &desc->desc[0].elem : nest_of(datatype, blocks, &rows);
     if (NULL == elem || 0 == (OPAL_DATATYPE_FLAG_DATA & elem->common.flags)) {
         return describe_items(datatype, blocks);
