@@ -252,6 +252,7 @@ static inline void reclaim_from(mca_btl_fastsm_endpoint_t *endpoint)
     mca_btl_fastsm_unlock(endpoint);
 }
 
+/* The same from all peers. */
 static void reclaim_all(void)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
