@@ -20,6 +20,7 @@
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_sendreq.h"
 #include "pml_fastpath_sync.h"
+#include "pml_fastpath_unanswered.h"
 
 /* Make a request wait for the answer, whether it is under way or complete already. A request that is
  * completing on another thread at this moment (todo is 0) is complete in an instant. Somebody may be
@@ -160,6 +161,7 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
         || !mca_pml_fastpath_watch(req->req_peer, &req->req_send.req_base, &req->req_watch)) {
         return OMPI_SUCCESS;
     }
+    mca_pml_fastpath_unanswered_begin(req);
     await_answer(req);
     if (OPAL_LIKELY(has_number(req))) {
         cancel_send(req);
@@ -181,6 +183,7 @@ void mca_pml_fastpath_cancel_answered(const mca_btl_base_module_t *btl,
         mca_pml_fastpath_corrupt(btl, req->req_peer->proc, hdr->hdr_type,
                                  "a send that is not being cancelled");
     }
+    mca_pml_fastpath_unanswered_end(req);
     if (0 != (MCA_PML_FASTPATH_HDR_FLAG_DONE & hdr->hdr_flags)
         && mca_pml_fastpath_send_request_answered(req, true)) {
         amount += MCA_PML_FASTPATH_TODO_UNKNOWN; /* neither ACK nor MATCHED will come */

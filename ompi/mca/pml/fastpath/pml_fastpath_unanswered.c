@@ -1,0 +1,78 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include "ompi/attribute/attribute.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/proc.h"
+
+#include "pml_fastpath_unanswered.h"
+
+static opal_atomic_int32_t unanswered;
+
+/* MPI_Finalize waits for no process of another job, and with fault tolerance a receiver may have failed. */
+static bool is_certain(const mca_pml_fastpath_send_request_t *req)
+{
+    return !mca_pml_fastpath_ft()
+           && opal_proc_local_get()->proc_name.jobid == req->req_peer->proc->super.proc_name.jobid;
+}
+
+/* Duplicates of MPI_COMM_SELF do not get the attribute. */
+static int copy_nothing(MPI_Comm comm, int key, void *extra, void *value, void *copied, int *flag,
+                        MPI_Comm duplicate)
+{
+    (void) comm;
+    (void) key;
+    (void) extra;
+    (void) value;
+    (void) copied;
+    (void) duplicate;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static int wait_for_answers(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void) comm;
+    (void) key;
+    (void) value;
+    (void) extra;
+    while (0 < unanswered) {
+        opal_progress();
+    }
+    return MPI_SUCCESS;
+}
+
+/* An attribute that was set by a callback of MPI_Finalize itself would not be deleted there any more. */
+static void wait_in_finalize(void)
+{
+    const ompi_attribute_fn_ptr_union_t copy = {.attr_communicator_copy_fn = copy_nothing};
+    const ompi_attribute_fn_ptr_union_t wait = {.attr_communicator_delete_fn = wait_for_answers};
+    static opal_atomic_int32_t set = 0;
+    int key;
+
+    if (0 != set || OMPI_MPI_STATE_INIT_COMPLETED != ompi_mpi_state || 0 != opal_atomic_swap_32(&set, 1)
+        || OMPI_SUCCESS != ompi_attr_create_keyval(COMM_ATTR, copy, wait, &key, NULL, 0, NULL)) {
+        return;
+    }
+    (void) ompi_attr_set_c(COMM_ATTR, &ompi_mpi_comm_self.comm, &ompi_mpi_comm_self.comm.c_keyhash, key, NULL,
+                           false);
+    (void) ompi_attr_free_keyval(COMM_ATTR, &key, false); /* goes with the attribute */
+}
+
+void mca_pml_fastpath_unanswered_begin(const mca_pml_fastpath_send_request_t *req)
+{
+    if (is_certain(req)) {
+        (void) OPAL_THREAD_ADD_FETCH32(&unanswered, 1);
+        wait_in_finalize();
+    }
+}
+
+void mca_pml_fastpath_unanswered_end(const mca_pml_fastpath_send_request_t *req)
+{
+    if (is_certain(req)) {
+        (void) OPAL_THREAD_ADD_FETCH32(&unanswered, -1);
+    }
+}
