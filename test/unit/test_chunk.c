@@ -387,9 +387,6 @@ static void test_fill_ticks(void **state)
         note_fill(out, 80);
     }
     assert_in_range(out->fill_ticks, 80, 90);
-    out->fill_ticks = 0;
-    mca_btl_fastsm_note_fill(out, 8 * CHUNK, 800); /* a fragment */
-    assert_int_equal(100, out->fill_ticks);
     world_close();
 }
 

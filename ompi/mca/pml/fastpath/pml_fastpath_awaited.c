@@ -78,16 +78,26 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void)
     return other;
 }
 
-void mca_pml_fastpath_awaited_stream(mca_pml_fastpath_recv_request_t *req)
+void mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, size_t bytes)
 {
-    req->req_streamed = true;
-    ++streams;
+    req->req_exchanged = bytes;
+    req->req_ask_ticks = mca_common_fastpath_ticks();
+    streams += req->req_streams ? 1 : 0;
 }
 
-void mca_pml_fastpath_awaited_stream_end(mca_pml_fastpath_recv_request_t *req)
+void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole)
 {
-    streams -= req->req_streamed ? 1 : 0;
-    req->req_streamed = false;
+    if (OPAL_LIKELY(0 == req->req_exchanged)) {
+        return;
+    }
+    streams -= req->req_streams ? 1 : 0;
+    if (whole) {
+        mca_pml_fastpath_exchange_note(&req->req_peer->exchange[req->req_reduced],
+                                       req->req_streams ? MCA_PML_FASTPATH_EXCHANGE_STREAM
+                                                        : MCA_PML_FASTPATH_EXCHANGE_KERNEL,
+                                       req->req_exchanged, mca_common_fastpath_ticks() - req->req_ask_ticks);
+    }
+    req->req_exchanged = 0;
 }
 
 /* What we have asked for comes, as long as its senders wait. */

@@ -41,11 +41,16 @@ void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
 /** Whether such a call is under way here that had large sends to wait for when it began. */
 bool mca_pml_fastpath_awaited_sends(void);
 
-/** During such a call a message is asked to be streamed. */
-void mca_pml_fastpath_awaited_stream(mca_pml_fastpath_recv_request_t *req);
+/** During such a call so many bytes of a message are asked for, all that have not come: to be streamed, or to
+ * be written, as req_streams says. */
+void mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, size_t bytes);
 
-/** Nothing more of a message is to come, whether it was streamed or not. */
-void mca_pml_fastpath_awaited_stream_end(mca_pml_fastpath_recv_request_t *req);
+/**
+ * Nothing more of a message is to come, whether it was asked for so or not.
+ *
+ * @param whole  or its sender has failed
+ */
+void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole);
 
 /** The receiver has answered a message of ours: another one may take its place. */
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req);

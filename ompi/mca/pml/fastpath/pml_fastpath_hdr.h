@@ -69,8 +69,6 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
     /** PUT_DONE, HELPED: the write failed; the range arrives in FRAGs instead */
     MCA_PML_FASTPATH_HDR_FLAG_FAILED = 0x04,
-    /** RGET: while its sender waits, the message is sooner here in fragments than read by the kernel */
-    MCA_PML_FASTPATH_HDR_FLAG_STREAM = 0x04,
     /** RNDV: the sender has used up its credit and would like some back */
     MCA_PML_FASTPATH_HDR_FLAG_SHORT = 0x08,
     /** CANCELLED: the message was taken back. A CANCEL that is kept: it has been answered so */

@@ -24,9 +24,16 @@ static bool is_large_local(const mca_pml_fastpath_recv_request_t *req,
 }
 
 /* Whether the sender, if it waits, can write into that buffer, and that would be of use. */
-static bool could_help(const mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
+static bool could_help(const mca_pml_fastpath_recv_request_t *req)
 {
-    return !req->req_peer->help_refused && !mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
+    return !req->req_peer->help_refused && !req->req_reduced;
+}
+
+/* Whether both processes wait for large sends, so that messages may be streamed. Where processes share cores
+ * none are. */
+static bool is_exchange(void)
+{
+    return mca_pml_fastpath_awaited_sends() && !opal_progress_yield_when_idle;
 }
 
 /* Whether a nonblocking send is waited for by now. */
@@ -69,6 +76,18 @@ static void ask_from(mca_pml_fastpath_recv_request_t *req, size_t own)
     mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
 }
 
+/* The sender waits. In an exchange what has not been read may be streamed: whichever is sooner. */
+static bool is_streamed(mca_pml_fastpath_recv_request_t *req, size_t next)
+{
+    if (!is_exchange()) {
+        return false;
+    }
+    req->req_streams = MCA_PML_FASTPATH_EXCHANGE_STREAM
+                       == mca_pml_fastpath_exchange_way(&req->req_peer->exchange[req->req_reduced]);
+    mca_pml_fastpath_awaited_ask(req, req->req_accepted - next);
+    return req->req_streams;
+}
+
 /* The sender waits, and is asked for a part of what has not been read, or for all of that: in an exchange, in
  * which each process writes its own message, and where we cannot read. @return end of what is left to be
  * read */
@@ -76,10 +95,12 @@ static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
 {
     size_t own = next;
 
-    if (req->req_streams) {
+    if (is_streamed(req, next)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_STREAMED);
-        mca_pml_fastpath_awaited_stream(req);
         return next; /* mca_pml_fastpath_help_read asks for what is behind */
+    }
+    if (!could_help(req)) {
+        return req->req_own;
     }
     if (!mca_pml_fastpath_awaited_sends() && reads(req->req_peer)) {
         own += half(req->req_own - next);
@@ -94,14 +115,12 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
     const size_t all = req->req_accepted;
-    const bool local = is_large_local(req, arrival), exchange = mca_pml_fastpath_awaited_sends();
-    const bool streams = local && exchange && 0 != (MCA_PML_FASTPATH_HDR_FLAG_STREAM & arrival->flags);
-    const bool could = streams || (local && could_help(req, arrival));
-    const bool waits =
-        could
-        && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(is_awaited(req)));
+    bool could, waits;
 
-    req->req_streams = streams;
+    req->req_reduced = mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
+    could = is_large_local(req, arrival) && (is_exchange() || could_help(req));
+    waits =
+        could && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(is_awaited(req)));
     req->req_alone = could && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
     req->req_own = all;
     return waits ? ask_for_rest(req, 0) : all;

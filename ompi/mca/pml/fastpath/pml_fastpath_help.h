@@ -45,14 +45,6 @@ static inline bool mca_pml_fastpath_help_pays(const mca_pml_fastpath_peer_t *pee
            && peer->ext->chunks_are_slow(peer->btl_endpoint, size);
 }
 
-/** Sender: whether a message, while both wait for it, is sooner at its receiver in fragments than by the
- * kernel. */
-static inline bool mca_pml_fastpath_help_streams(const mca_pml_fastpath_peer_t *peer, size_t size)
-{
-    return mca_pml_fastpath_is_helped(size) && NULL != peer->ext && !opal_progress_yield_when_idle
-           && !peer->ext->chunks_are_slow(peer->btl_endpoint, size);
-}
-
 /**
  * Receiver: begin to receive a message that has been offered to be read.
  *

@@ -12,6 +12,7 @@
 
 #include "pml_fastpath.h"
 
+#include "pml_fastpath_exchange.h"
 #include "pml_fastpath_hdr.h"
 
 /** A process reached through bml/r2. Reference-counted: every communicator that knows it holds one. */
@@ -24,6 +25,8 @@ typedef struct {
     const mca_btl_fastsm_ext_t *ext; /**< of the BTL for all its messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     bool help_refused;                            /**< it cannot write into our memory */
+    mca_pml_fastpath_exchange_t
+        exchange[2]; /**< how large messages come while we wait for sends; of reductions */
     fastsm_fifo_receiver_t
         *in; /**< if ext: where its messages arrive, if receives may take them from there; else NULL */
 

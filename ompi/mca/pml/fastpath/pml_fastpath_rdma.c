@@ -101,10 +101,7 @@ static mca_bml_base_btl_t *offer_btl(const mca_pml_fastpath_send_request_t *req)
 
 static uint8_t offer_flags(const mca_pml_fastpath_send_request_t *req)
 {
-    const bool streams = mca_pml_fastpath_help_streams(req->req_peer, req->req_send.req_bytes_packed);
-
-    return (req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0)
-           | (streams ? MCA_PML_FASTPATH_HDR_FLAG_STREAM : 0);
+    return req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0;
 }
 
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)

@@ -78,7 +78,7 @@ static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_whole = NULL;
     req->req_helping = false;
-    req->req_streamed = false;
+    req->req_exchanged = 0;
     req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath.super.pml_start;
     req->req_recv.req_base.req_ompi.req_free = mca_pml_fastpath_recv_request_free;
     req->req_recv.req_base.req_ompi.req_cancel = recv_request_cancel;
@@ -95,7 +95,7 @@ OBJ_CLASS_INSTANCE(mca_pml_fastpath_recv_request_t, mca_pml_base_recv_request_t,
 
 void mca_pml_fastpath_recv_request_failed(mca_pml_base_request_t *base)
 {
-    mca_pml_fastpath_awaited_stream_end((mca_pml_fastpath_recv_request_t *) base);
+    mca_pml_fastpath_awaited_come((mca_pml_fastpath_recv_request_t *) base, false);
     base->req_ompi.req_status.MPI_ERROR = MPI_ERR_PROC_FAILED;
     mca_pml_fastpath_request_complete(&base->req_ompi);
 }
@@ -157,7 +157,7 @@ void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, 
             req->req_peer->proc, MCA_PML_FASTPATH_HDR_FRAG, "pieces of a message that are not the message");
     }
     mca_pml_fastpath_handle_end(&req->req_handle);
-    mca_pml_fastpath_awaited_stream_end(req);
+    mca_pml_fastpath_awaited_come(req, true);
     wanted = mca_pml_fastpath_unwatch(req->req_peer, &req->req_recv.req_base, &req->req_watch);
     if (OPAL_UNLIKELY(NULL != req->req_whole)) {
         mca_pml_fastpath_recv_request_whole(req, wanted);

@@ -62,11 +62,13 @@ typedef struct {
     bool req_put_busy;     /**< somebody is sending PUTs */
 
     /* a message that is read, pml_fastpath_help.h */
-    bool req_streams; /**< what has not been read when the sender comes to wait is streamed */
-    bool req_streamed; /**< the sender has been asked for that: mca_pml_fastpath_awaited_stream() */
+    bool req_reduced; /**< mca_pml_fastpath_help_is_reduced() */
+    bool req_streams; /**< what has been asked for in an exchange is streamed */
     bool req_alone;   /**< the sender may come to wait, and then it may be asked; of who reads */
     bool req_helping; /**< HELP has gone out, and is unanswered; protected by req_lock */
     size_t req_own; /**< bytes that we read, the first ones; the sender has been asked to write the others */
+    size_t req_exchanged; /**< bytes that mca_pml_fastpath_awaited_ask() has asked for and that come; or 0 */
+    uint64_t req_ask_ticks; /**< if any: when that was */
 } mca_pml_fastpath_recv_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_recv_request_t);
 

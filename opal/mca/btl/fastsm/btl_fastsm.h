@@ -765,8 +765,7 @@ void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
 int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,
                                 const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,
                                 mca_btl_fastsm_stamp_t *stamp);
-/** Copying so many bytes of contiguous data into buffers of the pool has taken so many ticks. */
-void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes, uint64_t ticks);
+
 /** The extension's chunks_are_slow (btl_fastsm_ext.h). */
 bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size);
 

@@ -36,8 +36,8 @@
 /** the part of the parameter chunk_time that the kernel takes for a page, about: half a microsecond of 7 */
 #define PAGE_PART 14u
 /** the part of the parameter chunk_time that filling a chunk may take where chunks are better for a stream of
- * messages, too, than the kernel: the kernel takes no less for 4 KiB */
-#define QUICK_PART 20u
+ * messages, too, than the kernel: a quarter of a microsecond of 7 */
+#define QUICK_PART 28u
 /** of a millisecond */
 #define NANOSECONDS UINT64_C(1000000)
 /** lines that are fetched between two looks for a message */
@@ -164,11 +164,6 @@ static inline void note_fill(mca_btl_fastsm_endpoint_t *endpoint, uint64_t ticks
     ticks = ticks > 4 * before && 0 != before ? 4 * before : ticks;
     atomic_store_explicit(&endpoint->fill_ticks, 0 == before ? ticks : before - before / 8 + ticks / 8,
                           memory_order_relaxed);
-}
-
-void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes, uint64_t ticks)
-{
-    note_fill(endpoint, ticks * mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params) / bytes);
 }
 
 /* The parameter, in ticks; UINT64_MAX: there is none, or the clock's speed is not known yet. */

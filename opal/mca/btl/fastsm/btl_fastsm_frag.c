@@ -21,8 +21,6 @@
 
 /** private frags are allocated that many at a time */
 #define FASTSM_SMALL_CHUNK 32u
-/** bytes of a fragment from which on reading the clock twice does not count */
-#define MEASURED_LEAST ((size_t) 16 * 1024)
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
 /** bytes of buffers whose pages are asked for at a time */
@@ -394,13 +392,10 @@ int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *d
     return OPAL_SUCCESS;
 }
 
-/* Packs data into a buffer.  What that takes is measured of fragments that are worth it. @return OPAL_SUCCESS
- * or what the convertor says */
-static int pack(mca_btl_fastsm_endpoint_t *endpoint, opal_convertor_t *convertor, void *to, size_t *length)
+/* Packs data into a buffer. @return OPAL_SUCCESS or what the convertor says */
+static int pack(opal_convertor_t *convertor, void *to, size_t *length)
 {
     const bool contiguous = !fastpath_convertor_needs_buffers(convertor);
-    const bool measured = contiguous && MEASURED_LEAST <= *length && NULL != endpoint;
-    const uint64_t begin = measured ? mca_common_fastpath_ticks() : 0;
     /* a convertor without a place to pack to says where contiguous data is */
     struct iovec iov = {.iov_base = (IOVBASE_TYPE *) (contiguous ? NULL : to), .iov_len = *length};
     uint32_t iov_count = 1;
@@ -408,9 +403,6 @@ static int pack(mca_btl_fastsm_endpoint_t *endpoint, opal_convertor_t *convertor
 
     if (contiguous && 0 <= rc) {
         mca_common_fastpath_copy(to, iov.iov_base, *length);
-    }
-    if (measured && 0 <= rc && 0 < *length) {
-        mca_btl_fastsm_note_fill(endpoint, *length, mca_common_fastpath_ticks() - begin);
     }
     return rc;
 }
@@ -439,8 +431,7 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
     }
 
     if (0 < length
-        && OPAL_UNLIKELY(
-            0 > pack(endpoint, convertor, (char *) des->des_segments->seg_addr.pval + reserve, &length))) {
+        && OPAL_UNLIKELY(0 > pack(convertor, (char *) des->des_segments->seg_addr.pval + reserve, &length))) {
         mca_btl_fastsm_free(btl, des);
         return NULL;
     }
