@@ -432,6 +432,29 @@ static void test_slow(void **state)
     world_close();
 }
 
+/* Both ways at once chunks are slow where they are not quick, but for one in SLOW_PROBE, if the kernel
+ * copies. */
+static void test_slow_both_ways(void **state)
+{
+    int slow = 0;
+
+    (void) state;
+    world_open(0);
+    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
+    mca_btl_fastsm_component.chunk_ticks = 1000;
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out)); /* nothing has been sent yet */
+    world.out.fill_ticks = 1000 / QUICK_PART - 1;
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out));
+    world.out.fill_ticks = 1000 / QUICK_PART;
+    for (uint32_t i = 0; i < 10 * SLOW_PROBE; ++i) {
+        slow += mca_btl_fastsm_exchange_is_slow(&world.out) ? 1 : 0;
+    }
+    assert_int_equal(10 * (SLOW_PROBE - 1), slow);
+    world.out.write_state = MCA_BTL_FASTSM_GET_REFUSED;
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out));
+    world_close();
+}
+
 /* A chunk that has not come, in any place. */
 static void test_not_here(void **state)
 {
@@ -613,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_fallen_behind),
         cmocka_unit_test(test_fill_ticks),
         cmocka_unit_test(test_slow),
+        cmocka_unit_test(test_slow_both_ways),
         cmocka_unit_test(test_not_here),
         cmocka_unit_test(test_data_like_a_word),
         cmocka_unit_test(test_bad_chunks),

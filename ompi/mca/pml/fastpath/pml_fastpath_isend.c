@@ -372,6 +372,22 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
     return left;
 }
 
+/* Bytes from which on messages that go both ways at once may take the way of longer ones. */
+#define EXCHANGED_LEAST ((size_t) 128 * 1024)
+
+/* Whether a message that could leave in chunks had better be offered to its receiver: it is long, one may
+ * come from there at the same time, and so the kernel is sooner. */
+static bool is_exchanged(const mca_pml_fastpath_member_t *member, const ompi_communicator_t *comm, int dst,
+                         size_t size)
+{
+    const mca_pml_fastpath_peer_t *peer = member->peer;
+
+    return EXCHANGED_LEAST <= size && mca_pml_fastpath_is_helped(size) && NULL != peer->ext
+           && mca_pml_fastpath.use_get && !opal_using_threads()
+           && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
+           && peer->ext->exchange_is_slow(peer->btl_endpoint);
+}
+
 /* Let a request stand for a message until it has left. Returns OMPI_SUCCESS, or, without a trace of it, what
  * mca_pml_fastpath_send_request_prepare says. */
 static int start_request(mca_pml_fastpath_send_request_t *req)
@@ -443,7 +459,8 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
         return isend_unreachable(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(!refused && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
+    if (OPAL_LIKELY(!refused && !is_exchanged(member, comm, dst, datatype->super.size * count)
+                    && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
                                            datatype->super.size * count);
         return OMPI_SUCCESS;
@@ -560,6 +577,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     }
     mca_pml_fastpath_member_ready(member);
     if (OPAL_LIKELY(!refused && !goes_together(member, buf, datatype, count, tag, mode)
+                    && !is_exchanged(member, comm, dst, datatype->super.size * count)
                     && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         return mca_pml_fastpath_pace_sent(opal_using_threads());
     }

@@ -769,6 +769,9 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
 /** The extension's chunks_are_slow (btl_fastsm_ext.h). */
 bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size);
 
+/** The extension's exchange_is_slow (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint);
+
 /** The extension's sendi_data (btl_fastsm_ext.h). */
 int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                               const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,

@@ -179,6 +179,14 @@ static uint64_t chunk_time(mca_btl_fastsm_component_t *component)
     return 0 == ticks ? UINT64_MAX : ticks;
 }
 
+/* Whether the kernel may copy in place of chunks. One in SLOW_PROBE times the answer is no in any case, so
+ * that it is known what chunks take now. */
+static bool kernel_may_copy(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
+           && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
+}
+
 bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
 {
     const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
@@ -186,9 +194,20 @@ bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t si
     const uint64_t most = chunk_time(&mca_btl_fastsm_component);
     const uint64_t page = most / PAGE_PART;
 
-    return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
-           && fill > page && (fill - page) * chunks_of(size, chunk) > most
-           && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
+    return fill > page && (fill - page) * chunks_of(size, chunk) > most && kernel_may_copy(endpoint);
+}
+
+/* What filling a chunk may take where copying twice is no slower than the kernel. */
+static uint64_t quick_time(void)
+{
+    return chunk_time(&mca_btl_fastsm_component) / QUICK_PART;
+}
+
+bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint)
+{
+    const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
+
+    return 0 < fill && fill >= quick_time() && kernel_may_copy(endpoint);
 }
 
 /* Whether chunks are sooner at the peer than what it could read at the same time. */
@@ -196,7 +215,7 @@ static bool chunks_are_quick(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
 
-    return 0 < fill && fill < chunk_time(&mca_btl_fastsm_component) / QUICK_PART;
+    return 0 < fill && fill < quick_time();
 }
 
 /* --------------------------------------------------------------------------------------------- sending */

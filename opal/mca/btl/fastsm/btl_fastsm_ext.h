@@ -34,7 +34,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 23u
+#    define MCA_BTL_FASTSM_ABI 24u
 #endif
 
 /**
@@ -221,6 +221,13 @@ typedef struct {
      * so that it is known what it takes now.
      */
     bool (*chunks_are_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size);
+
+    /**
+     * Whether chunks take longer than the kernel for messages of some hundred KiB that go both ways at once:
+     * each process fills chunks and empties others then, and waits for none.  By the same measure: no as long
+     * as nothing is known, and now and then.
+     */
+    bool (*exchange_is_slow)(struct mca_btl_base_endpoint_t *endpoint);
 
     /** btl_send of a message that is numbered.  Never refused. */
     int (*send_numbered)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *descriptor,

@@ -259,6 +259,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .sendi_numbered = mca_btl_fastsm_sendi_numbered,
             .sendi_data = mca_btl_fastsm_sendi_data,
             .chunks_are_slow = mca_btl_fastsm_chunks_are_slow,
+            .exchange_is_slow = mca_btl_fastsm_exchange_is_slow,
             .send_numbered = mca_btl_fastsm_send_numbered,
             .sender = mca_btl_fastsm_sender,
             .receiver = mca_btl_fastsm_receiver,
