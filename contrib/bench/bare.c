@@ -9,7 +9,7 @@
  * What medium and large messages cost at least on this machine: the patterns of pingpong between two pinned
  * processes, without MPI.
  *
- * Usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-l FROM,TO] MODE:WAY:BYTES ...
+ * Usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-l FROM,TO] [-r] MODE:WAY:BYTES ...
  *
  * MODE, as in pingpong: latency, sendrecv, rate, allreduce.  WAY:
  *
@@ -19,7 +19,7 @@
  * both  the receiver reads the first half, and the sender writes the second one when it has been told where
  *
  * Prints lines: MODE-WAY BYTES MEDIAN_US LEAST_US.  As in pingpong the sender writes a word into each line
- * before it sends, and what arrives is checked once.  -l as with pingpong.
+ * before it sends, and what arrives is checked once.  -l and -r as with pingpong.
  */
 
 #define _GNU_SOURCE
@@ -291,6 +291,7 @@ static void latency(way_t way, long iterations)
             send_by(way);
         }
         receive_by(way);
+        bench_read(self.target, self.size);
         if (1 == self.me) {
             fill(i);
             send_by(way);
@@ -303,6 +304,7 @@ static void sendrecv(way_t way, long iterations)
     for (long i = 0; i < iterations; ++i) {
         fill(i);
         exchange_by(way);
+        bench_read(self.target, self.size);
     }
 }
 
@@ -348,6 +350,7 @@ static void rate(way_t way, long iterations)
     for (long i = 0; i < iterations; ++i) {
         if (1 == self.me) {
             receive_window(way);
+            bench_read(self.target, self.size);
             continue;
         }
         fill(i);
@@ -512,9 +515,10 @@ static void *memory(size_t size, int flags)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-l FROM,TO] MODE:WAY:BYTES ...\n"
-                    "       MODE latency, sendrecv, rate or allreduce; WAY ring, read or both; BYTES a "
-                    "multiple of 8, as 16384 or 16K\n");
+    fprintf(stderr,
+            "usage: bare [-c CPU,CPU] [-b BATCHES] [-u BATCH_US] [-l FROM,TO] [-r] MODE:WAY:BYTES ...\n"
+            "       MODE latency, sendrecv, rate or allreduce; WAY ring, read or both; BYTES a "
+            "multiple of 8, as 16384 or 16K\n");
     return 2;
 }
 
@@ -527,11 +531,12 @@ int main(int argc, char **argv)
     bool by_line = false;
     way_t way;
 
-    while (-1 != (option = getopt(argc, argv, "c:b:u:l:"))) {
+    while (-1 != (option = getopt(argc, argv, "c:b:u:l:r"))) {
         if (('c' == option && 2 == sscanf(optarg, "%d,%d", &cpu[0], &cpu[1]))
             || ('b' == option && (batches = atoi(optarg)) > 0 && batches <= BENCH_MAX_BATCHES)
             || ('u' == option && (bench_batch_us = atof(optarg)) > 0.0)
-            || ('l' == option && (by_line = line_parse(&range, optarg)))) {
+            || ('l' == option && (by_line = line_parse(&range, optarg)))
+            || ('r' == option && (bench_reads = true))) {
             continue;
         }
         return usage();

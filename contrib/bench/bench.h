@@ -14,6 +14,7 @@
 #ifndef FASTPATH_BENCH_H
 #define FASTPATH_BENCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,24 @@ static inline void bench_fill(char *buffer, size_t size, uint64_t value)
     if (size > 0 && size < sizeof(value)) {
         memcpy(buffer, &value, size);
     }
+}
+
+/** Whether whoever has received a message reads a word in each of its lines, as programs do: what lies in the
+ * sender's cache then comes from there. */
+static bool bench_reads;
+
+/** That reading, where it is asked for. */
+static inline void bench_read(const char *buffer, size_t size)
+{
+    static volatile uint64_t result;
+    uint64_t sum = 0, word;
+
+    for (size_t i = 0; bench_reads && i + sizeof(word) <= size; i += BENCH_LINE) {
+        memcpy(&word, buffer + i, sizeof(word));
+        sum += word;
+    }
+    result = sum;
+    (void) result;
 }
 
 /** One line for scripts: what, bytes, median and least time of a message in microseconds. */

@@ -10,10 +10,11 @@
  * so that they are connected, and then sleep outside MPI, or wait inside it (-o).
  *
  * Usage: pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] [-c CPU,CPU] [-o OTHERS] [-l FROM,TO]
- * [-t] [SIZE ...]
+ * [-r] [-t] [SIZE ...]
  *
  * Prints lines: MODE BYTES MEDIAN_US LEAST_US.  A size is measured in all modes of -m; one that is given as
  * MODE:SIZE in that mode only.  -c binds ranks 0 and 1 to a processor each, -t asks for MPI_THREAD_MULTIPLE.
+ * With -r what has been received is read before anything else is done.
  * -o says what the other ranks do meanwhile: they are asleep, or, inside MPI, blocked in MPI_Recv or polling
  * with MPI_Test; lines begin with MODE-OTHERS then.  With -l a batch counts only if before and after it a
  * cache line took FROM to TO microseconds from one of the two to the other (line.h); a size for which no
@@ -83,6 +84,7 @@ static inline void to_and_fro(long iterations, size_t extent, int count, MPI_Dat
             MPI_Send(out, count, datatype, 1, TAG, MPI_COMM_WORLD);
         }
         MPI_Recv(in, count, datatype, source, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        bench_read(in, extent);
         if (1 == rank) {
             bench_fill(out, extent, (uint64_t) i);
             MPI_Send(out, count, datatype, 0, TAG, MPI_COMM_WORLD);
@@ -154,6 +156,7 @@ static void send_receive(long iterations, int size)
         bench_fill(out, (size_t) size, (uint64_t) i);
         MPI_Sendrecv(out, size, MPI_BYTE, 1 - rank, TAG, in, size, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
+        bench_read(in, (size_t) size);
     }
 }
 
@@ -166,6 +169,7 @@ static void nonblocking(long iterations, int size)
         MPI_Irecv(in, size, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request[0]);
         MPI_Isend(out, size, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request[1]);
         MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+        bench_read(in, (size_t) size);
     }
 }
 
@@ -186,6 +190,7 @@ static void rate(long iterations, int size)
         if (0 == rank) {
             MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         } else {
+            bench_read(in, (size_t) size);
             MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
         }
     }
@@ -197,6 +202,7 @@ static void allreduce(long iterations, int size)
     for (long i = 0; i < iterations; ++i) {
         bench_fill(out, (size_t) size, (uint64_t) i);
         MPI_Allreduce(out, in, size / 8, MPI_UINT64_T, MPI_BOR, both);
+        bench_read(in, (size_t) size);
     }
 }
 
@@ -453,8 +459,9 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
     bool good = ranks >= 2;
     int option;
 
-    others = ASLEEP; /* in several.c it may have been something else */
-    while (-1 != (option = getopt(argc, argv, "m:b:u:d:c:o:l:t"))) {
+    others = ASLEEP; /* in several.c it may have been something else, and so may this */
+    bench_reads = false;
+    while (-1 != (option = getopt(argc, argv, "m:b:u:d:c:o:l:rt"))) {
         switch (option) {
         case 'm':
             options->wanted = optarg;
@@ -478,6 +485,9 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
             options->by_line = true;
             good = good && line_parse(&range, optarg);
             break;
+        case 'r':
+            bench_reads = true;
+            break;
         case 't': /* main() has seen to it */
             break;
         default:
@@ -486,8 +496,9 @@ static void parse(int argc, char **argv, int ranks, options_t *options)
     }
     if (!good || options->batches < 1 || options->batches > BENCH_MAX_BATCHES || depth < 0
         || depth > MAX_DEPTH || 1 == options->cpu_count) {
-        fprintf(stderr, "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] "
-                        "[-c CPU,CPU] [-o asleep|blocked|polling] [-l FROM,TO] [-t] [[MODE:]SIZE ...]\n");
+        fprintf(stderr,
+                "usage: mpirun -np 2 pingpong [-m MODE,...] [-b BATCHES] [-u BATCH_US] [-d DEPTH] "
+                "[-c CPU,CPU] [-o asleep|blocked|polling] [-l FROM,TO] [-r] [-t] [[MODE:]SIZE ...]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (optind < argc) {
