@@ -366,10 +366,11 @@ static mca_pml_fastpath_counter_t reason(int rc)
     }
 }
 
-/* What recv_fast has not received. */
-static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_datatype_t *datatype, int src,
-                                                 int tag, ompi_communicator_t *comm,
-                                                 ompi_status_public_t *status)
+/* What recv_fast has not received, whose datatype is kept. */
+static inline __opal_attribute_always_inline__ int recv_rest_kept(void *buf, size_t count,
+                                                                  ompi_datatype_t *datatype, int src, int tag,
+                                                                  ompi_communicator_t *comm,
+                                                                  ompi_status_public_t *status)
 {
     mca_pml_fastpath_target_t target = {.tag = tag, .room = datatype->super.size * count};
     mca_pml_fastpath_blocks_t blocks;
@@ -396,8 +397,8 @@ static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_d
     return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
 }
 
-/* The same with threads: another one may free the datatype meanwhile (MPI-4.0, section 5.1.9), which the
- * requests of ordinary receives keep, but nothing else does. */
+/* With threads another one may free the datatype meanwhile (MPI-4.0, section 5.1.9), which the requests of
+ * ordinary receives keep, but nothing else does. */
 static __opal_attribute_noinline__ int recv_rest_threads(void *buf, size_t count, ompi_datatype_t *datatype,
                                                          int src, int tag, ompi_communicator_t *comm,
                                                          ompi_status_public_t *status)
@@ -405,9 +406,19 @@ static __opal_attribute_noinline__ int recv_rest_threads(void *buf, size_t count
     int rc;
 
     OMPI_DATATYPE_RETAIN(datatype);
-    rc = recv_rest(buf, count, datatype, src, tag, comm, status);
+    rc = recv_rest_kept(buf, count, datatype, src, tag, comm, status);
     OMPI_DATATYPE_RELEASE(datatype);
     return rc;
+}
+
+/* What recv_fast has not received. Threads are asked for here, where messages that are found do not come. */
+static __opal_attribute_noinline__ int recv_rest(void *buf, size_t count, ompi_datatype_t *datatype, int src,
+                                                 int tag, ompi_communicator_t *comm,
+                                                 ompi_status_public_t *status)
+{
+    return OPAL_UNLIKELY(opal_using_threads())
+               ? recv_rest_threads(buf, count, datatype, src, tag, comm, status)
+               : recv_rest_kept(buf, count, datatype, src, tag, comm, status);
 }
 
 /* MPI_Recv, which has been counted. */
@@ -425,9 +436,7 @@ static inline __opal_attribute_always_inline__ int recv_counted(void *buf, size_
         src = mca_pml_fastpath_comm(comm)->any_src;
     }
     if (OMPI_ERR_RESOURCE_BUSY != rc) {
-        return OPAL_UNLIKELY(opal_using_threads())
-                   ? recv_rest_threads(buf, count, datatype, src, tag, comm, status)
-                   : recv_rest(buf, count, datatype, src, tag, comm, status);
+        return recv_rest(buf, count, datatype, src, tag, comm, status);
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_RECVS_QUEUED);
     return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
