@@ -372,20 +372,35 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
     return left;
 }
 
+/* Whether a message may be offered to its receiver, and copied by the kernel, though it could leave at once.
+ */
+static inline bool may_be_offered(const void *buf, size_t count, const ompi_datatype_t *datatype,
+                                  mca_pml_base_send_mode_t mode)
+{
+    return MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
+           && fastpath_is_contiguous(buf, datatype, count);
+}
+
 /* Bytes from which on messages that go both ways at once may take the way of longer ones. */
 #define EXCHANGED_LEAST ((size_t) 128 * 1024)
 
-/* Whether a message that could leave in chunks had better be offered to its receiver: it is long, one may
- * come from there at the same time, and so the kernel is sooner. */
-static bool is_exchanged(const mca_pml_fastpath_member_t *member, const ompi_communicator_t *comm, int dst,
-                         size_t size)
+/* Whether that is sooner, because one may come from there at the same time. */
+static bool is_exchanged(const mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                         const ompi_datatype_t *datatype, int dst, mca_pml_base_send_mode_t mode,
+                         const ompi_communicator_t *comm)
 {
     const mca_pml_fastpath_peer_t *peer = member->peer;
+    const size_t size = datatype->super.size * count;
+    const bool exchanged = EXCHANGED_LEAST <= size && mca_pml_fastpath_is_helped(size) && NULL != peer->ext
+                           && size <= mca_pml_fastpath_sendi_limit(member) && mca_pml_fastpath.use_get
+                           && !opal_using_threads() && may_be_offered(buf, count, datatype, mode)
+                           && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
+                           && peer->ext->exchange_is_slow(peer->btl_endpoint);
 
-    return EXCHANGED_LEAST <= size && mca_pml_fastpath_is_helped(size) && NULL != peer->ext
-           && mca_pml_fastpath.use_get && !opal_using_threads()
-           && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
-           && peer->ext->exchange_is_slow(peer->btl_endpoint);
+    if (OPAL_UNLIKELY(exchanged)) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);
+    }
+    return exchanged;
 }
 
 /* Let a request stand for a message until it has left. Returns OMPI_SUCCESS, or, without a trace of it, what
@@ -459,7 +474,7 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
         return isend_unreachable(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(!refused && !is_exchanged(member, comm, dst, datatype->super.size * count)
+    if (OPAL_LIKELY(!refused && !is_exchanged(member, buf, count, datatype, dst, mode, comm)
                     && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
                                            datatype->super.size * count);
@@ -537,8 +552,7 @@ static inline bool goes_together(const mca_pml_fastpath_member_t *member, const 
                                  mca_pml_base_send_mode_t mode)
 {
     const size_t size = datatype->super.size * count;
-    const bool together = MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
-                          && fastpath_is_contiguous(buf, datatype, count)
+    const bool together = may_be_offered(buf, count, datatype, mode)
                           && mca_pml_fastpath_help_pays(member->peer, size)
                           && !mca_pml_fastpath_help_is_reduced(tag, size);
 
@@ -577,7 +591,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     }
     mca_pml_fastpath_member_ready(member);
     if (OPAL_LIKELY(!refused && !goes_together(member, buf, datatype, count, tag, mode)
-                    && !is_exchanged(member, comm, dst, datatype->super.size * count)
+                    && !is_exchanged(member, buf, count, datatype, dst, mode, comm)
                     && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         return mca_pml_fastpath_pace_sent(opal_using_threads());
     }

@@ -26,7 +26,7 @@ typedef struct {
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     bool help_refused;                            /**< it cannot write into our memory */
     mca_pml_fastpath_exchange_t
-        exchange[2]; /**< how large messages come while we wait for sends; of reductions */
+        exchange[2]; /**< how large messages come while we wait for sends; [1]: of reductions */
     fastsm_fifo_receiver_t
         *in; /**< if ext: where its messages arrive, if receives may take them from there; else NULL */
 

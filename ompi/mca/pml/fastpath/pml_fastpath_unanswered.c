@@ -4,11 +4,16 @@
  */
 #include "ompi_config.h"
 
+#include <unistd.h>
+
 #include "ompi/attribute/attribute.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/proc.h"
 
 #include "pml_fastpath_unanswered.h"
+
+/** microseconds; MPI_Finalize pauses as long while it waits for the other processes */
+#define PAUSE 100u
 
 static opal_atomic_int32_t unanswered;
 
@@ -41,6 +46,7 @@ static int wait_for_answers(MPI_Comm comm, int key, void *value, void *extra)
     (void) extra;
     while (0 < unanswered) {
         opal_progress();
+        usleep(PAUSE);
     }
     return MPI_SUCCESS;
 }
