@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ompi/attribute/attribute.h"
+#include "ompi/runtime/params.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/proc.h"
 
@@ -17,25 +18,12 @@
 
 static opal_atomic_int32_t unanswered;
 
-/* MPI_Finalize waits for no process of another job, and with fault tolerance a receiver may have failed. */
+/* MPI_Finalize waits for no process of another job, nor for any if it is told so, and with fault tolerance a
+ * receiver may have failed. */
 static bool is_certain(const mca_pml_fastpath_send_request_t *req)
 {
-    return !mca_pml_fastpath_ft()
+    return !mca_pml_fastpath_ft() && !ompi_async_mpi_finalize
            && opal_proc_local_get()->proc_name.jobid == req->req_peer->proc->super.proc_name.jobid;
-}
-
-/* Duplicates of MPI_COMM_SELF do not get the attribute. */
-static int copy_nothing(MPI_Comm comm, int key, void *extra, void *value, void *copied, int *flag,
-                        MPI_Comm duplicate)
-{
-    (void) comm;
-    (void) key;
-    (void) extra;
-    (void) value;
-    (void) copied;
-    (void) duplicate;
-    *flag = 0;
-    return MPI_SUCCESS;
 }
 
 static int wait_for_answers(MPI_Comm comm, int key, void *value, void *extra)
@@ -51,10 +39,14 @@ static int wait_for_answers(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* What Open MPI takes for a function that copies attributes: in 4.1 it has one argument more than MPI's. */
+typedef __typeof__(((ompi_attribute_fn_ptr_union_t *) NULL)->attr_communicator_copy_fn) copy_fn_t;
+
 /* An attribute that was set by a callback of MPI_Finalize itself would not be deleted there any more. */
 static void wait_in_finalize(void)
 {
-    const ompi_attribute_fn_ptr_union_t copy = {.attr_communicator_copy_fn = copy_nothing};
+    const ompi_attribute_fn_ptr_union_t copy = {.attr_communicator_copy_fn =
+                                                    (copy_fn_t) (void (*)(void)) MPI_COMM_NULL_COPY_FN};
     const ompi_attribute_fn_ptr_union_t wait = {.attr_communicator_delete_fn = wait_for_answers};
     static opal_atomic_int32_t set = 0;
     int key;
