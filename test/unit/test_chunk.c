@@ -332,7 +332,8 @@ static void test_refusals(void **state)
 }
 
 /* To a peer that has not read what it has, or where there are more processes than cores, long messages do not
- * leave, and short ones do; and long ones, too, where chunks are quick. */
+ * leave, and short ones do; and long ones, too, when it is their turn to take chunks, or with threads where
+ * those are quick. */
 static void test_fallen_behind(void **state)
 {
     (void) state;
@@ -350,6 +351,12 @@ static void test_fallen_behind(void **state)
     nothing_leaves(5 * CHUNK);
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
     world.kept = 0;
+    world.out.stream = (mca_btl_fastsm_turns_t){.way = TURN_CHUNKS, .messages = 1};
+    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
+    world.kept = 0;
+    world.out.stream.way = TURN_KERNEL;
+    nothing_leaves(5 * CHUNK);
+    opal_set_using_threads(true);
     mca_btl_fastsm_component.chunk_ticks = 1000;
     world.out.fill_ticks = 1000 / QUICK_PART;
     nothing_leaves(5 * CHUNK);
@@ -358,9 +365,26 @@ static void test_fallen_behind(void **state)
     world.kept = 0;
     world.out.fill_ticks = 0; /* nobody knows */
     nothing_leaves(5 * CHUNK);
+    opal_set_using_threads(false);
     fastsm_store_read_pos(world.out.out.shared_read_pos, world.out.out.write_pos);
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
     world_close();
+}
+
+/* As many messages as make windows look alike take one way, then as many the other one. */
+static void test_turns(void **state)
+{
+    mca_btl_fastsm_turns_t turns = {.way = TURN_CHUNKS};
+
+    (void) state;
+    for (uint32_t turn = 0; turn < 6; ++turn) {
+        for (uint32_t i = 0; i < TURN_MESSAGES; ++i) {
+            assert_int_equal(1 == turn % 2, turn_is_chunks(&turns, 5 * CHUNK));
+        }
+        assert_int_equal(TURN_MESSAGES * 5 * CHUNK, turns.bytes);
+    }
+    assert_int_not_equal(0, turns.ways.ticks[TURN_KERNEL]);
+    assert_int_not_equal(0, turns.ways.ticks[TURN_CHUNKS]);
 }
 
 /* What filling took, on the average: of whole chunks of contiguous memory, and however long one took once. */
@@ -432,26 +456,18 @@ static void test_slow(void **state)
     world_close();
 }
 
-/* Both ways at once chunks are slow where they are not quick, but for one in SLOW_PROBE, if the kernel
- * copies. */
-static void test_slow_both_ways(void **state)
+/* Both ways at once chunks are slow when it is the kernel's turn, and it copies. */
+static void test_exchange(void **state)
 {
-    int slow = 0;
-
     (void) state;
     world_open(0);
-    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
-    mca_btl_fastsm_component.chunk_ticks = 1000;
-    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out)); /* nothing has been sent yet */
-    world.out.fill_ticks = 1000 / QUICK_PART - 1;
-    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out));
-    world.out.fill_ticks = 1000 / QUICK_PART;
-    for (uint32_t i = 0; i < 10 * SLOW_PROBE; ++i) {
-        slow += mca_btl_fastsm_exchange_is_slow(&world.out) ? 1 : 0;
-    }
-    assert_int_equal(10 * (SLOW_PROBE - 1), slow);
     world.out.write_state = MCA_BTL_FASTSM_GET_REFUSED;
-    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out));
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
+    assert_int_equal(0, world.out.exchange.messages);
+    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
+    assert_true(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
+    world.out.exchange.way = TURN_CHUNKS;
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
     world_close();
 }
 
@@ -634,9 +650,10 @@ int main(void)
         cmocka_unit_test(test_one_buffer),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fallen_behind),
+        cmocka_unit_test(test_turns),
         cmocka_unit_test(test_fill_ticks),
         cmocka_unit_test(test_slow),
-        cmocka_unit_test(test_slow_both_ways),
+        cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_not_here),
         cmocka_unit_test(test_data_like_a_word),
         cmocka_unit_test(test_bad_chunks),

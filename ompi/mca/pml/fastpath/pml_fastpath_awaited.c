@@ -92,10 +92,10 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
     }
     streams -= req->req_streams ? 1 : 0;
     if (whole) {
-        mca_pml_fastpath_exchange_note(&req->req_peer->exchange[req->req_reduced],
-                                       req->req_streams ? MCA_PML_FASTPATH_EXCHANGE_STREAM
-                                                        : MCA_PML_FASTPATH_EXCHANGE_KERNEL,
-                                       req->req_exchanged, mca_common_fastpath_ticks() - req->req_ask_ticks);
+        mca_common_fastpath_ways_note(&req->req_peer->exchange[req->req_reduced],
+                                      req->req_streams ? MCA_PML_FASTPATH_EXCHANGE_STREAM
+                                                       : MCA_PML_FASTPATH_EXCHANGE_KERNEL,
+                                      req->req_exchanged, mca_common_fastpath_ticks() - req->req_ask_ticks);
     }
     req->req_exchanged = 0;
 }

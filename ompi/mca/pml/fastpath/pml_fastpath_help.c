@@ -83,7 +83,7 @@ static bool is_streamed(mca_pml_fastpath_recv_request_t *req, size_t next)
         return false;
     }
     req->req_streams = MCA_PML_FASTPATH_EXCHANGE_STREAM
-                       == mca_pml_fastpath_exchange_way(&req->req_peer->exchange[req->req_reduced]);
+                       == mca_common_fastpath_ways_choose(&req->req_peer->exchange[req->req_reduced]);
     mca_pml_fastpath_awaited_ask(req, req->req_accepted - next);
     return req->req_streams;
 }

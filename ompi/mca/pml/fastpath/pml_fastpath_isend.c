@@ -395,7 +395,7 @@ static bool is_exchanged(const mca_pml_fastpath_member_t *member, const void *bu
                            && size <= mca_pml_fastpath_sendi_limit(member) && mca_pml_fastpath.use_get
                            && !opal_using_threads() && may_be_offered(buf, count, datatype, mode)
                            && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
-                           && peer->ext->exchange_is_slow(peer->btl_endpoint);
+                           && peer->ext->exchange_is_slow(peer->btl_endpoint, size);
 
     if (OPAL_UNLIKELY(exchanged)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);

@@ -10,9 +10,10 @@
 #ifndef MCA_PML_FASTPATH_PEER_H
 #define MCA_PML_FASTPATH_PEER_H
 
+#include "opal/mca/common/fastpath/common_fastpath_ways.h"
+
 #include "pml_fastpath.h"
 
-#include "pml_fastpath_exchange.h"
 #include "pml_fastpath_hdr.h"
 
 /** A process reached through bml/r2. Reference-counted: every communicator that knows it holds one. */
@@ -25,8 +26,8 @@ typedef struct {
     const mca_btl_fastsm_ext_t *ext; /**< of the BTL for all its messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     bool help_refused;                            /**< it cannot write into our memory */
-    mca_pml_fastpath_exchange_t
-        exchange[2]; /**< how large messages come while we wait for sends; [1]: of reductions */
+    /** mca_pml_fastpath_exchange_way_t of messages that come while we wait for sends; [1]: of reductions */
+    mca_common_fastpath_ways_t exchange[2];
     fastsm_fifo_receiver_t
         *in; /**< if ext: where its messages arrive, if receives may take them from there; else NULL */
 

@@ -30,6 +30,12 @@ typedef enum {
                                         * status, and holds nothing */
 } mca_pml_fastpath_recv_state_t;
 
+/** How a message comes while both processes wait for large sends: whichever is sooner. */
+typedef enum {
+    MCA_PML_FASTPATH_EXCHANGE_STREAM, /**< in fragments, through buffers */
+    MCA_PML_FASTPATH_EXCHANGE_KERNEL  /**< by the kernel, which its sender calls, or in a reduction we */
+} mca_pml_fastpath_exchange_way_t;
+
 /** A receive, from MPI_Irecv to its completion. Lives on mca_pml_base_recv_requests. */
 typedef struct {
     mca_pml_base_recv_request_t req_recv;

@@ -29,6 +29,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_clock.h"
 #include "opal/mca/common/fastpath/common_fastpath_fault.h"
 #include "opal/mca/common/fastpath/common_fastpath_machine.h"
+#include "opal/mca/common/fastpath/common_fastpath_ways.h"
 #include "opal/mca/mpool/fastsm/mpool_fastsm.h"
 
 #include "btl_fastsm_ext.h"
@@ -165,6 +166,16 @@ typedef struct {
     _Atomic uint32_t stopped; /**< MOVING: a read position that leaves no room */
 } mca_btl_fastsm_move_t;
 
+/** Long messages of one kind to one peer, without threads: whether they go in chunks, or are copied by the
+ * kernel.  Many in turn take the same way, and each way is measured. */
+typedef struct {
+    mca_common_fastpath_ways_t ways;
+    unsigned way;      /**< of the messages since `began` */
+    uint32_t messages; /**< all of them */
+    size_t bytes;      /**< since `began` */
+    uint64_t began;    /**< ticks */
+} mca_btl_fastsm_turns_t;
+
 /**
  * A local peer.  All of them are in component.peers, in the order of their
  * local index, whether add_procs accepted them or not.
@@ -188,6 +199,8 @@ struct mca_btl_base_endpoint_t {
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
     _Atomic uint64_t fill_ticks;   /**< what filling a chunk takes of late, on the average; 0: not known */
     _Atomic uint32_t n_slow;       /**< messages for which chunks were slow */
+    mca_btl_fastsm_turns_t stream; /**< messages that are sent while it has not read the last one yet */
+    mca_btl_fastsm_turns_t exchange; /**< messages that go both ways at once */
     uint32_t answered;             /**< where `in` was when the last message left in eager buffers */
     opal_list_t pending;           /**< frags that found no room, oldest first */
     opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */
@@ -770,7 +783,7 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
 bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size);
 
 /** The extension's exchange_is_slow (btl_fastsm_ext.h). */
-bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint);
+bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size);
 
 /** The extension's sendi_data (btl_fastsm_ext.h). */
 int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,

@@ -38,6 +38,11 @@
 /** the part of the parameter chunk_time that filling a chunk may take where chunks are better for a stream of
  * messages, too, than the kernel: a quarter of a microsecond of 7 */
 #define QUICK_PART 28u
+/** messages that take the same way, one after the other */
+#define TURN_MESSAGES 128u
+/** ways: the kernel, or the receiver's memory through buffers */
+#define TURN_KERNEL 0u
+#define TURN_CHUNKS 1u
 /** of a millisecond */
 #define NANOSECONDS UINT64_C(1000000)
 /** lines that are fetched between two looks for a message */
@@ -179,14 +184,6 @@ static uint64_t chunk_time(mca_btl_fastsm_component_t *component)
     return 0 == ticks ? UINT64_MAX : ticks;
 }
 
-/* Whether the kernel may copy in place of chunks. One in SLOW_PROBE times the answer is no in any case, so
- * that it is known what chunks take now. */
-static bool kernel_may_copy(mca_btl_fastsm_endpoint_t *endpoint)
-{
-    return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
-           && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
-}
-
 bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
 {
     const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
@@ -194,20 +191,9 @@ bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t si
     const uint64_t most = chunk_time(&mca_btl_fastsm_component);
     const uint64_t page = most / PAGE_PART;
 
-    return fill > page && (fill - page) * chunks_of(size, chunk) > most && kernel_may_copy(endpoint);
-}
-
-/* What filling a chunk may take where copying twice is no slower than the kernel. */
-static uint64_t quick_time(void)
-{
-    return chunk_time(&mca_btl_fastsm_component) / QUICK_PART;
-}
-
-bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint)
-{
-    const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
-
-    return 0 < fill && fill >= quick_time() && kernel_may_copy(endpoint);
+    return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
+           && fill > page && (fill - page) * chunks_of(size, chunk) > most
+           && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
 }
 
 /* Whether chunks are sooner at the peer than what it could read at the same time. */
@@ -215,7 +201,31 @@ static bool chunks_are_quick(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
 
-    return 0 < fill && fill < quick_time();
+    return 0 < fill && fill < chunk_time(&mca_btl_fastsm_component) / QUICK_PART;
+}
+
+/* Whether the next message takes chunks.  What counts of a way is the time in which as many messages are sent
+ * as have a turn: so many that it does not matter whether they begin or end within a window of them. */
+static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size)
+{
+    if (0 == turns->messages++ % TURN_MESSAGES) {
+        const uint64_t now = mca_common_fastpath_ticks();
+
+        if (0 < turns->bytes) {
+            mca_common_fastpath_ways_note(&turns->ways, turns->way, turns->bytes, now - turns->began);
+        }
+        turns->way = mca_common_fastpath_ways_choose(&turns->ways);
+        turns->bytes = 0;
+        turns->began = now;
+    }
+    turns->bytes += size;
+    return TURN_CHUNKS == turns->way;
+}
+
+bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
+{
+    return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
+           && !turn_is_chunks(&endpoint->exchange, size);
 }
 
 /* --------------------------------------------------------------------------------------------- sending */
@@ -339,9 +349,10 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
 
 /* Whether the peer had better read a long message itself, if it can, and so copy it once: because it has no
  * core and will come to it when it is no longer in any cache; or because it is the slower one in a stream of
- * messages, and chunks are not quick: it has not read the last one yet and has not answered it either.  Where
- * messages go to and fro, or both ways at once, one of them may be unread. */
-static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
+ * messages, which take longer in chunks: it has not read the last one yet and has not answered it either.
+ * Where messages go to and fro, or both ways at once, one of them may be unread.  With threads streams are
+ * not measured, but what filling a chunk takes is. */
+static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks, size_t size)
 {
     uint32_t most;
 
@@ -355,7 +366,9 @@ static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks
     mca_btl_fastsm_reclaim(endpoint);
     most = endpoint->answered == endpoint->in.read_pos ? 0 : chunks;
     mca_btl_fastsm_unlock(endpoint);
-    return most < endpoint->n_in_flight && !chunks_are_quick(endpoint);
+    return most < endpoint->n_in_flight
+           && !(OPAL_UNLIKELY(opal_using_threads()) ? chunks_are_quick(endpoint)
+                                                    : turn_is_chunks(&endpoint->stream, size));
 }
 
 int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,
@@ -370,8 +383,8 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
     const bool threads = opal_using_threads();
     mca_btl_fastsm_frag_t *frag;
 
-    if (OPAL_UNLIKELY(chunks > mca_btl_fastsm_component.chunks_max
-                      || (!threads && !has_room(endpoint, chunks)) || had_better_read(endpoint, chunks))) {
+    if (OPAL_UNLIKELY(chunks > mca_btl_fastsm_component.chunks_max || had_better_read(endpoint, chunks, size)
+                      || (!threads && !has_room(endpoint, chunks)))) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     frag = mca_btl_fastsm_frags_take(endpoint, chunks);

@@ -223,11 +223,11 @@ typedef struct {
     bool (*chunks_are_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size);
 
     /**
-     * Whether chunks take longer than the kernel for messages of some hundred KiB that go both ways at once:
-     * each process fills chunks and empties others then, and waits for none.  By the same measure: no as long
-     * as nothing is known, and now and then.
+     * Whether chunks take longer than the kernel for a message of so many bytes, some hundred KiB, that goes
+     * to the peer while another one may come from there: each process fills chunks and empties others then,
+     * and waits for none.  Measured: each message that is asked for is sent so.  Without threads only.
      */
-    bool (*exchange_is_slow)(struct mca_btl_base_endpoint_t *endpoint);
+    bool (*exchange_is_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size);
 
     /** btl_send of a message that is numbered.  Never refused. */
     int (*send_numbered)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *descriptor,

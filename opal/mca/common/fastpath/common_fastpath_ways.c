@@ -1,0 +1,41 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+#include "opal_config.h"
+
+#include "common_fastpath_ways.h"
+
+/** uses that take both ways in turn, the first ones: memory that a way uses for the first time is slow */
+#define TRIALS 8u
+/** after that one in so many takes the way that was slower.  A prime number, so that where messages of
+ * several lengths take turns it is not always the same one */
+#define PROBE 31u
+/** bytes that ticks are kept for */
+#define PAGE 4096u
+
+unsigned mca_common_fastpath_ways_choose(mca_common_fastpath_ways_t *ways)
+{
+    const unsigned better = ways->ticks[0] <= ways->ticks[1] ? 0 : 1;
+    const uint32_t number = ways->uses++;
+
+    if (TRIALS > number) {
+        return number % 2;
+    }
+    return 0 == number % PROBE ? 1 - better : better;
+}
+
+/* Less time than before is what it takes.  More may be somebody else's, who had the core, or a peer's that
+ * came late, and counts little. */
+void mca_common_fastpath_ways_note(mca_common_fastpath_ways_t *ways, unsigned way, size_t bytes,
+                                   uint64_t ticks)
+{
+    const uint64_t before = ways->ticks[way], now = ticks * PAGE / bytes + 1;
+
+    if (0 == before || now < before) {
+        ways->ticks[way] = now;
+    } else {
+        ways->ticks[way] = before + ((now < 2 * before ? now : 2 * before) - before) / 8;
+    }
+}

@@ -1,0 +1,111 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* Of two ways to copy the one is taken that takes less time, whatever the first uses took, and also when that
+ * changes. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "opal/mca/common/fastpath/common_fastpath_ways.c"
+
+enum { FIRST, SECOND, MESSAGE = 1 << 20 };
+
+static mca_common_fastpath_ways_t ways;
+
+/* So many messages, of which a page takes so many ticks by each way. @return how many took the first */
+static int use(int count, uint64_t first, uint64_t second)
+{
+    int firsts = 0;
+
+    for (int i = 0; i < count; i++) {
+        const unsigned way = mca_common_fastpath_ways_choose(&ways);
+
+        firsts += FIRST == way ? 1 : 0;
+        mca_common_fastpath_ways_note(&ways, way, MESSAGE, (FIRST == way ? first : second) * MESSAGE / PAGE);
+    }
+    return firsts;
+}
+
+static int begin(void **state)
+{
+    (void) state;
+    memset(&ways, 0, sizeof(ways));
+    return 0;
+}
+
+static void test_first_ones(void **state)
+{
+    (void) state;
+    assert_int_equal(FIRST, mca_common_fastpath_ways_choose(&ways));
+    assert_int_equal(SECOND, mca_common_fastpath_ways_choose(&ways));
+    assert_int_equal((TRIALS - 2) / 2, use(TRIALS - 2, 1000, 10));
+}
+
+static void test_the_sooner_one(void **state)
+{
+    enum { COUNT = 10 * PROBE };
+
+    (void) state;
+    (void) use(TRIALS, 1000, 900);
+    assert_int_equal(COUNT / PROBE, use(COUNT, 1000, 900));
+    begin(NULL);
+    (void) use(TRIALS, 900, 1000);
+    assert_int_equal(COUNT - COUNT / PROBE, use(COUNT, 900, 1000));
+}
+
+/* The first message through a way's memory takes a hundred times as long. */
+static void test_slow_begin(void **state)
+{
+    (void) state;
+    mca_common_fastpath_ways_note(&ways, mca_common_fastpath_ways_choose(&ways), PAGE, 10000);
+    mca_common_fastpath_ways_note(&ways, mca_common_fastpath_ways_choose(&ways), PAGE, 130);
+    (void) use(TRIALS - 2, 100, 130);
+    (void) use((int) PROBE * 7, 100, 130);
+    assert_in_range(use((int) PROBE, 100, 130), PROBE - 2, PROBE);
+}
+
+/* The processes have moved, and what was slower is sooner. */
+static void test_changes(void **state)
+{
+    (void) state;
+    (void) use((int) PROBE * 10, 100, 200);
+    (void) use((int) PROBE * 10, 100, 50);
+    assert_in_range(use((int) PROBE, 100, 50), 0, 2);
+}
+
+/* One message that took long, because the peer came late, changes nothing. */
+static void test_late_peer(void **state)
+{
+    (void) state;
+    (void) use(TRIALS, 100, 140);
+    mca_common_fastpath_ways_note(&ways, FIRST, MESSAGE, UINT64_C(1000000000));
+    assert_int_equal(101 + 101 / 8, ways.ticks[FIRST]);
+    assert_in_range(use((int) PROBE - TRIALS, 100, 140), PROBE - TRIALS - 1, PROBE);
+}
+
+/* Less than a tick for a page is not what is not known. */
+static void test_no_time(void **state)
+{
+    (void) state;
+    mca_common_fastpath_ways_note(&ways, SECOND, MESSAGE, 0);
+    assert_int_not_equal(0, ways.ticks[SECOND]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_first_ones, begin), cmocka_unit_test_setup(test_the_sooner_one, begin),
+        cmocka_unit_test_setup(test_slow_begin, begin), cmocka_unit_test_setup(test_changes, begin),
+        cmocka_unit_test_setup(test_late_peer, begin),  cmocka_unit_test_setup(test_no_time, begin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
