@@ -351,7 +351,7 @@ static void test_fallen_behind(void **state)
     nothing_leaves(5 * CHUNK);
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
     world.kept = 0;
-    world.out.stream = (mca_btl_fastsm_turns_t){.way = TURN_CHUNKS, .messages = 1};
+    world.out.stream = (mca_btl_fastsm_turns_t){.way = TURN_CHUNKS, .count = 1};
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
     world.kept = 0;
     world.out.stream.way = TURN_KERNEL;
@@ -371,20 +371,44 @@ static void test_fallen_behind(void **state)
     world_close();
 }
 
-/* As many messages as make windows look alike take one way, then as many the other one. */
+/* What so many windows of messages take is simulated: each message takes some ticks to send, and the others
+ * while its sender waits for all of the window.  @return how many of 100 messages took chunks in the second
+ * half */
+static unsigned turns_in_windows(unsigned window, uint64_t kernel, uint64_t chunks, uint64_t sending)
+{
+    enum { MESSAGES = 200000 };
+    mca_btl_fastsm_turns_t turns = {.way = TURN_KERNEL};
+    unsigned count = 0, in_chunks = 0;
+    uint64_t now = 1000000;
+
+    for (unsigned i = 0; i < MESSAGES; i += window) {
+        const uint64_t began = now;
+        uint64_t takes = 0;
+
+        for (unsigned j = 0; j < window; ++j) {
+            const bool is_chunks = turn_is_chunks(&turns, 5 * CHUNK, now);
+
+            now += sending;
+            takes += is_chunks ? chunks : kernel;
+            if (MESSAGES / 2 <= i) {
+                ++count;
+                in_chunks += is_chunks ? 1 : 0;
+            }
+        }
+        now = began + takes + (0 == i % 7919 ? 5000000 : 0); /* now and then somebody else has the core */
+    }
+    return 100 * in_chunks / count;
+}
+
 static void test_turns(void **state)
 {
-    mca_btl_fastsm_turns_t turns = {.way = TURN_CHUNKS};
+    static const unsigned windows[] = {1, 2, 10, 64, 100, 128, 200, 256, 1000};
 
     (void) state;
-    for (uint32_t turn = 0; turn < 6; ++turn) {
-        for (uint32_t i = 0; i < TURN_MESSAGES; ++i) {
-            assert_int_equal(1 == turn % 2, turn_is_chunks(&turns, 5 * CHUNK));
-        }
-        assert_int_equal(TURN_MESSAGES * 5 * CHUNK, turns.bytes);
+    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); ++i) {
+        assert_in_range(turns_in_windows(windows[i], 5000, 8000, 500), 0, 10);
+        assert_in_range(turns_in_windows(windows[i], 8000, 5000, 500), 90, 100);
     }
-    assert_int_not_equal(0, turns.ways.ticks[TURN_KERNEL]);
-    assert_int_not_equal(0, turns.ways.ticks[TURN_CHUNKS]);
 }
 
 /* What filling took, on the average: of whole chunks of contiguous memory, and however long one took once. */

@@ -29,7 +29,7 @@ static int use(int count, uint64_t first, uint64_t second)
         const unsigned way = mca_common_fastpath_ways_choose(&ways);
 
         firsts += FIRST == way ? 1 : 0;
-        mca_common_fastpath_ways_note(&ways, way, MESSAGE, (FIRST == way ? first : second) * MESSAGE / PAGE);
+        mca_common_fastpath_ways_note(&ways, way, MESSAGE, (FIRST == way ? first : second) * MESSAGE / UNIT);
     }
     return firsts;
 }
@@ -65,8 +65,8 @@ static void test_the_sooner_one(void **state)
 static void test_slow_begin(void **state)
 {
     (void) state;
-    mca_common_fastpath_ways_note(&ways, mca_common_fastpath_ways_choose(&ways), PAGE, 10000);
-    mca_common_fastpath_ways_note(&ways, mca_common_fastpath_ways_choose(&ways), PAGE, 130);
+    mca_common_fastpath_ways_note(&ways, mca_common_fastpath_ways_choose(&ways), UNIT, 10000);
+    mca_common_fastpath_ways_note(&ways, mca_common_fastpath_ways_choose(&ways), UNIT, 130);
     (void) use(TRIALS - 2, 100, 130);
     (void) use((int) PROBE * 7, 100, 130);
     assert_in_range(use((int) PROBE, 100, 130), PROBE - 2, PROBE);
@@ -79,6 +79,8 @@ static void test_changes(void **state)
     (void) use((int) PROBE * 10, 100, 200);
     (void) use((int) PROBE * 10, 100, 50);
     assert_in_range(use((int) PROBE, 100, 50), 0, 2);
+    (void) use((int) PROBE * 10, 100, 300); /* what was sooner is slower */
+    assert_in_range(use((int) PROBE, 100, 300), PROBE - 2, PROBE);
 }
 
 /* One message that took long, because the peer came late, changes nothing. */

@@ -41,8 +41,8 @@ void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
 /** Whether such a call is under way here that had large sends to wait for when it began. */
 bool mca_pml_fastpath_awaited_sends(void);
 
-/** During such a call so many bytes of a message are asked for, all that have not come: to be streamed, or to
- * be written, as req_streams says. */
+/** During such a call so many bytes of a message begin to come, all that have not: they are streamed, if
+ * req_streams says so, or the kernel copies them. */
 void mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, size_t bytes);
 
 /**

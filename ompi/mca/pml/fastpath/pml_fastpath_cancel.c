@@ -96,6 +96,7 @@ static void cancel_send(mca_pml_fastpath_send_request_t *req)
     uint8_t type = MCA_PML_FASTPATH_HDR_CANCEL;
     char *to;
 
+    mca_pml_fastpath_unanswered_begin(req);
     req->req_cancel_sent = true;
     hdr.hdr_src_req = mca_pml_fastpath_send_request_handle(req);
     hdr.hdr_epoch = mca_pml_fastpath_epoch_number(base->req_comm, req->req_peer->proc->super.proc_name);
@@ -161,7 +162,7 @@ int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete)
         || !mca_pml_fastpath_watch(req->req_peer, &req->req_send.req_base, &req->req_watch)) {
         return OMPI_SUCCESS;
     }
-    mca_pml_fastpath_unanswered_begin(req);
+    mca_pml_fastpath_unanswered_expect();
     await_answer(req);
     if (OPAL_LIKELY(has_number(req))) {
         cancel_send(req);

@@ -211,7 +211,7 @@ static const struct {
         {"sends_queued", "Sends that were not tried immediately: others to the same process waited for room"},
     [MCA_PML_FASTPATH_SENDS_LONG] =
         {"sends_long", "Sends that were not tried immediately: longer than the transport's eager limit, or "
-                       "sooner copied by both sides"},
+                       "sooner copied by the kernel"},
     [MCA_PML_FASTPATH_SENDS_NO_CREDIT] =
         {"sends_no_credit",
          "Sends that were not tried immediately: too many messages wait at the receiver (unexpected_limit)"},

@@ -43,7 +43,7 @@ static int wait_for_answers(MPI_Comm comm, int key, void *value, void *extra)
 typedef __typeof__(((ompi_attribute_fn_ptr_union_t *) NULL)->attr_communicator_copy_fn) copy_fn_t;
 
 /* An attribute that was set by a callback of MPI_Finalize itself would not be deleted there any more. */
-static void wait_in_finalize(void)
+void mca_pml_fastpath_unanswered_expect(void)
 {
     const ompi_attribute_fn_ptr_union_t copy = {.attr_communicator_copy_fn =
                                                     (copy_fn_t) (void (*)(void)) MPI_COMM_NULL_COPY_FN};
@@ -64,7 +64,6 @@ void mca_pml_fastpath_unanswered_begin(const mca_pml_fastpath_send_request_t *re
 {
     if (is_certain(req)) {
         (void) OPAL_THREAD_ADD_FETCH32(&unanswered, 1);
-        wait_in_finalize();
     }
 }
 

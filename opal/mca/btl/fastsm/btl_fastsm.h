@@ -167,13 +167,16 @@ typedef struct {
 } mca_btl_fastsm_move_t;
 
 /** Long messages of one kind to one peer, without threads: whether they go in chunks, or are copied by the
- * kernel.  Many in turn take the same way, and each way is measured. */
+ * kernel.  Many in turn take the same way, and each way is measured.  Times are in ticks. */
 typedef struct {
     mca_common_fastpath_ways_t ways;
-    unsigned way;      /**< of the messages since `began` */
-    uint32_t messages; /**< all of them */
-    size_t bytes;      /**< since `began` */
-    uint64_t began;    /**< ticks */
+    uint32_t count;    /**< of turns that have begun */
+    unsigned way;      /**< of the present one */
+    uint32_t messages; /**< in it */
+    size_t bytes;      /**< in it */
+    uint64_t began;    /**< when it began */
+    uint64_t last;     /**< when the last message was sent */
+    uint64_t pause;    /**< the longest one between two messages of late */
 } mca_btl_fastsm_turns_t;
 
 /**

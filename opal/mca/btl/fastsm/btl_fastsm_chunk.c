@@ -38,8 +38,14 @@
 /** the part of the parameter chunk_time that filling a chunk may take where chunks are better for a stream of
  * messages, too, than the kernel: a quarter of a microsecond of 7 */
 #define QUICK_PART 28u
-/** messages that take the same way, one after the other */
+/** messages that take the same way, one after the other, at the least */
 #define TURN_MESSAGES 128u
+/** and at the most; after so many, whenever they are sent, the turn counts nothing */
+#define TURN_MOST 4096u
+/** the part of a pause that is forgotten with each message */
+#define PAUSE_FORGOTTEN 512u
+/** turns before the first that counts */
+#define TURN_FIRST 2u
 /** ways: the kernel, or the receiver's memory through buffers */
 #define TURN_KERNEL 0u
 #define TURN_CHUNKS 1u
@@ -204,20 +210,35 @@ static bool chunks_are_quick(const mca_btl_fastsm_endpoint_t *endpoint)
     return 0 < fill && fill < chunk_time(&mca_btl_fastsm_component) / QUICK_PART;
 }
 
-/* Whether the next message takes chunks.  What counts of a way is the time in which as many messages are sent
- * as have a turn: so many that it does not matter whether they begin or end within a window of them. */
-static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size)
+/* The first turns begin and end anywhere, and count nothing. */
+static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
 {
-    if (0 == turns->messages++ % TURN_MESSAGES) {
-        const uint64_t now = mca_common_fastpath_ticks();
-
-        if (0 < turns->bytes) {
-            mca_common_fastpath_ways_note(&turns->ways, turns->way, turns->bytes, now - turns->began);
-        }
-        turns->way = mca_common_fastpath_ways_choose(&turns->ways);
-        turns->bytes = 0;
-        turns->began = now;
+    if (TURN_MOST > turns->messages && TURN_FIRST < turns->count) {
+        mca_common_fastpath_ways_note(&turns->ways, turns->way, turns->bytes, now - turns->began);
     }
+    ++turns->count;
+    turns->way = mca_common_fastpath_ways_choose(&turns->ways);
+    turns->messages = 0;
+    turns->bytes = 0;
+    turns->began = now;
+}
+
+/* Whether the next message takes chunks.  What counts of a way is the time in which as many messages are sent
+ * as have a turn.  Messages that are sent together are copied while their sender waits for all of them: so a
+ * turn ends with the first message after a pause that is not much shorter than others have been of late. */
+static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now)
+{
+    const uint64_t pause = 0 == turns->last ? 0 : now - turns->last;
+
+    if (0 == turns->count
+        || (TURN_MESSAGES <= turns->messages
+            && (turns->pause / 2 <= pause || TURN_MOST <= turns->messages))) {
+        turn_end(turns, now);
+    }
+    turns->pause -= turns->pause / PAUSE_FORGOTTEN;
+    turns->pause = pause > turns->pause ? pause : turns->pause;
+    turns->last = now;
+    ++turns->messages;
     turns->bytes += size;
     return TURN_CHUNKS == turns->way;
 }
@@ -225,7 +246,7 @@ static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size)
 bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
 {
     return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
-           && !turn_is_chunks(&endpoint->exchange, size);
+           && !turn_is_chunks(&endpoint->exchange, size, mca_common_fastpath_ticks());
 }
 
 /* --------------------------------------------------------------------------------------------- sending */
@@ -367,8 +388,9 @@ static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks
     most = endpoint->answered == endpoint->in.read_pos ? 0 : chunks;
     mca_btl_fastsm_unlock(endpoint);
     return most < endpoint->n_in_flight
-           && !(OPAL_UNLIKELY(opal_using_threads()) ? chunks_are_quick(endpoint)
-                                                    : turn_is_chunks(&endpoint->stream, size));
+           && !(OPAL_UNLIKELY(opal_using_threads())
+                    ? chunks_are_quick(endpoint)
+                    : turn_is_chunks(&endpoint->stream, size, mca_common_fastpath_ticks()));
 }
 
 int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,

@@ -225,7 +225,7 @@ typedef struct {
     /**
      * Whether chunks take longer than the kernel for a message of so many bytes, some hundred KiB, that goes
      * to the peer while another one may come from there: each process fills chunks and empties others then,
-     * and waits for none.  Measured: each message that is asked for is sent so.  Without threads only.
+     * and waits for none.  Measured: a message that is asked for should be sent so.  Without threads only.
      */
     bool (*exchange_is_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size);
 

@@ -12,8 +12,8 @@
 /** after that one in so many takes the way that was slower.  A prime number, so that where messages of
  * several lengths take turns it is not always the same one */
 #define PROBE 31u
-/** bytes that ticks are kept for */
-#define PAGE 4096u
+/** bytes that ticks are kept for: there are clocks that count some ten for a page */
+#define UNIT ((uint64_t) 64 * 1024)
 
 unsigned mca_common_fastpath_ways_choose(mca_common_fastpath_ways_t *ways)
 {
@@ -31,7 +31,7 @@ unsigned mca_common_fastpath_ways_choose(mca_common_fastpath_ways_t *ways)
 void mca_common_fastpath_ways_note(mca_common_fastpath_ways_t *ways, unsigned way, size_t bytes,
                                    uint64_t ticks)
 {
-    const uint64_t before = ways->ticks[way], now = ticks * PAGE / bytes + 1;
+    const uint64_t before = ways->ticks[way], now = ticks * UNIT / bytes + 1;
 
     if (0 == before || now < before) {
         ways->ticks[way] = now;
