@@ -74,7 +74,10 @@ static inline void bench_read(const char *buffer, size_t size)
     static volatile uint64_t result;
     uint64_t sum = 0, word;
 
-    for (size_t i = 0; bench_reads && i + sizeof(word) <= size; i += BENCH_LINE) {
+    if (!bench_reads) {
+        return;
+    }
+    for (size_t i = 0; i + sizeof(word) <= size; i += BENCH_LINE) {
         memcpy(&word, buffer + i, sizeof(word));
         sum += word;
     }

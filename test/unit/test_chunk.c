@@ -351,7 +351,7 @@ static void test_fallen_behind(void **state)
     nothing_leaves(5 * CHUNK);
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
     world.kept = 0;
-    world.out.stream = (mca_btl_fastsm_turns_t){.way = TURN_CHUNKS, .count = 1};
+    world.out.stream = (mca_btl_fastsm_turns_t){.way = TURN_CHUNKS, .ways = {.uses = 1}};
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
     world.kept = 0;
     world.out.stream.way = TURN_KERNEL;

@@ -76,8 +76,9 @@ static void ask_from(mca_pml_fastpath_recv_request_t *req, size_t own)
     mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
 }
 
-/* The sender waits. In an exchange what has not been read may be streamed: whichever is sooner. */
-static bool is_streamed(mca_pml_fastpath_recv_request_t *req, size_t next)
+/* The sender waits. In an exchange what has not been read comes the way that is sooner, from now on.
+ * @return whether it is to be streamed */
+static bool begin_exchange(mca_pml_fastpath_recv_request_t *req, size_t next)
 {
     if (!is_exchange()) {
         return false;
@@ -95,7 +96,7 @@ static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
 {
     size_t own = next;
 
-    if (is_streamed(req, next)) {
+    if (begin_exchange(req, next)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_STREAMED);
         return next; /* mca_pml_fastpath_help_read asks for what is behind */
     }

@@ -372,35 +372,44 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
     return left;
 }
 
-/* Whether a message may be offered to its receiver, and copied by the kernel, though it could leave at once.
- */
-static inline bool may_be_offered(const void *buf, size_t count, const ompi_datatype_t *datatype,
-                                  mca_pml_base_send_mode_t mode)
+/* Whether both sides shall copy a message whose sender waits. */
+static inline bool goes_together(const mca_pml_fastpath_member_t *member, size_t size, int tag)
 {
-    return MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
-           && fastpath_is_contiguous(buf, datatype, count);
+    return mca_pml_fastpath_help_pays(member->peer, size) && !mca_pml_fastpath_help_is_reduced(tag, size);
 }
 
 /* Bytes from which on messages that go both ways at once may take the way of longer ones. */
 #define EXCHANGED_LEAST ((size_t) 128 * 1024)
 
-/* Whether that is sooner, because one may come from there at the same time. */
-static bool is_exchanged(const mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                         const ompi_datatype_t *datatype, int dst, mca_pml_base_send_mode_t mode,
+/* Whether a message shall take the way of longer ones because one may come from there at the same time. */
+static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, int dst,
                          const ompi_communicator_t *comm)
 {
     const mca_pml_fastpath_peer_t *peer = member->peer;
-    const size_t size = datatype->super.size * count;
-    const bool exchanged = EXCHANGED_LEAST <= size && mca_pml_fastpath_is_helped(size) && NULL != peer->ext
-                           && size <= mca_pml_fastpath_sendi_limit(member) && mca_pml_fastpath.use_get
-                           && !opal_using_threads() && may_be_offered(buf, count, datatype, mode)
-                           && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
-                           && peer->ext->exchange_is_slow(peer->btl_endpoint, size);
 
-    if (OPAL_UNLIKELY(exchanged)) {
+    return EXCHANGED_LEAST <= size && mca_pml_fastpath_is_helped(size) && NULL != peer->ext
+           && size <= mca_pml_fastpath_sendi_limit(member) && mca_pml_fastpath.use_get
+           && !opal_using_threads()
+           && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
+           && peer->ext->exchange_is_slow(peer->btl_endpoint, size);
+}
+
+/* Whether a message that could leave at once is offered to its receiver, so that the kernel copies it: that
+ * is sooner. */
+static inline bool is_offered(const mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                              const ompi_datatype_t *datatype, int dst, int tag,
+                              mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, bool waits)
+{
+    const size_t size = datatype->super.size * count;
+    const bool offered =
+        MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
+        && fastpath_is_contiguous(buf, datatype, count)
+        && ((waits && goes_together(member, size, tag)) || is_exchanged(member, size, dst, comm));
+
+    if (OPAL_UNLIKELY(offered)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);
     }
-    return exchanged;
+    return offered;
 }
 
 /* Let a request stand for a message until it has left. Returns OMPI_SUCCESS, or, without a trace of it, what
@@ -474,7 +483,7 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
         return isend_unreachable(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(!refused && !is_exchanged(member, buf, count, datatype, dst, mode, comm)
+    if (OPAL_LIKELY(!refused && !is_offered(member, buf, count, datatype, dst, tag, mode, comm, false)
                     && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
                                            datatype->super.size * count);
@@ -546,22 +555,6 @@ int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datat
                : isend(buf, count, datatype, dst, tag, mode, comm, request, false);
 }
 
-/* Whether both sides shall copy a message that could leave at once: its sender waits, and that is sooner. */
-static inline bool goes_together(const mca_pml_fastpath_member_t *member, const void *buf,
-                                 const ompi_datatype_t *datatype, size_t count, int tag,
-                                 mca_pml_base_send_mode_t mode)
-{
-    const size_t size = datatype->super.size * count;
-    const bool together = may_be_offered(buf, count, datatype, mode)
-                          && mca_pml_fastpath_help_pays(member->peer, size)
-                          && !mca_pml_fastpath_help_is_reduced(tag, size);
-
-    if (OPAL_UNLIKELY(together)) {
-        mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);
-    }
-    return together;
-}
-
 /* What is received meanwhile finds that a send is waited for. */
 static void await_send(mca_pml_fastpath_send_request_t *req)
 {
@@ -590,8 +583,7 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
         return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(!refused && !goes_together(member, buf, datatype, count, tag, mode)
-                    && !is_exchanged(member, buf, count, datatype, dst, mode, comm)
+    if (OPAL_LIKELY(!refused && !is_offered(member, buf, count, datatype, dst, tag, mode, comm, true)
                     && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
         return mca_pml_fastpath_pace_sent(opal_using_threads());
     }

@@ -99,11 +99,6 @@ static mca_bml_base_btl_t *offer_btl(const mca_pml_fastpath_send_request_t *req)
     return mca_pml_fastpath.use_get && can_be_taken(req) ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
 }
 
-static uint8_t offer_flags(const mca_pml_fastpath_send_request_t *req)
-{
-    return req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0;
-}
-
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = offer_btl(req);
@@ -128,7 +123,7 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     }
     hdr = descriptor->des_segments->seg_addr.pval;
     mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET,
-                                      offer_flags(req));
+                                      req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0);
     hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_rndv.hdr_src_req = req->req_handle;
     hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;

@@ -169,8 +169,7 @@ typedef struct {
 /** Long messages of one kind to one peer, without threads: whether they go in chunks, or are copied by the
  * kernel.  Many in turn take the same way, and each way is measured.  Times are in ticks. */
 typedef struct {
-    mca_common_fastpath_ways_t ways;
-    uint32_t count;    /**< of turns that have begun */
+    mca_common_fastpath_ways_t ways; /**< a use is a turn */
     unsigned way;      /**< of the present one */
     uint32_t messages; /**< in it */
     size_t bytes;      /**< in it */

@@ -213,10 +213,9 @@ static bool chunks_are_quick(const mca_btl_fastsm_endpoint_t *endpoint)
 /* The first turns begin and end anywhere, and count nothing. */
 static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
 {
-    if (TURN_MOST > turns->messages && TURN_FIRST < turns->count) {
+    if (TURN_MOST > turns->messages && TURN_FIRST < turns->ways.uses) {
         mca_common_fastpath_ways_note(&turns->ways, turns->way, turns->bytes, now - turns->began);
     }
-    ++turns->count;
     turns->way = mca_common_fastpath_ways_choose(&turns->ways);
     turns->messages = 0;
     turns->bytes = 0;
@@ -230,7 +229,7 @@ static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t 
 {
     const uint64_t pause = 0 == turns->last ? 0 : now - turns->last;
 
-    if (0 == turns->count
+    if (0 == turns->ways.uses
         || (TURN_MESSAGES <= turns->messages
             && (turns->pause / 2 <= pause || TURN_MOST <= turns->messages))) {
         turn_end(turns, now);

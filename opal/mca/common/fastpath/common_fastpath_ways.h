@@ -20,7 +20,7 @@
 
 /** What is known of ways 0 and 1; all 0 in the beginning. */
 typedef struct {
-    uint64_t ticks[2]; /**< for so many bytes of late; 0: not known */
+    uint64_t ticks[2]; /**< for 64 KiB of late; 0: not known */
     uint32_t uses;     /**< that have asked for a way */
 } mca_common_fastpath_ways_t;
 
