@@ -26,7 +26,9 @@
 #include "pml_fastpath_link.h"
 #include "pml_fastpath_link_failed.h"
 
-/* Progress calls between looks at the clock, and ms between looks at the links. */
+/* Progress calls between looks at the clock, and ms between looks at the links, and before the first one:
+ * that asks the runtime about each peer, and in the first moments of a job the runtime's threads may have to
+ * wait for a core behind ranks that do not know yet that cores are short. */
 #define CALLS_PER_LOOK 64
 #define LOOK_INTERVAL  1000
 
@@ -210,7 +212,7 @@ static void count_connection(const mca_pml_fastpath_link_t *link, mca_pml_fastpa
         ++peer->connections;
     }
     for (size_t i = 0; !link->known && i < all.count; ++i) {
-        if (NULL != all.peers[i]->endpoint
+        if (mca_pml_fastpath_endpoint_has_tcp(all.peers[i]->endpoint)
             && mca_pml_fastpath_peer_has_address(all.peers[i], &link->remote)) {
             ++all.peers[i]->connections;
         }
@@ -553,7 +555,7 @@ static void look_at_links(int64_t now)
 void mca_pml_fastpath_links_look(void)
 {
     static opal_atomic_int32_t busy = 0;
-    static int64_t next_look = 0;
+    static int64_t next_look = -1;
     int64_t now;
 
     mca_pml_fastpath.link_countdown =
@@ -562,6 +564,9 @@ void mca_pml_fastpath_links_look(void)
         return;
     }
     now = (int64_t) (mca_common_fastpath_nanoseconds() / 1000000);
+    if (0 > next_look) {
+        next_look = now + LOOK_INTERVAL;
+    }
     if (now < next_look) {
         return;
     }

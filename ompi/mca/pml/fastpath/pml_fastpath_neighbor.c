@@ -10,14 +10,18 @@
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_neighbor.h"
 
+/* Peers that are looked up at a time, each of which takes some 10 us. */
+#define LOOKED_UP 16
+
 typedef struct {
-    const mca_pml_fastpath_peer_t *peer;
-    cpu_set_t cores;
+    mca_pml_fastpath_peer_t *peer;
+    cpu_set_t cores; /* once it has been looked up */
 } neighbor_t;
 
-/* Protected by mca_pml_fastpath.lock. */
+/* Protected by mca_pml_fastpath.lock. First the neighbors, then the peers that are still to be looked up. */
 static struct {
     neighbor_t *all;
+    size_t known; /* that many are neighbors */
     size_t count;
     size_t room;
 } neighbors;
@@ -49,7 +53,7 @@ static size_t find_neighbor(const mca_pml_fastpath_peer_t *peer)
 }
 
 /* Two threads may have connected it. One for whom there is no memory is not counted. */
-static void append(const mca_pml_fastpath_peer_t *peer, const cpu_set_t *cores)
+static void append(mca_pml_fastpath_peer_t *peer)
 {
     if (find_neighbor(peer) < neighbors.count) {
         return;
@@ -64,17 +68,23 @@ static void append(const mca_pml_fastpath_peer_t *peer, const cpu_set_t *cores)
         neighbors.all = all;
         neighbors.room = room;
     }
-    neighbors.all[neighbors.count++] = (neighbor_t){.peer = peer, .cores = *cores};
+    neighbors.all[neighbors.count++].peer = peer;
 }
 
-void mca_pml_fastpath_neighbor_add(const mca_pml_fastpath_peer_t *peer)
+static void remove_at(size_t at)
 {
-    mca_pml_fastpath_place_t place;
+    if (at < neighbors.known) {
+        neighbors.all[at] = neighbors.all[--neighbors.known];
+        at = neighbors.known;
+    }
+    neighbors.all[at] = neighbors.all[--neighbors.count];
+}
 
-    if (!is_counted(peer) && mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place)
-        && place_is_here(&place)) {
+void mca_pml_fastpath_neighbor_add(mca_pml_fastpath_peer_t *peer)
+{
+    if (!is_counted(peer)) {
         OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-        append(peer, &place.cores);
+        append(peer);
         OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
     }
 }
@@ -86,14 +96,53 @@ void mca_pml_fastpath_neighbor_remove(const mca_pml_fastpath_peer_t *peer)
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
     at = find_neighbor(peer);
     if (at < neighbors.count) {
-        neighbors.all[at] = neighbors.all[--neighbors.count];
+        remove_at(at);
     }
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }
 
-size_t mca_pml_fastpath_neighbors(void)
+/* @return a peer that is still to be looked up, and stays until it is released; NULL: there is none */
+static mca_pml_fastpath_peer_t *next_unknown(void)
 {
-    return neighbors.count; /* any of late */
+    mca_pml_fastpath_peer_t *peer = NULL;
+
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    if (neighbors.known < neighbors.count) {
+        peer = neighbors.all[neighbors.known].peer;
+        OBJ_RETAIN(peer);
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+    return peer;
+}
+
+/* A peer has been looked up, and may have been removed meanwhile. @param cores  NULL: it is no neighbor */
+static void looked_up(mca_pml_fastpath_peer_t *peer, const cpu_set_t *cores)
+{
+    size_t at;
+
+    OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
+    at = find_neighbor(peer);
+    if (at < neighbors.count && NULL == cores) {
+        remove_at(at);
+    } else if (at < neighbors.count) {
+        neighbors.all[at] = neighbors.all[neighbors.known];
+        neighbors.all[neighbors.known++] = (neighbor_t){.peer = peer, .cores = *cores};
+    }
+    OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
+}
+
+size_t mca_pml_fastpath_neighbors_find(void)
+{
+    mca_pml_fastpath_peer_t *peer;
+
+    for (int i = 0; LOOKED_UP > i && NULL != (peer = next_unknown()); ++i) {
+        mca_pml_fastpath_place_t place;
+        const bool known = mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place);
+
+        looked_up(peer, known && place_is_here(&place) ? &place.cores : NULL);
+        OBJ_RELEASE(peer);
+    }
+    return neighbors.known; /* any of late */
 }
 
 bool mca_pml_fastpath_neighbor_cores(size_t index, cpu_set_t *cores)
@@ -101,7 +150,7 @@ bool mca_pml_fastpath_neighbor_cores(size_t index, cpu_set_t *cores)
     bool there;
 
     OPAL_THREAD_LOCK(&mca_pml_fastpath.lock);
-    there = index < neighbors.count && !neighbors.all[index].peer->left && !neighbors.all[index].peer->failed;
+    there = index < neighbors.known && !neighbors.all[index].peer->left && !neighbors.all[index].peer->failed;
     if (there) {
         *cores = neighbors.all[index].cores;
     }

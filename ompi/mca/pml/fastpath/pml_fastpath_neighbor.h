@@ -14,20 +14,25 @@
 
 #include "pml_fastpath_peer.h"
 
-/** A peer has been connected: note it if it is a neighbor. May wait for what it has published. */
-void mca_pml_fastpath_neighbor_add(const mca_pml_fastpath_peer_t *peer);
+/** A peer has been connected that may be a neighbor. */
+void mca_pml_fastpath_neighbor_add(mca_pml_fastpath_peer_t *peer);
 
 /** A peer is none any more. */
 void mca_pml_fastpath_neighbor_remove(const mca_pml_fastpath_peer_t *peer);
 
-/** @return how many there are, those among them that have left or failed */
-size_t mca_pml_fastpath_neighbors(void);
+/**
+ * Looks some peers up that have been connected since the last call, in what they have published: that waits
+ * for threads of the runtime, which may be late where cores are short. Called by one thread at a time.
+ *
+ * @return how many neighbors are known, those among them that have left or failed
+ */
+size_t mca_pml_fastpath_neighbors_find(void);
 
 /**
  * What a neighbor could run on in MPI_Init.
  *
  * @param index  from 0
- * @return       false where it has left or failed, or there are not so many any more
+ * @return       false where it has left or failed, or not so many are known any more
  */
 bool mca_pml_fastpath_neighbor_cores(size_t index, cpu_set_t *cores);
 

@@ -151,18 +151,35 @@ static size_t find_pids(void)
     return count < pause_.most_pids ? count : pause_.most_pids;
 }
 
-/* @return whether there are fewer cores than processes of ours */
-static bool count_short(void)
+/* Whether there are fewer cores that processes of ours may run on than these. Neighbors are looked up only
+ * where there are enough without them. */
+static bool affinity_is_short(void)
+{
+    size_t count;
+
+    if (0 != sched_getaffinity(0, sizeof(pause_.own), &pause_.own)) {
+        return false;
+    }
+    if (mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids, mask_of, NULL)) {
+        return true;
+    }
+    count = mca_pml_fastpath_neighbors_find();
+    return 0 < count && mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids + count, mask_of, NULL);
+}
+
+/* To read the files of the control groups takes 40 us, and longer where cores are short. */
+static bool quota_is_short(void)
 {
     const double quota = mca_common_fastpath_cores_quota("");
 
+    return 0 < quota && quota < (double) (1 + pause_.num_pids);
+}
+
+/* @return whether there are fewer cores than processes of ours */
+static bool count_short(void)
+{
     pause_.num_pids = find_pids();
-    if (0 < quota && quota < (double) (1 + pause_.num_pids)) {
-        return true;
-    }
-    return 0 == sched_getaffinity(0, sizeof(pause_.own), &pause_.own)
-           && mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids + mca_pml_fastpath_neighbors(),
-                                              mask_of, NULL);
+    return affinity_is_short() || quota_is_short();
 }
 
 static void count_now_and_then(uint64_t now)
@@ -352,10 +369,13 @@ void mca_pml_fastpath_pause_look(void)
 {
     const uint64_t now = mca_common_fastpath_nanoseconds();
 
+    if (OMPI_MPI_STATE_INIT_STARTED == ompi_mpi_state) {
+        mca_pml_fastpath_pause_state.countdown = 0; /* Open MPI is still to set what we set: then at once */
+        return;
+    }
     mca_pml_fastpath_pause_state.countdown = calls_until_look(now);
-    /* not while Open MPI is still to set what we set; nor while who makes up for progress has set it */
-    if (now - pause_.looked < LOOK_TIME || OMPI_MPI_STATE_INIT_STARTED == ompi_mpi_state
-        || (mca_pml_fastpath_pace.making_up && !opal_using_threads())) {
+    /* not while who makes up for progress has set it */
+    if (now - pause_.looked < LOOK_TIME || (mca_pml_fastpath_pace.making_up && !opal_using_threads())) {
         return;
     }
     if (!opal_using_threads() || 0 == __atomic_exchange_n(&pause_.busy, 1, __ATOMIC_ACQUIRE)) {
