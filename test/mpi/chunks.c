@@ -7,7 +7,7 @@
  *
  * (none)   sizes about every multiple of a buffer between ranks 0 and 1, received in every way; windows of
  *          mixed sizes; and all ranks to one
- * counted  the same sizes; those that fit into 64 buffers leave within the call, longer ones do not
+ * counted  the same sizes; those of up to 256 KiB leave within the call, longer ones do not
  * threads  windows between threads
  * stock    no truncated messages: stock ob1 writes past their receives' buffers
  */

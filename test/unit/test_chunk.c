@@ -386,7 +386,7 @@ static unsigned turns_in_windows(unsigned window, uint64_t kernel, uint64_t chun
         uint64_t takes = 0;
 
         for (unsigned j = 0; j < window; ++j) {
-            const bool is_chunks = turn_is_chunks(&turns, 5 * CHUNK, now);
+            const bool is_chunks = stream_is_chunks(&turns, 5 * CHUNK, now);
 
             now += sending;
             takes += is_chunks ? chunks : kernel;
@@ -425,14 +425,14 @@ static void test_fill_ticks(void **state)
     assert_int_equal(OPAL_SUCCESS, send_chunks(2 * CHUNK));
     assert_int_not_equal(0, out->fill_ticks);
     out->fill_ticks = 0;
-    note_fill(out, 800);
+    note_fill(out, FILL_BYTES, 800);
     assert_int_equal(800, out->fill_ticks);
-    note_fill(out, 1600);
+    note_fill(out, 2 * FILL_BYTES, 3200); /* the same for a page */
     assert_int_equal(900, out->fill_ticks);
-    note_fill(out, UINT64_MAX);
+    note_fill(out, FILL_BYTES, UINT64_C(1) << 40);
     assert_int_equal(900 - 900 / 8 + 3600 / 8, out->fill_ticks);
     for (int i = 0; i < 100; ++i) {
-        note_fill(out, 80);
+        note_fill(out, FILL_BYTES, 80);
     }
     assert_in_range(out->fill_ticks, 80, 90);
     world_close();
@@ -448,7 +448,7 @@ static int slow_ones(size_t size)
     return count;
 }
 
-/* More than 7 microseconds, but for half a one of each chunk, of a message that the kernel may copy; but one
+/* More than 7 microseconds, but for half a one of each page, of a message that the kernel may copy; but one
  * in SLOW_PROBE. */
 static void test_slow(void **state)
 {
@@ -492,6 +492,20 @@ static void test_exchange(void **state)
     assert_true(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
     world.out.exchange.way = TURN_CHUNKS;
     assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
+    world_close();
+}
+
+/* Both sides' turns are of as many messages, whatever happens in between, and take the same way. */
+static void test_exchange_turns(void **state)
+{
+    (void) state;
+    world_open(0);
+    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
+    for (unsigned i = 0; i < 4 * TURN_MESSAGES; ++i) {
+        const bool is_chunks = 1 == i / TURN_MESSAGES % 2;
+
+        assert_int_equal(!is_chunks, mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
+    }
     world_close();
 }
 
@@ -675,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fallen_behind),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_exchange_turns),
         cmocka_unit_test(test_fill_ticks),
         cmocka_unit_test(test_slow),
         cmocka_unit_test(test_exchange),

@@ -101,6 +101,7 @@ typedef struct mca_btl_fastsm_frag_list_t {
     mca_btl_fastsm_frag_t *last;    /**< the end of that, if there are any */
     uint32_t n_free;                /**< how many */
     uint32_t turns;                 /**< so many are made before one has its second turn, if not all */
+    uint32_t full_turns;            /**< and so many where each is full */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
     uint32_t used;  /**< frags made so far */
@@ -199,7 +200,7 @@ struct mca_btl_base_endpoint_t {
     size_t inline_bytes;           /**< longest inline message; it never becomes less */
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
-    _Atomic uint64_t fill_ticks;   /**< what filling a chunk takes of late, on the average; 0: not known */
+    _Atomic uint64_t fill_ticks;   /**< what filling 4096 bytes takes of late, on the average; 0: not known */
     _Atomic uint32_t n_slow;       /**< messages for which chunks were slow */
     mca_btl_fastsm_turns_t stream; /**< messages that are sent while it has not read the last one yet */
     mca_btl_fastsm_turns_t exchange; /**< messages that go both ways at once */

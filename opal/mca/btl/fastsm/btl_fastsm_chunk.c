@@ -28,15 +28,17 @@
 
 /** how often to look for a chunk whose first one is there: its sender is copying it */
 #define CHUNK_LOOKS 1000u
-/** buffers that a message may take in any case */
-#define CHUNKS_ANYWAY 4u
+/** bytes that may go in chunks in any case */
+#define CHUNKS_ANYWAY ((size_t) 16 * 1024)
+/** bytes whose filling time is kept */
+#define FILL_BYTES ((size_t) 4096)
 /** of messages for which chunks are slow one in so many takes them all the same: they may not be any more. A
  * prime number, so that where messages of several lengths take turns it is not always the same one */
 #define SLOW_PROBE 67u
 /** the part of the parameter chunk_time that the kernel takes for a page, about: half a microsecond of 7 */
 #define PAGE_PART 14u
-/** the part of the parameter chunk_time that filling a chunk may take where chunks are better for a stream of
- * messages, too, than the kernel: a quarter of a microsecond of 7 */
+/** the part of the parameter chunk_time that filling FILL_BYTES may take where chunks are better for a stream
+ * of messages, too, than the kernel: a quarter of a microsecond of 7 */
 #define QUICK_PART 28u
 /** messages that take the same way, one after the other, at the least */
 #define TURN_MESSAGES 128u
@@ -167,11 +169,12 @@ static inline uint32_t chunks_of(size_t bytes, size_t chunk)
     return (uint32_t) ((bytes + chunk - 1) / chunk);
 }
 
-/* What is kept is the time for a chunk.  Whoever else had the core meanwhile shall not count for long. */
-static inline void note_fill(mca_btl_fastsm_endpoint_t *endpoint, uint64_t ticks)
+/* So many bytes have been filled.  Whoever else had the core meanwhile shall not count for long. */
+static inline void note_fill(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes, uint64_t ticks)
 {
     const uint64_t before = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
 
+    ticks = ticks * FILL_BYTES / bytes;
     ticks = ticks > 4 * before && 0 != before ? 4 * before : ticks;
     atomic_store_explicit(&endpoint->fill_ticks, 0 == before ? ticks : before - before / 8 + ticks / 8,
                           memory_order_relaxed);
@@ -193,12 +196,11 @@ static uint64_t chunk_time(mca_btl_fastsm_component_t *component)
 bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
 {
     const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
-    const size_t chunk = mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params);
     const uint64_t most = chunk_time(&mca_btl_fastsm_component);
     const uint64_t page = most / PAGE_PART;
 
     return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
-           && fill > page && (fill - page) * chunks_of(size, chunk) > most
+           && fill > page && (fill - page) * chunks_of(size, FILL_BYTES) > most
            && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
 }
 
@@ -223,29 +225,37 @@ static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
 }
 
 /* Whether the next message takes chunks.  What counts of a way is the time in which as many messages are sent
- * as have a turn.  Messages that are sent together are copied while their sender waits for all of them: so a
- * turn ends with the first message after a pause that is not much shorter than others have been of late. */
-static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now)
+ * as have a turn.
+ * @param may_end  whether the turn ends if it has lasted for enough messages */
+static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now, bool may_end)
 {
-    const uint64_t pause = 0 == turns->last ? 0 : now - turns->last;
-
-    if (0 == turns->ways.uses
-        || (TURN_MESSAGES <= turns->messages
-            && (turns->pause / 2 <= pause || TURN_MOST <= turns->messages))) {
+    if (0 == turns->ways.uses || (TURN_MESSAGES <= turns->messages && may_end)) {
         turn_end(turns, now);
     }
-    turns->pause -= turns->pause / PAUSE_FORGOTTEN;
-    turns->pause = pause > turns->pause ? pause : turns->pause;
-    turns->last = now;
     ++turns->messages;
     turns->bytes += size;
     return TURN_CHUNKS == turns->way;
 }
 
+/* Messages of a stream that are sent together are copied while their sender waits for all of them: so a turn
+ * ends with the first message after a pause that is not much shorter than others have been of late. */
+static bool stream_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now)
+{
+    const uint64_t pause = 0 == turns->last ? 0 : now - turns->last;
+    const bool may_end = turns->pause / 2 <= pause || TURN_MOST <= turns->messages;
+
+    turns->pause -= turns->pause / PAUSE_FORGOTTEN;
+    turns->pause = pause > turns->pause ? pause : turns->pause;
+    turns->last = now;
+    return turn_is_chunks(turns, size, now, may_end);
+}
+
+/* In an exchange both sides send as many messages.  So their turns begin and end together, and each measures
+ * what it takes if both go the same way: if turns ended at other times, it would measure a mixture. */
 bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
 {
     return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
-           && !turn_is_chunks(&endpoint->exchange, size, mca_common_fastpath_ticks());
+           && !turn_is_chunks(&endpoint->exchange, size, mca_common_fastpath_ticks(), true);
 }
 
 /* --------------------------------------------------------------------------------------------- sending */
@@ -311,7 +321,7 @@ static inline void fill(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fasts
         source->data->move(source->data->context, to, done, bytes);
     }
     if (measured) {
-        note_fill(endpoint, mca_common_fastpath_ticks() - begin);
+        note_fill(endpoint, bytes, mca_common_fastpath_ticks() - begin);
     }
 }
 
@@ -376,7 +386,7 @@ static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks
 {
     uint32_t most;
 
-    if (chunks <= CHUNKS_ANYWAY || OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
+    if (size <= CHUNKS_ANYWAY || OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
         return false;
     }
     if (opal_progress_yield_when_idle || 0 == endpoint->n_in_flight) {
@@ -389,7 +399,7 @@ static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks
     return most < endpoint->n_in_flight
            && !(OPAL_UNLIKELY(opal_using_threads())
                     ? chunks_are_quick(endpoint)
-                    : turn_is_chunks(&endpoint->stream, size, mca_common_fastpath_ticks()));
+                    : stream_is_chunks(&endpoint->stream, size, mca_common_fastpath_ticks()));
 }
 
 int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,

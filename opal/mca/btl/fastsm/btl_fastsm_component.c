@@ -22,7 +22,8 @@
 #include "btl_fastsm.h"
 
 /** a frag has to hold any header of a PML; ob1 and fastpath need less */
-#define FASTSM_EAGER_LIMIT     4112u
+#define FASTSM_EAGER_LIMIT     8208u
+#define FASTSM_RNDV_LIMIT      4112u
 #define FASTSM_MAX_SEND        32768u
 #define FASTSM_GET_LIMIT       (UINT64_C(1) << 62)
 #define FASTSM_EAGER_LIMIT_MIN 256u
@@ -60,7 +61,7 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      1u << 30, .zero = "no limit",
      .text = "Time budget (ns) for copying a message through eager buffers while its sender waits. If the "
              "estimate, by recent copies to that peer, is higher, sender and receiver each copy a part by "
-             "single copy, where the kernel permits that. Each buffer adds 1/14 to the budget, about what "
+             "single copy, where the kernel permits that. Each 4096 bytes add 1/14 to the budget, about what "
              "the kernel takes for a page. 0: no limit"},
     {"poll_max", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.poll_max, 32, 1,
      1u << 20, .text = "Messages taken from one sender before the others get their turn"},
@@ -115,7 +116,7 @@ static void check_standard(mca_btl_base_module_t *btl)
     mca_common_fastpath_param_check(version, eager, 1);
 
     const mca_common_fastpath_param_t others[] = {
-        {"rndv_eager_limit", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_rndv_eager_limit, FASTSM_EAGER_LIMIT,
+        {"rndv_eager_limit", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_rndv_eager_limit, FASTSM_RNDV_LIMIT,
          .max = btl->btl_eager_limit},
         {"max_send_size", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_max_send_size, FASTSM_MAX_SEND,
          .min = btl->btl_eager_limit, .max = FASTSM_MAX_SEND_MAX},
@@ -168,7 +169,7 @@ static int register_standard(void)
     btl->btl_exclusivity = MCA_BTL_FASTSM_EXCLUSIVITY;
     btl->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_GET;
     btl->btl_eager_limit = FASTSM_EAGER_LIMIT;
-    btl->btl_rndv_eager_limit = FASTSM_EAGER_LIMIT;
+    btl->btl_rndv_eager_limit = FASTSM_RNDV_LIMIT;
     btl->btl_max_send_size = FASTSM_MAX_SEND;
     btl->btl_rdma_pipeline_send_length = 32768;
     btl->btl_rdma_pipeline_frag_size = 32768;

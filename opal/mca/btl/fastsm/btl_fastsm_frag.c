@@ -23,6 +23,9 @@
 #define FASTSM_SMALL_CHUNK 32u
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
+/** bytes of all buffers that take turns where each is full: more than passes a reader's cache unnoticed, and
+ * not so much more that it passes ours as well (docs/shared-layout.md, "Buffers take turns") */
+#define FULL_TURNS ((size_t) 3 * 1024 * 1024)
 /** bytes of buffers whose pages are asked for at a time */
 #define GROWTH_LEAST ((size_t) 64 * 1024)
 #define GROWTH_MOST  ((size_t) 512 * 1024)
@@ -34,10 +37,12 @@ OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL)
 static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class,
                            size_t size, uint32_t count)
 {
-    *list = (mca_btl_fastsm_frag_list_t){.turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0,
-                                         .size = size,
-                                         .count = count,
-                                         .frag_class = frag_class};
+    *list = (mca_btl_fastsm_frag_list_t){
+        .turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0,
+        .full_turns = FULL_TURNS / size < count ? (uint32_t) (FULL_TURNS / size) : count,
+        .size = size,
+        .count = count,
+        .frag_class = frag_class};
     OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
 }
 
@@ -202,12 +207,14 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
     return frag;
 }
 
-/* How many take turns in the long run: of a pool all, unless processes share cores. */
-static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list)
+/* How many take turns in the long run: of a pool all, or enough if each is full, unless processes share
+ * cores. */
+static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list, bool full)
 {
-    return MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class || OPAL_UNLIKELY(opal_progress_yield_when_idle)
-               ? list->turns
-               : list->count;
+    if (MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class || OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
+        return list->turns;
+    }
+    return full ? list->full_turns : list->count;
 }
 
 /* Whether one that was never used shall have its turn though others are free. */
@@ -216,12 +223,13 @@ static __opal_attribute_noinline__ bool one_more(mca_btl_fastsm_frag_list_t *lis
     return list->used < list->there || GROWTH_TAKEN * growth(list) <= ++list->taken;
 }
 
-/* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held. */
-static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list)
+/* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held.
+ * @param full  its buffer will be */
+static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list, bool full)
 {
     mca_btl_fastsm_frag_t *frag = NULL;
 
-    if (NULL == list->free || OPAL_UNLIKELY(list->used < turns(list) && one_more(list))) {
+    if (NULL == list->free || OPAL_UNLIKELY(list->used < turns(list, full) && one_more(list))) {
         frag = frag_make(list);
     }
     if (OPAL_LIKELY(NULL == frag && NULL != list->free)) {
@@ -237,7 +245,7 @@ static inline mca_btl_fastsm_frag_t *frag_get(mca_btl_fastsm_frag_list_t *list)
     mca_btl_fastsm_frag_t *frag;
 
     OPAL_THREAD_LOCK(&list->lock);
-    frag = frag_take(list);
+    frag = frag_take(list, false);
     OPAL_THREAD_UNLOCK(&list->lock);
     return frag;
 }
@@ -307,7 +315,7 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
         list->turns = 2 * count < list->count ? 2 * count : list->count;
     }
     while (taken < count) {
-        mca_btl_fastsm_frag_t *frag = frag_take(list);
+        mca_btl_fastsm_frag_t *frag = frag_take(list, 1 < count);
 
         if (OPAL_UNLIKELY(NULL == frag)) {
             break;

@@ -112,7 +112,8 @@ static uint32_t scaled_depth(uint32_t n_local)
     return depth;
 }
 
-/* Up to so many processes of a node each have enough of its caches for as many buffers as are best. */
+/* Up to so many processes of a node each have enough of its caches for as many and as large buffers as are
+ * best. */
 #define FEW_PROCESSES 4
 
 /* The value for the first of four sizes of nodes that holds n_local processes. */
@@ -126,6 +127,11 @@ static uint32_t by_size(uint32_t n_local, uint32_t up_to_64, uint32_t up_to_256,
         return up_to_256;
     }
     return n_local <= 1024 ? up_to_1024 : beyond;
+}
+
+static uint32_t scaled_eager_size(uint32_t n_local)
+{
+    return MCA_BTL_FASTSM_LINE + (FEW_PROCESSES >= n_local ? 8192 : by_size(n_local, 4096, 4096, 2048, 1024));
 }
 
 /* What a parameter is where nothing is asked for. */
@@ -149,18 +155,21 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
                                                ? MCA_BTL_FASTSM_LINE
                                                : sizeof(mca_btl_fastsm_read_pos_t));
     unless_given(&params->eager_count, FEW_PROCESSES >= n ? 768 : by_size(n, 256, 128, 16, 16));
-    unless_given(&params->eager_size, MCA_BTL_FASTSM_LINE + by_size(n, 4096, 4096, 2048, 1024));
+    unless_given(&params->eager_size, scaled_eager_size(n));
     unless_given(&params->max_count, by_size(n, 32, 16, 4, 4));
     unless_given(&params->max_size, max_size < params->eager_size ? params->eager_size : max_size);
 }
 
 void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params)
 {
+    const uint32_t eager_size =
+        0 == params->eager_size ? scaled_eager_size(params->n_local) : params->eager_size;
+
     unless_given(&params->fifo_depth, 4);
     unless_given(&params->position_stride, sizeof(mca_btl_fastsm_read_pos_t));
     unless_given(&params->eager_count, 4);
     unless_given(&params->max_count, 2);
-    unless_given(&params->max_size, params->eager_size > 8192 ? params->eager_size : 8192);
+    unless_given(&params->max_size, eager_size > 8192 ? eager_size : 8192);
     if (MCA_BTL_FASTSM_DEEP_FIFOS_SCALED == params->deep_fifos) {
         params->deep_fifos = 0;
     }
