@@ -381,13 +381,15 @@ static inline bool goes_together(const mca_pml_fastpath_member_t *member, size_t
 /* Bytes from which on messages that go both ways at once may take the way of longer ones. */
 #define EXCHANGED_LEAST ((size_t) 128 * 1024)
 
-/* Whether a message shall take the way of longer ones because one may come from there at the same time. */
-static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, int dst,
+/* Whether a message shall take the way of longer ones because one may come from there at the same time. Who
+ * reduces what comes has it sooner from chunks, as it copies these itself. */
+static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, int dst, int tag,
                          const ompi_communicator_t *comm)
 {
     const mca_pml_fastpath_peer_t *peer = member->peer;
 
-    return EXCHANGED_LEAST <= size && mca_pml_fastpath_is_helped(size) && NULL != peer->ext
+    return EXCHANGED_LEAST <= size && !mca_pml_fastpath_help_is_reduced(tag, size)
+           && mca_pml_fastpath_is_helped(size) && NULL != peer->ext
            && size <= mca_pml_fastpath_sendi_limit(member) && mca_pml_fastpath.use_get
            && !opal_using_threads()
            && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
@@ -404,7 +406,7 @@ static inline bool is_offered(const mca_pml_fastpath_member_t *member, const voi
     const bool offered =
         MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
         && fastpath_is_contiguous(buf, datatype, count)
-        && ((waits && goes_together(member, size, tag)) || is_exchanged(member, size, dst, comm));
+        && ((waits && goes_together(member, size, tag)) || is_exchanged(member, size, dst, tag, comm));
 
     if (OPAL_UNLIKELY(offered)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);
