@@ -371,6 +371,20 @@ static void test_fallen_behind(void **state)
     world_close();
 }
 
+/* What may leave in any case is counted in bytes, but one buffer is always enough. */
+static void test_anyway(void **state)
+{
+    (void) state;
+    world_open(0);
+    assert_false(had_better_read(&world.out, 5, CHUNKS_ANYWAY));
+    opal_progress_yield_when_idle = true;
+    assert_false(had_better_read(&world.out, 2, CHUNKS_ANYWAY));
+    assert_true(had_better_read(&world.out, 3, CHUNKS_ANYWAY + 1));
+    assert_false(had_better_read(&world.out, 1, 4 * CHUNKS_ANYWAY));
+    opal_progress_yield_when_idle = false;
+    world_close();
+}
+
 /* What so many windows of messages take is simulated: each message takes some ticks to send, and the others
  * while its sender waits for all of the window.  @return how many of 100 messages took chunks in the second
  * half */
@@ -486,26 +500,45 @@ static void test_exchange(void **state)
     (void) state;
     world_open(0);
     world.out.write_state = MCA_BTL_FASTSM_GET_REFUSED;
-    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST, true));
     assert_int_equal(0, world.out.exchange.messages);
     world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
-    assert_true(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
+    assert_true(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST, true));
     world.out.exchange.way = TURN_CHUNKS;
-    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST, true));
     world_close();
 }
 
-/* Both sides' turns are of as many messages, whatever happens in between, and take the same way. */
+/* @return messages of the turn that the next one belongs to, which is the first of one */
+static unsigned exchange_turn(bool alone, uint32_t in_flight)
+{
+    const unsigned uses = world.out.exchange.ways.uses;
+    unsigned messages = 0;
+
+    do {
+        world.out.n_in_flight = in_flight;
+        (void) mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST, alone);
+        ++messages;
+    } while (uses == world.out.exchange.ways.uses);
+    return messages;
+}
+
+/* Turns of an exchange are of as many messages on both sides, and take both ways; but not of windows, where a
+ * turn ends between them, or at last. */
 static void test_exchange_turns(void **state)
 {
     (void) state;
     world_open(0);
     world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
-    for (unsigned i = 0; i < 4 * TURN_MESSAGES; ++i) {
-        const bool is_chunks = 1 == i / TURN_MESSAGES % 2;
-
-        assert_int_equal(!is_chunks, mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST));
-    }
+    world.out.out.write_pos = 2; /* the peer has not read all */
+    assert_int_equal(1, exchange_turn(true, 0));
+    assert_int_equal(TURN_KERNEL, world.out.exchange.way);
+    assert_int_equal(TURN_MESSAGES, exchange_turn(true, 0));
+    assert_int_equal(TURN_CHUNKS, world.out.exchange.way);
+    assert_int_equal(TURN_MESSAGES, exchange_turn(true, LONGEST / CHUNK));
+    assert_int_equal(TURN_MOST, exchange_turn(true, LONGEST / CHUNK + 1));
+    assert_int_equal(TURN_MOST, exchange_turn(false, 0));
+    world.out.n_in_flight = 0;
     world_close();
 }
 
@@ -689,6 +722,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fallen_behind),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_anyway),
         cmocka_unit_test(test_exchange_turns),
         cmocka_unit_test(test_fill_ticks),
         cmocka_unit_test(test_slow),

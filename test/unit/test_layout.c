@@ -462,6 +462,11 @@ static void test_scale_keeps_what_is_given(void **state)
     params.max_size = 0;
     mca_btl_fastsm_layout_scale(&params, false);
     assert_int_equal(65536, params.max_size);
+
+    params = (mca_btl_fastsm_layout_params_t){.n_local = 2, .max_size = 4160};
+    mca_btl_fastsm_layout_scale(&params, false);
+    assert_int_equal(4160, params.max_size);
+    assert_int_equal(4160, params.eager_size);
 }
 
 /* Less wherever nothing was asked for, and never too little. */

@@ -393,7 +393,7 @@ static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, i
            && size <= mca_pml_fastpath_sendi_limit(member) && mca_pml_fastpath.use_get
            && !opal_using_threads()
            && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
-           && peer->ext->exchange_is_slow(peer->btl_endpoint, size);
+           && peer->ext->exchange_is_slow(peer->btl_endpoint, size, !mca_pml_fastpath.offered);
 }
 
 /* Whether a message that could leave at once is offered to its receiver, so that the kernel copies it: that

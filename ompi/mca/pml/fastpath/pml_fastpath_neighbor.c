@@ -10,9 +10,6 @@
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_neighbor.h"
 
-/* Peers that are looked up at a time, each of which takes some 10 us. */
-#define LOOKED_UP 16
-
 typedef struct {
     mca_pml_fastpath_peer_t *peer;
     cpu_set_t cores; /* once it has been looked up */
@@ -131,17 +128,23 @@ static void looked_up(mca_pml_fastpath_peer_t *peer, const cpu_set_t *cores)
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }
 
-size_t mca_pml_fastpath_neighbors_find(void)
+bool mca_pml_fastpath_neighbor_find(void)
 {
-    mca_pml_fastpath_peer_t *peer;
+    mca_pml_fastpath_peer_t *peer = next_unknown();
+    mca_pml_fastpath_place_t place;
+    bool known;
 
-    for (int i = 0; LOOKED_UP > i && NULL != (peer = next_unknown()); ++i) {
-        mca_pml_fastpath_place_t place;
-        const bool known = mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place);
-
-        looked_up(peer, known && place_is_here(&place) ? &place.cores : NULL);
-        OBJ_RELEASE(peer);
+    if (NULL == peer) {
+        return false;
     }
+    known = mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place);
+    looked_up(peer, known && place_is_here(&place) ? &place.cores : NULL);
+    OBJ_RELEASE(peer);
+    return true;
+}
+
+size_t mca_pml_fastpath_neighbors(void)
+{
     return neighbors.known; /* any of late */
 }
 

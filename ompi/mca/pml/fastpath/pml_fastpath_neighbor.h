@@ -21,12 +21,15 @@ void mca_pml_fastpath_neighbor_add(mca_pml_fastpath_peer_t *peer);
 void mca_pml_fastpath_neighbor_remove(const mca_pml_fastpath_peer_t *peer);
 
 /**
- * Looks some peers up that have been connected since the last call, in what they have published: that waits
- * for threads of the runtime, which may be late where cores are short. Called by one thread at a time.
+ * Looks up one of the peers that have been connected, in what it has published. That takes 10 us, or
+ * milliseconds where cores are short: it waits for threads of the runtime. Called by one thread at a time.
  *
- * @return how many neighbors are known, those among them that have left or failed
+ * @return false: there was none any more
  */
-size_t mca_pml_fastpath_neighbors_find(void);
+bool mca_pml_fastpath_neighbor_find(void);
+
+/** @return how many neighbors are known, those among them that have left or failed */
+size_t mca_pml_fastpath_neighbors(void);
 
 /**
  * What a neighbor could run on in MPI_Init.

@@ -52,6 +52,9 @@
 #define COUNT_TIME_MOST  (100 * MS)
 #define COUNT_TIME_EACH  (1 * MS)
 
+/* Time for which a count looks up neighbors. */
+#define FIND_TIME (200 * US)
+
 /* We have waited so long for the core since the last look, and such a part of that time: it was no thread of
  * the kernel's. */
 #define LOST_LEAST (500 * US)
@@ -151,20 +154,26 @@ static size_t find_pids(void)
     return count < pause_.most_pids ? count : pause_.most_pids;
 }
 
-/* Whether there are fewer cores that processes of ours may run on than these. Neighbors are looked up only
- * where there are enough without them. */
-static bool affinity_is_short(void)
+/* Whether there are fewer cores that processes of ours may run on than these. Neighbors are looked up only as
+ * long as there are enough without them, and not for long. */
+static bool affinity_is_short(uint64_t now)
 {
-    size_t count;
+    size_t counted = SIZE_MAX, neighbors = mca_pml_fastpath_neighbors();
 
     if (0 != sched_getaffinity(0, sizeof(pause_.own), &pause_.own)) {
         return false;
     }
-    if (mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids, mask_of, NULL)) {
-        return true;
-    }
-    count = mca_pml_fastpath_neighbors_find();
-    return 0 < count && mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids + count, mask_of, NULL);
+    do {
+        if (counted != neighbors
+            && mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids + neighbors, mask_of, NULL)) {
+            return true;
+        }
+        counted = neighbors;
+        if (mca_common_fastpath_nanoseconds() - now > FIND_TIME || !mca_pml_fastpath_neighbor_find()) {
+            return false;
+        }
+        neighbors = mca_pml_fastpath_neighbors();
+    } while (true);
 }
 
 /* To read the files of the control groups takes 40 us, and longer where cores are short. */
@@ -176,10 +185,10 @@ static bool quota_is_short(void)
 }
 
 /* @return whether there are fewer cores than processes of ours */
-static bool count_short(void)
+static bool count_short(uint64_t now)
 {
     pause_.num_pids = find_pids();
-    return affinity_is_short() || quota_is_short();
+    return affinity_is_short(now) || quota_is_short();
 }
 
 static void count_now_and_then(uint64_t now)
@@ -187,8 +196,9 @@ static void count_now_and_then(uint64_t now)
     if (now >= pause_.count_next) {
         const uint64_t least = pause_.num_pids * COUNT_TIME_EACH;
 
-        pause_.counted_short = count_short();
-        pause_.count_next = now + (pause_.count_time > least ? pause_.count_time : least);
+        pause_.counted_short = count_short(now);
+        pause_.count_next =
+            mca_common_fastpath_nanoseconds() + (pause_.count_time > least ? pause_.count_time : least);
         if (COUNT_TIME_MOST > pause_.count_time) {
             pause_.count_time *= 2;
         }

@@ -90,10 +90,10 @@ OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
 
 /**
  * Free frags of one class.  Those with private memory are used last in first out, because it is warm then.
- * Those in the pools take turns, because what another process has read last is not: all of them, so that by
- * the next turn it has left that one's cache; but few where processes share cores, and caches, and few until
- * so much has been sent that the pages of more are worth their price (docs/shared-layout.md, "Buffers take
- * turns").  Buffers that were never used stay untouched until then.
+ * Those in the pools take turns, because what another process has read last is not: all of them, or enough if
+ * each is full, so that by the next turn it has left that one's cache; but few where processes share cores,
+ * and caches, and few until so much has been sent that the pages of more are worth their price
+ * (docs/shared-layout.md, "Buffers take turns").  Buffers that were never used stay untouched until then.
  */
 typedef struct mca_btl_fastsm_frag_list_t {
     opal_mutex_t lock;
@@ -175,8 +175,8 @@ typedef struct {
     uint32_t messages; /**< in it */
     size_t bytes;      /**< in it */
     uint64_t began;    /**< when it began */
-    uint64_t last;     /**< when the last message was sent */
-    uint64_t pause;    /**< the longest one between two messages of late */
+    uint64_t last;     /**< of a stream: when the last message was sent */
+    uint64_t pause;    /**< of a stream: the longest one between two messages of late */
 } mca_btl_fastsm_turns_t;
 
 /**
@@ -786,7 +786,7 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
 bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size);
 
 /** The extension's exchange_is_slow (btl_fastsm_ext.h). */
-bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size);
+bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size, bool alone);
 
 /** The extension's sendi_data (btl_fastsm_ext.h). */
 int mca_btl_fastsm_sendi_data(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,

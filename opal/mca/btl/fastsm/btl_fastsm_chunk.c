@@ -28,7 +28,7 @@
 
 /** how often to look for a chunk whose first one is there: its sender is copying it */
 #define CHUNK_LOOKS 1000u
-/** bytes that may go in chunks in any case */
+/** bytes that may go in several chunks in any case */
 #define CHUNKS_ANYWAY ((size_t) 16 * 1024)
 /** bytes whose filling time is kept */
 #define FILL_BYTES ((size_t) 4096)
@@ -250,12 +250,29 @@ static bool stream_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_
     return turn_is_chunks(turns, size, now, may_end);
 }
 
-/* In an exchange both sides send as many messages.  So their turns begin and end together, and each measures
- * what it takes if both go the same way: if turns ended at other times, it would measure a mixture. */
-bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
+/* Whether the peer has all chunks but those of one message. */
+static bool is_up_to_date(mca_btl_fastsm_endpoint_t *endpoint, size_t size)
 {
-    return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
-           && !turn_is_chunks(&endpoint->exchange, size, mca_common_fastpath_ticks(), true);
+    mca_btl_fastsm_reclaim(endpoint);
+    return endpoint->n_in_flight
+           <= chunks_of(size, mca_btl_fastsm_layout_chunk(&mca_btl_fastsm_component.layout.params));
+}
+
+/* In an exchange both sides send as many messages.  So their turns begin and end together if they are of as
+ * many, and each measures what it takes if both go the same way; else it would measure a mixture.  Of
+ * messages that are sent together a turn ends only when the peer has the ones before, or it would measure how
+ * long it takes to send some. */
+bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size, bool alone)
+{
+    mca_btl_fastsm_turns_t *turns = &endpoint->exchange;
+    bool may_end;
+
+    if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state || fastsm_pair_refuses(&endpoint->pair)) {
+        return false;
+    }
+    may_end = TURN_MESSAGES <= turns->messages
+              && ((alone && is_up_to_date(endpoint, size)) || TURN_MOST <= turns->messages);
+    return !turn_is_chunks(turns, size, mca_common_fastpath_ticks(), may_end);
 }
 
 /* --------------------------------------------------------------------------------------------- sending */
@@ -386,7 +403,7 @@ static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks
 {
     uint32_t most;
 
-    if (size <= CHUNKS_ANYWAY || OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
+    if (1 == chunks || size <= CHUNKS_ANYWAY || OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
         return false;
     }
     if (opal_progress_yield_when_idle || 0 == endpoint->n_in_flight) {

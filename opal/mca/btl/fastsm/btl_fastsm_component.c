@@ -103,6 +103,16 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      .text = "Use Open MPI's selected smsc component (5.0 and later) for single copy"},
 };
 
+/* Whether somebody has chosen a value for this standard parameter. */
+static bool given(const char *name)
+{
+    const mca_base_var_t *var;
+    int index = mca_base_var_find("opal", "btl", "fastsm", name);
+
+    return 0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var)
+           && MCA_BASE_VAR_SOURCE_DEFAULT != var->mbv_source;
+}
+
 /* Open MPI registers its standard parameters without looking at their values. */
 static void check_standard(mca_btl_base_module_t *btl)
 {
@@ -119,7 +129,7 @@ static void check_standard(mca_btl_base_module_t *btl)
         {"rndv_eager_limit", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_rndv_eager_limit, FASTSM_RNDV_LIMIT,
          .max = btl->btl_eager_limit},
         {"max_send_size", MCA_COMMON_FASTPATH_SIZE, 0, &btl->btl_max_send_size, FASTSM_MAX_SEND,
-         .min = btl->btl_eager_limit, .max = FASTSM_MAX_SEND_MAX},
+         .min = given("eager_limit") ? btl->btl_eager_limit : FASTSM_RNDV_LIMIT, .max = FASTSM_MAX_SEND_MAX},
         /* since 5.0; no accelerator's memory comes to us */
         {"accelerator_max_send_size", MCA_COMMON_FASTPATH_SIZE, 0,
          fastpath_btl_accelerator_max_send_size(btl), 0, .max = FASTSM_MAX_SEND_MAX},
@@ -149,16 +159,6 @@ static void check_flags(mca_btl_base_module_t *btl)
                                          "send, alone or together with get and inplace", used);
     }
     btl->btl_flags = usable;
-}
-
-/* Whether somebody has chosen a value for this standard parameter. */
-static bool given(const char *name)
-{
-    const mca_base_var_t *var;
-    int index = mca_base_var_find("opal", "btl", "fastsm", name);
-
-    return 0 <= index && OPAL_SUCCESS == mca_base_var_get(index, &var)
-           && MCA_BASE_VAR_SOURCE_DEFAULT != var->mbv_source;
 }
 
 static int register_standard(void)

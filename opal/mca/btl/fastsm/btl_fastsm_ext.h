@@ -34,7 +34,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 24u
+#    define MCA_BTL_FASTSM_ABI 25u
 #endif
 
 /**
@@ -226,8 +226,10 @@ typedef struct {
      * Whether chunks take longer than the kernel for a message of so many bytes, some hundred KiB, that goes
      * to the peer while another one may come from there: each process fills chunks and empties others then,
      * and waits for none.  Measured: a message that is asked for should be sent so.  Without threads only.
+     *
+     * @param alone  no other one that the kernel copies is under way
      */
-    bool (*exchange_is_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size);
+    bool (*exchange_is_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size, bool alone);
 
     /** btl_send of a message that is numbered.  Never refused. */
     int (*send_numbered)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *descriptor,

@@ -195,6 +195,7 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
             mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
         }
         list->count = list->used; /* that is all there will ever be */
+        list->full_turns = list->full_turns < list->count ? list->full_turns : list->count;
         return NULL;
     }
     frag = (mca_btl_fastsm_frag_t *) new_chunk(list, sizeof(*frag));

@@ -129,9 +129,13 @@ static uint32_t by_size(uint32_t n_local, uint32_t up_to_64, uint32_t up_to_256,
     return n_local <= 1024 ? up_to_1024 : beyond;
 }
 
-static uint32_t scaled_eager_size(uint32_t n_local)
+/* An eager buffer is no larger than a max buffer, if the size of that is given. */
+static uint32_t scaled_eager_size(uint32_t n_local, uint32_t max_size)
 {
-    return MCA_BTL_FASTSM_LINE + (FEW_PROCESSES >= n_local ? 8192 : by_size(n_local, 4096, 4096, 2048, 1024));
+    const uint32_t size =
+        MCA_BTL_FASTSM_LINE + (FEW_PROCESSES >= n_local ? 8192 : by_size(n_local, 4096, 4096, 2048, 1024));
+
+    return 0 != max_size && max_size < size ? max_size : size;
 }
 
 /* What a parameter is where nothing is asked for. */
@@ -155,7 +159,7 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
                                                ? MCA_BTL_FASTSM_LINE
                                                : sizeof(mca_btl_fastsm_read_pos_t));
     unless_given(&params->eager_count, FEW_PROCESSES >= n ? 768 : by_size(n, 256, 128, 16, 16));
-    unless_given(&params->eager_size, scaled_eager_size(n));
+    unless_given(&params->eager_size, scaled_eager_size(n, params->max_size));
     unless_given(&params->max_count, by_size(n, 32, 16, 4, 4));
     unless_given(&params->max_size, max_size < params->eager_size ? params->eager_size : max_size);
 }
@@ -163,7 +167,7 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
 void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params)
 {
     const uint32_t eager_size =
-        0 == params->eager_size ? scaled_eager_size(params->n_local) : params->eager_size;
+        0 == params->eager_size ? scaled_eager_size(params->n_local, params->max_size) : params->eager_size;
 
     unless_given(&params->fifo_depth, 4);
     unless_given(&params->position_stride, sizeof(mca_btl_fastsm_read_pos_t));
