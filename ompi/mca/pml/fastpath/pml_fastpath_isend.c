@@ -372,41 +372,33 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
     return left;
 }
 
-/* Whether both sides shall copy a message whose sender waits. */
-static inline bool goes_together(const mca_pml_fastpath_member_t *member, size_t size, int tag)
-{
-    return mca_pml_fastpath_help_pays(member->peer, size) && !mca_pml_fastpath_help_is_reduced(tag, size);
-}
-
 /* Bytes from which on messages that go both ways at once may take the way of longer ones. */
 #define EXCHANGED_LEAST ((size_t) 128 * 1024)
 
-/* Whether a message shall take the way of longer ones because one may come from there at the same time. Who
- * reduces what comes has it sooner from chunks, as it copies these itself. */
-static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, int dst, int tag,
+/* Whether a message shall take the way of longer ones because one may come from there at the same time. */
+static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, int dst,
                          const ompi_communicator_t *comm)
 {
     const mca_pml_fastpath_peer_t *peer = member->peer;
 
-    return EXCHANGED_LEAST <= size && !mca_pml_fastpath_help_is_reduced(tag, size)
-           && mca_pml_fastpath_is_helped(size) && NULL != peer->ext
-           && size <= mca_pml_fastpath_sendi_limit(member) && mca_pml_fastpath.use_get
-           && !opal_using_threads()
+    return EXCHANGED_LEAST <= size && NULL != peer->ext && size <= mca_pml_fastpath_sendi_limit(member)
+           && mca_pml_fastpath.use_get && !opal_using_threads()
            && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
            && peer->ext->exchange_is_slow(peer->btl_endpoint, size, !mca_pml_fastpath.offered);
 }
 
 /* Whether a message that could leave at once is offered to its receiver, so that the kernel copies it: that
- * is sooner. */
+ * is sooner. Who reduces what comes has it sooner from chunks, as it copies these itself. */
 static inline bool is_offered(const mca_pml_fastpath_member_t *member, const void *buf, size_t count,
                               const ompi_datatype_t *datatype, int dst, int tag,
                               mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, bool waits)
 {
     const size_t size = datatype->super.size * count;
-    const bool offered =
-        MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
-        && fastpath_is_contiguous(buf, datatype, count)
-        && ((waits && goes_together(member, size, tag)) || is_exchanged(member, size, dst, tag, comm));
+    const bool offered = MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
+                         && mca_pml_fastpath_is_helped(size) && fastpath_is_contiguous(buf, datatype, count)
+                         && !mca_pml_fastpath_help_is_reduced(tag, size)
+                         && ((waits && mca_pml_fastpath_help_pays(member->peer, size))
+                             || is_exchanged(member, size, dst, comm));
 
     if (OPAL_UNLIKELY(offered)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);

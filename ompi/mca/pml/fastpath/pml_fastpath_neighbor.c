@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
+
 #include "pml_fastpath_jobs.h"
 #include "pml_fastpath_neighbor.h"
 
@@ -128,19 +130,19 @@ static void looked_up(mca_pml_fastpath_peer_t *peer, const cpu_set_t *cores)
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }
 
-bool mca_pml_fastpath_neighbor_find(void)
+bool mca_pml_fastpath_neighbor_find(uint64_t until)
 {
-    mca_pml_fastpath_peer_t *peer = next_unknown();
-    mca_pml_fastpath_place_t place;
-    bool known;
+    mca_pml_fastpath_peer_t *peer;
+    bool found = false;
 
-    if (NULL == peer) {
-        return false;
+    while (!found && mca_common_fastpath_nanoseconds() < until && NULL != (peer = next_unknown())) {
+        mca_pml_fastpath_place_t place;
+
+        found = mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place) && place_is_here(&place);
+        looked_up(peer, found ? &place.cores : NULL);
+        OBJ_RELEASE(peer);
     }
-    known = mca_pml_fastpath_jobs_place(&peer->proc->super.proc_name, &place);
-    looked_up(peer, known && place_is_here(&place) ? &place.cores : NULL);
-    OBJ_RELEASE(peer);
-    return true;
+    return found;
 }
 
 size_t mca_pml_fastpath_neighbors(void)

@@ -21,12 +21,14 @@ void mca_pml_fastpath_neighbor_add(mca_pml_fastpath_peer_t *peer);
 void mca_pml_fastpath_neighbor_remove(const mca_pml_fastpath_peer_t *peer);
 
 /**
- * Looks up one of the peers that have been connected, in what it has published. That takes 10 us, or
- * milliseconds where cores are short: it waits for threads of the runtime. Called by one thread at a time.
+ * Looks peers up that have been connected, in what they have published, until one is a neighbor. Each takes
+ * 10 us, or milliseconds where cores are short: that waits for threads of the runtime. Called by one thread
+ * at a time.
  *
- * @return false: there was none any more
+ * @param until  nanoseconds: then none is begun any more
+ * @return       whether a neighbor has been found
  */
-bool mca_pml_fastpath_neighbor_find(void);
+bool mca_pml_fastpath_neighbor_find(uint64_t until);
 
 /** @return how many neighbors are known, those among them that have left or failed */
 size_t mca_pml_fastpath_neighbors(void);

@@ -158,22 +158,16 @@ static size_t find_pids(void)
  * long as there are enough without them, and not for long. */
 static bool affinity_is_short(uint64_t now)
 {
-    size_t counted = SIZE_MAX, neighbors = mca_pml_fastpath_neighbors();
-
     if (0 != sched_getaffinity(0, sizeof(pause_.own), &pause_.own)) {
         return false;
     }
     do {
-        if (counted != neighbors
-            && mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids + neighbors, mask_of, NULL)) {
+        if (mca_common_fastpath_cores_short(&pause_.own, pause_.num_pids + mca_pml_fastpath_neighbors(),
+                                            mask_of, NULL)) {
             return true;
         }
-        counted = neighbors;
-        if (mca_common_fastpath_nanoseconds() - now > FIND_TIME || !mca_pml_fastpath_neighbor_find()) {
-            return false;
-        }
-        neighbors = mca_pml_fastpath_neighbors();
-    } while (true);
+    } while (mca_pml_fastpath_neighbor_find(now + FIND_TIME));
+    return false;
 }
 
 /* To read the files of the control groups takes 40 us, and longer where cores are short. */

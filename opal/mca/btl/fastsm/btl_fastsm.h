@@ -101,7 +101,7 @@ typedef struct mca_btl_fastsm_frag_list_t {
     mca_btl_fastsm_frag_t *last;    /**< the end of that, if there are any */
     uint32_t n_free;                /**< how many */
     uint32_t turns;                 /**< so many are made before one has its second turn, if not all */
-    uint32_t full_turns;            /**< and so many where each is full */
+    uint32_t full_turns;            /**< no more than these where each is full */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
     uint32_t used;  /**< frags made so far */
@@ -114,6 +114,12 @@ typedef struct mca_btl_fastsm_frag_list_t {
 
 /** most buffers that one message takes */
 #define MCA_BTL_FASTSM_CHUNKS_MAX 64u
+
+/** @return the smaller one of two numbers */
+static inline size_t mca_btl_fastsm_smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 /**
  * The lines of the buffers that the next message will probably take, if the last one was in buffers: they are

@@ -66,11 +66,6 @@ static inline mca_btl_fastsm_frag_t *next_frag(const mca_btl_fastsm_frag_t *frag
     return (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
 }
 
-static inline size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ------------------------------------------------------------------------------------------------ lines */
 
 /* Gets the lines of a chunk that is about to be written, all at a time. */
@@ -226,10 +221,11 @@ static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
 
 /* Whether the next message takes chunks.  What counts of a way is the time in which as many messages are sent
  * as have a turn.
- * @param may_end  whether the turn ends if it has lasted for enough messages */
+ * @param may_end  whether the turn ends if it has lasted for enough messages; it does after very many */
 static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now, bool may_end)
 {
-    if (0 == turns->ways.uses || (TURN_MESSAGES <= turns->messages && may_end)) {
+    if (0 == turns->ways.uses
+        || (TURN_MESSAGES <= turns->messages && (may_end || TURN_MOST <= turns->messages))) {
         turn_end(turns, now);
     }
     ++turns->messages;
@@ -242,7 +238,7 @@ static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t 
 static bool stream_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now)
 {
     const uint64_t pause = 0 == turns->last ? 0 : now - turns->last;
-    const bool may_end = turns->pause / 2 <= pause || TURN_MOST <= turns->messages;
+    const bool may_end = turns->pause / 2 <= pause;
 
     turns->pause -= turns->pause / PAUSE_FORGOTTEN;
     turns->pause = pause > turns->pause ? pause : turns->pause;
@@ -270,8 +266,7 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
     if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state || fastsm_pair_refuses(&endpoint->pair)) {
         return false;
     }
-    may_end = TURN_MESSAGES <= turns->messages
-              && ((alone && is_up_to_date(endpoint, size)) || TURN_MOST <= turns->messages);
+    may_end = TURN_MESSAGES <= turns->messages && alone && is_up_to_date(endpoint, size);
     return !turn_is_chunks(turns, size, mca_common_fastpath_ticks(), may_end);
 }
 
@@ -358,7 +353,7 @@ static inline void send_each(mca_btl_fastsm_endpoint_t *endpoint, const void *he
 
     do {
         mca_btl_fastsm_frag_t *next = next_frag(frag); /* before it is on another list */
-        const size_t bytes = smaller(source->size - done, source->chunk);
+        const size_t bytes = mca_btl_fastsm_smaller(source->size - done, source->chunk);
 
         if (!filled) {
             fastsm_fifo_fetch_next(&endpoint->out); /* it comes while the chunk is filled */
@@ -382,7 +377,7 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
     bool sent;
 
     for (size_t done = 0; done < source->size; done += source->chunk, one = next_frag(one)) {
-        fill(endpoint, one, source, done, smaller(source->size - done, source->chunk));
+        fill(endpoint, one, source, done, mca_btl_fastsm_smaller(source->size - done, source->chunk));
     }
     mca_common_fastpath_lock(&endpoint->out.lock);
     sent = has_room(endpoint, chunks_of(source->size, source->chunk));
@@ -526,7 +521,8 @@ static inline void move_in(void *to, const mca_btl_fastsm_data_t *data, const ch
 static bool all_come(const mca_btl_fastsm_view_t *view, size_t chunk, size_t size)
 {
     for (uint32_t i = 1; i < view->halves; ++i) {
-        if (NULL == mca_btl_fastsm_chunk(view->endpoint, i, smaller(size - i * chunk, chunk))) {
+        if (NULL
+            == mca_btl_fastsm_chunk(view->endpoint, i, mca_btl_fastsm_smaller(size - i * chunk, chunk))) {
             return false;
         }
     }
@@ -539,7 +535,7 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
     const mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
     const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
     const size_t size = view->length - MCA_BTL_FASTSM_HEADER_BYTES;
-    size_t done = smaller(length, chunk);
+    size_t done = mca_btl_fastsm_smaller(length, chunk);
 
     if (undecided && !all_come(view, chunk, size)) {
         return false;
@@ -548,8 +544,8 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
         move_in(to, data, view->data + MCA_BTL_FASTSM_HEADER_BYTES, 0, done);
     }
     for (uint32_t i = 1; done < length; ++i) {
-        const char *from = mca_btl_fastsm_chunk(endpoint, i, smaller(size - i * chunk, chunk));
-        const size_t bytes = smaller(length - done, chunk);
+        const char *from = mca_btl_fastsm_chunk(endpoint, i, mca_btl_fastsm_smaller(size - i * chunk, chunk));
+        const size_t bytes = mca_btl_fastsm_smaller(length - done, chunk);
 
         if (OPAL_UNLIKELY(NULL == from)) {
             return false;

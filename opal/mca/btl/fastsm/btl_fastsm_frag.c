@@ -37,12 +37,11 @@ OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL)
 static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class,
                            size_t size, uint32_t count)
 {
-    *list = (mca_btl_fastsm_frag_list_t){
-        .turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0,
-        .full_turns = FULL_TURNS / size < count ? (uint32_t) (FULL_TURNS / size) : count,
-        .size = size,
-        .count = count,
-        .frag_class = frag_class};
+    *list = (mca_btl_fastsm_frag_list_t){.turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0,
+                                         .full_turns = (uint32_t) (FULL_TURNS / size),
+                                         .size = size,
+                                         .count = count,
+                                         .frag_class = frag_class};
     OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
 }
 
@@ -195,7 +194,6 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
             mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
         }
         list->count = list->used; /* that is all there will ever be */
-        list->full_turns = list->full_turns < list->count ? list->full_turns : list->count;
         return NULL;
     }
     frag = (mca_btl_fastsm_frag_t *) new_chunk(list, sizeof(*frag));
@@ -215,7 +213,7 @@ static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list, bool full)
     if (MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class || OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
         return list->turns;
     }
-    return full ? list->full_turns : list->count;
+    return full && list->full_turns < list->count ? list->full_turns : list->count;
 }
 
 /* Whether one that was never used shall have its turn though others are free. */

@@ -37,11 +37,6 @@ static uint32_t whole_lines(size_t bytes)
     return (uint32_t) ((bytes + MCA_BTL_FASTSM_LINE - 1) / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE);
 }
 
-static uint32_t least_of(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* What was asked for; 0 where the number of local processes decides. */
 static void own_params(mca_btl_fastsm_layout_params_t *params)
 {
@@ -79,9 +74,10 @@ static void set_limits(const mca_btl_fastsm_layout_params_t *params)
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
     mca_btl_base_module_t *btl = &mca_btl_fastsm_module.super;
 
-    component->chunks_max =
-        least_of(params->eager_count / CHUNKS_SHARE,
-                 least_of(MCA_BTL_FASTSM_CHUNKS_MAX, CHUNKS_BYTES / mca_btl_fastsm_layout_chunk(params)));
+    component->chunks_max = (uint32_t) mca_btl_fastsm_smaller(
+        params->eager_count / CHUNKS_SHARE,
+        mca_btl_fastsm_smaller(MCA_BTL_FASTSM_CHUNKS_MAX,
+                               CHUNKS_BYTES / mca_btl_fastsm_layout_chunk(params)));
     if (0 == component->chunks_max) {
         component->chunks_max = 1;
     }
