@@ -547,14 +547,22 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(fastsm_fifo_receiver_t *fi
     return 0 == (fifo->read_pos & 1) ? NULL : fastsm_fifo_peek_behind(fifo, slot);
 }
 
-/* The last slot that the next message is expected to take, if it begins at `first`: as many as the last one
- * took. After one that took a single slot two are expected, because the next but one message lies there. */
+/** halves of a message whose slots are worth prefetching while it is awaited, at the most */
+#define FASTSM_FIFO_EXPECTED_MOST 10u
+
+/* The last slot to prefetch while the next message is awaited, which begins at `first`.  It is expected to
+ * take as many as the last one, but after one that took a single slot two are expected, because the next but
+ * one message lies there.  `first` itself after a long one: its sender would lose lines that it has fetched
+ * and not written yet, and have to fetch them once more (docs/data-path.md). */
 static inline const mca_btl_fastsm_slot_t *fastsm_fifo_last_expected(const fastsm_fifo_receiver_t *fifo,
                                                                      const mca_btl_fastsm_slot_t *first)
 {
     const mca_btl_fastsm_slot_t *last = first + (4 < fifo->last_halves ? fifo->last_halves / 2 - 1 : 1);
     const mca_btl_fastsm_slot_t *end = fifo->slots + fifo->depth / 2;
 
+    if (FASTSM_FIFO_EXPECTED_MOST < fifo->last_halves) {
+        return first;
+    }
     return last < end ? last : end - 1;
 }
 
@@ -565,9 +573,9 @@ static inline const mca_btl_fastsm_slot_t *fastsm_fifo_last_expected(const fasts
  * The loop keeps all in registers.  Who waits has often just sent.  As long as that store waits for its line,
  * a store in each round would fill the queue behind it, where in the end the looking would have to wait, too.
  *
- * Each round also prefetches the lines of the slots behind, as many as the last message took.  While nothing
- * comes they are in the cache, like the polled one.  When their sender has written them, they come together
- * with the first line of the message, not after it.
+ * Each round also prefetches the lines of the slots behind, as many as the last message took if those are
+ * few. While nothing comes they are in the cache, like the polled one.  When their sender has written them,
+ * they come together with the first line of the message, not after it.
  */
 static inline __attribute__((always_inline)) mca_btl_fastsm_slot_t *
 fastsm_fifo_await(fastsm_fifo_receiver_t *fifo, unsigned *spins)
