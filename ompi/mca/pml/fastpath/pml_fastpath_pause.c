@@ -28,7 +28,6 @@
 #include "opal/mca/common/fastpath/common_fastpath_param.h"
 #include "opal/runtime/opal_progress.h"
 
-#include "pml_fastpath_counters.h"
 #include "pml_fastpath_neighbor.h"
 #include "pml_fastpath_others.h"
 #include "pml_fastpath_pace.h"
@@ -387,16 +386,6 @@ void mca_pml_fastpath_pause_look(void)
         look_at_cores(now);
         __atomic_store_n(&pause_.busy, 0, __ATOMIC_RELEASE);
     }
-}
-
-void mca_pml_fastpath_pause(void)
-{
-    if (opal_progress_yield_when_idle) {
-        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
-    } else {
-        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPINS);
-    }
-    (void) opal_progress();
 }
 
 void mca_pml_fastpath_pause_fini(void)

@@ -14,8 +14,10 @@
 #define MCA_PML_FASTPATH_PAUSE_H
 
 #include "opal/mca/common/fastpath/common_fastpath_idle.h"
+#include "opal/runtime/opal_progress.h"
 
 #include "pml_fastpath.h"
+#include "pml_fastpath_counters.h"
 
 /** How we wait. Changed by one thread at a time (busy), read by all. */
 typedef struct {
@@ -41,7 +43,15 @@ static inline void mca_pml_fastpath_pause_note(void)
 }
 
 /** A wait has found nothing: everything progresses, and others may get the core. */
-void mca_pml_fastpath_pause(void);
+static inline void mca_pml_fastpath_pause(void)
+{
+    if (opal_progress_yield_when_idle) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
+    } else {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPINS);
+    }
+    (void) opal_progress();
+}
 
 /** Give back what is kept. */
 void mca_pml_fastpath_pause_fini(void);

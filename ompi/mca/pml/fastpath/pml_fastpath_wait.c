@@ -282,7 +282,7 @@ static __opal_attribute_noinline__ void await_long(size_t count, ompi_request_t 
     }
 }
 
-/* The same for a request that a blocking call waits for. */
+/* The same for one request, in a job without threads and fault tolerance. */
 static __opal_attribute_noinline__ void await_idle(const ompi_request_t *request)
 {
     mca_pml_fastpath_idle_t idle = {0};
@@ -308,7 +308,8 @@ void mca_pml_fastpath_await_pending(ompi_request_t *request)
     }
 }
 
-/* Open MPI's own way to wait. Receivers of large messages see that we do. */
+/* Open MPI's own way to wait, for what may end otherwise than by being complete. Receivers of large messages
+ * see that we wait for a send. */
 static __opal_attribute_noinline__ int wait_one_original(ompi_request_t **request,
                                                          ompi_status_public_t *status)
 {
@@ -330,7 +331,11 @@ static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
 {
     mca_pml_fastpath_pace_wait();
     if (!REQUEST_COMPLETE(*request) && !await(*request, false)) {
-        return wait_one_original(request, status);
+        if (mca_pml_fastpath_send_request_free == (*request)->req_free || opal_using_threads()
+            || mca_pml_fastpath_ft()) {
+            return wait_one_original(request, status);
+        }
+        await_idle(*request);
     }
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_REQUEST_SIMPLE != mca_pml_fastpath_request_kind_of(*request))) {
         return mca_pml_fastpath_original_requests.req_wait(request, status);
