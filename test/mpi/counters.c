@@ -6,13 +6,13 @@
 /* MPI_T counters of sends that leave at once, and of those that do not, by reason.
  *
  * What can be tried depends on how the job runs, so that is said: nothing; "threads" for the same with
- * MPI_THREAD_MULTIPLE; "tcp" for a transport that cannot send at once; "limit" where there is little credit;
+ * MPI_THREAD_MULTIPLE; "tcp" for a transport without sendi; "limit" where there is little credit;
  * "off" with use_immediate_send 0; "refuse" with debug_fault_percent; "bells" with six ranks. */
 
 #include "support/fp_counters.h"
 
 enum { TAG = 91, MESSAGES = 50, SHORT = 8, MEDIUM = 500, LONG = 600000, SOME = 16, MANY = 300 };
-enum { MOST_TO_ONESELF = 64 << 10 };
+enum { MOST_TO_ONESELF = 64 << 10, MOST_COPIED = 2048 };
 
 /* Those of btl/fastsm stand behind those of sends. */
 enum { BELL_SCANS = FP_SENDS, FIFO_FULL, ALL_COUNTERS };
@@ -246,7 +246,12 @@ int main(int argc, char **argv)
     options = 1 < argc ? argv[1] : "plain";
     fp_counters_open(level, names, 0 == strcmp("tcp", options) ? FP_SENDS : ALL_COUNTERS);
     if (0 == strcmp("tcp", options)) {
-        short_ones(FP_SENDS_NO_SENDI);
+        short_ones(FP_SENDS_IMMEDIATE);
+        fp_case("buffered");
+        one(&fp_modes[FP_BUFFERED], SHORT, FP_SENDS_IMMEDIATE);
+        fp_case("as long as is copied, and longer");
+        one(&fp_modes[FP_STANDARD], MOST_COPIED, FP_SENDS_IMMEDIATE);
+        one(&fp_modes[FP_STANDARD], MOST_COPIED + 1, FP_SENDS_NO_SENDI);
     } else if (0 == strcmp("off", options)) {
         short_ones(FP_SENDS_OTHER);
     } else if (0 == strcmp("limit", options)) {

@@ -7,6 +7,7 @@
 #include "pml_fastpath_awaited.h"
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_bml.h"
+#include "pml_fastpath_control.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
@@ -329,47 +330,176 @@ static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *memb
                : MCA_PML_FASTPATH_SENDS_OTHER;
 }
 
-/*
- * Try to send a message whole, whatever its data and its BTL and whoever else sends, before a request is made
- * for it. Returns whether it has left; else there is no trace of the attempt, but for its being counted.
- *
- * sequence  receives the number of the message
- */
-static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                           ompi_datatype_t *datatype, int tag, mca_pml_base_send_mode_t mode,
-                           ompi_communicator_t *comm, uint32_t *sequence)
+/* Bytes that are copied for a BTL that has no sendi. What is longer is sent from where it is, which takes a
+ * request: as long as the BTL needs the data the send is not complete. */
+#define COPIED_MOST ((size_t) 2048)
+
+static void pack_whole(const mca_pml_fastpath_peer_t *peer, const void *buf, size_t count,
+                       ompi_datatype_t *datatype, size_t size, char *to)
+{
+    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) to, .iov_len = size};
+    opal_convertor_t convertor;
+    uint32_t iov_count = 1;
+
+    if (fastpath_is_contiguous(buf, datatype, count)) {
+        mca_common_fastpath_copy(to, (const char *) buf + datatype->super.true_lb, size);
+        return;
+    }
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_send(peer->proc->super.proc_convertor, &datatype->super, count, buf,
+                                             0, &convertor);
+    (void) opal_convertor_pack(&convertor, &iov, &iov_count, &size);
+    opal_convertor_cleanup(&convertor);
+}
+
+/* Send a descriptor that has a message's data, with the next number. A BTL that keeps it calls back for the
+ * request, which is not set up yet; perhaps at once. A buffered send needs to know nothing of that.
+ * kept: receives whether the request stands for the message from here on */
+static int send_packed(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl,
+                       mca_btl_base_descriptor_t *descriptor, int tag, mca_pml_base_send_mode_t mode,
+                       ompi_communicator_t *comm, mca_pml_fastpath_send_request_t *req, uint32_t *sequence,
+                       bool *kept)
+{
+    const bool buffered = MCA_PML_BASE_SEND_BUFFERED == mode;
+    int rc;
+
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(member, sequence))) {
+        mca_bml_base_free(bml_btl, descriptor);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    mca_pml_fastpath_match_hdr_init(descriptor->des_segments->seg_addr.pval, MCA_PML_FASTPATH_HDR_MATCH,
+                                    mca_pml_fastpath_number_flags(member->peer, *sequence), comm, member->ctx,
+                                    tag, (uint16_t) *sequence);
+    descriptor->des_cbfunc =
+        buffered ? mca_pml_fastpath_control_completion : mca_pml_fastpath_send_request_left;
+    descriptor->des_cbdata = req;
+    req->req_todo = 2; /* the BTL's and ours: so nothing completes it here */
+    rc = mca_pml_fastpath_bml_send_or_later(bml_btl, descriptor, MCA_PML_FASTPATH_HDR_MATCH, kept);
+    *kept = OMPI_SUCCESS == rc && *kept && !buffered && 2 == req->req_todo;
+    req->req_todo = 0;
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        mca_pml_fastpath_number_untake(member, *sequence);
+    }
+    return rc;
+}
+
+/* Send a short message over a BTL that has no sendi, in a job without threads. Only if that keeps it a
+ * request is set up for it. */
+static int send_copied(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
+                       size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                       mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                       mca_pml_fastpath_send_request_t *req, uint32_t *sequence, bool *kept)
+{
+    const size_t size = datatype->super.size * count;
+    mca_btl_base_descriptor_t *descriptor =
+        mca_pml_fastpath_bml_alloc(bml_btl, sizeof(mca_pml_fastpath_match_hdr_t) + size,
+                                   MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    int rc;
+
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (0 < size) {
+        pack_whole(member->peer, buf, count, datatype, size,
+                   (char *) descriptor->des_segments->seg_addr.pval + sizeof(mca_pml_fastpath_match_hdr_t));
+    }
+    rc = send_packed(member, bml_btl, descriptor, tag, mode, comm, req, sequence, kept);
+    if (OPAL_UNLIKELY(*kept)) {
+        mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
+        mca_pml_fastpath_send_request_kept(req, *sequence);
+    }
+    return rc;
+}
+
+/* Try that. Returns MCA_PML_FASTPATH_SENDS_IMMEDIATE, or what was in the way.
+ * req: the request, or NULL; then it receives one from the free list where one is needed */
+static mca_pml_fastpath_counter_t try_copied(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                                             ompi_datatype_t *datatype, int dst, int tag,
+                                             mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                                             mca_pml_fastpath_send_request_t **req, uint32_t *sequence,
+                                             bool *kept)
 {
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    mca_pml_fastpath_counter_t counter = obstacle(member, mode);
-    bool left = false;
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
 
+    if (COPIED_MOST < size || mca_pml_fastpath_eager_limit(bml_btl) < size || opal_using_threads()
+        || mca_pml_fastpath_ft()) {
+        return MCA_PML_FASTPATH_SENDS_NO_SENDI;
+    }
+    if (NULL == *req) {
+        *req = mca_pml_fastpath_send_request_alloc();
+    }
+    if (OPAL_UNLIKELY(NULL == *req)) {
+        return MCA_PML_FASTPATH_SENDS_NO_ROOM;
+    }
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_credit_take(member->peer, cost))) {
+        return MCA_PML_FASTPATH_SENDS_NO_CREDIT;
+    }
+    if (OPAL_UNLIKELY(OMPI_SUCCESS
+                      != send_copied(member, bml_btl, buf, count, datatype, dst, tag, mode, comm, *req,
+                                     sequence, kept))) {
+        mca_pml_fastpath_credit_untake(member->peer, cost);
+        return MCA_PML_FASTPATH_SENDS_NO_ROOM;
+    }
+    return MCA_PML_FASTPATH_SENDS_IMMEDIATE;
+}
+
+/* Hand a message to a BTL that has sendi. Returns MCA_PML_FASTPATH_SENDS_IMMEDIATE, or what was in the way.
+ */
+static mca_pml_fastpath_counter_t try_sendi(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                                            ompi_datatype_t *datatype, int tag, ompi_communicator_t *comm,
+                                            uint32_t *sequence)
+{
+    const size_t size = datatype->super.size * count;
+    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+    int rc;
+
+    if (!mca_pml_fastpath_credit_take(member->peer, cost)) {
+        return MCA_PML_FASTPATH_SENDS_NO_CREDIT;
+    }
+    rc = OPAL_UNLIKELY(opal_using_threads())
+             ? send_whole_threads(member, buf, count, datatype, size, tag, sequence, comm)
+             : send_whole(member, mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager), buf,
+                          count, datatype, size, tag, sequence, comm);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        return MCA_PML_FASTPATH_SENDS_IMMEDIATE;
+    }
+    mca_pml_fastpath_credit_untake(member->peer, cost);
+    return OMPI_ERR_OUT_OF_RESOURCE == rc ? MCA_PML_FASTPATH_SENDS_NO_ROOM : MCA_PML_FASTPATH_SENDS_NO_SENDI;
+}
+
+/*
+ * Try to send a message whole, whatever its data and its BTL and whoever else sends, before a request is set
+ * up for it. Returns whether that has been done; else there is no trace of the attempt, but for its being
+ * counted.
+ *
+ * req       the request, or NULL; then it may receive one from the free list, whatever comes of it
+ * sequence  receives the number of the message
+ * kept      receives whether the request stands for the message, because the BTL still has it
+ */
+static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                           ompi_datatype_t *datatype, int dst, int tag, mca_pml_base_send_mode_t mode,
+                           ompi_communicator_t *comm, mca_pml_fastpath_send_request_t **req,
+                           uint32_t *sequence, bool *kept)
+{
+    mca_pml_fastpath_counter_t counter = obstacle(member, mode);
+
+    *kept = false;
     if (MCA_PML_FASTPATH_SENDS_IMMEDIATE == counter) {
-        mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_eager;
-        const mca_bml_base_btl_t *first = mca_bml_base_btl_array_get_index(btls, 0);
+        const mca_bml_base_btl_t *first =
+            mca_bml_base_btl_array_get_index(&member->peer->endpoint->btl_eager, 0);
 
         if (is_too_long(member, first, buf, count, datatype)) {
             counter = MCA_PML_FASTPATH_SENDS_LONG;
-        } else if (NULL == first->btl->btl_sendi) { /* its turn is the request's */
-            counter = MCA_PML_FASTPATH_SENDS_NO_SENDI;
-        } else if (!mca_pml_fastpath_credit_take(member->peer, cost)) {
-            counter = MCA_PML_FASTPATH_SENDS_NO_CREDIT;
+        } else if (OPAL_LIKELY(NULL != first->btl->btl_sendi)) {
+            counter = try_sendi(member, buf, count, datatype, tag, comm, sequence);
         } else {
-            int rc = OPAL_UNLIKELY(opal_using_threads())
-                         ? send_whole_threads(member, buf, count, datatype, size, tag, sequence, comm)
-                         : send_whole(member, mca_bml_base_btl_array_get_next(btls), buf, count, datatype,
-                                      size, tag, sequence, comm);
-
-            left = OMPI_SUCCESS == rc;
-            if (OPAL_UNLIKELY(!left)) {
-                mca_pml_fastpath_credit_untake(member->peer, cost);
-                counter = OMPI_ERR_OUT_OF_RESOURCE == rc ? MCA_PML_FASTPATH_SENDS_NO_ROOM
-                                                         : MCA_PML_FASTPATH_SENDS_NO_SENDI;
-            }
+            counter = try_copied(member, buf, count, datatype, dst, tag, mode, comm, req, sequence, kept);
         }
     }
     mca_pml_fastpath_count(counter);
-    return left;
+    return MCA_PML_FASTPATH_SENDS_IMMEDIATE == counter;
 }
 
 /* Bytes from which on messages that go both ways at once may take the way of longer ones. */
@@ -389,13 +519,14 @@ static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, i
 
 /* Whether a message that could leave at once is offered to its receiver, so that the kernel copies it: that
  * is sooner. Who reduces what comes has it sooner from chunks, as it copies these itself. */
-static inline bool is_offered(const mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                              const ompi_datatype_t *datatype, int dst, int tag,
-                              mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, bool waits)
+static __opal_attribute_noinline__ bool offer(const mca_pml_fastpath_member_t *member, const void *buf,
+                                              size_t count, const ompi_datatype_t *datatype, int dst, int tag,
+                                              mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm,
+                                              bool waits)
 {
     const size_t size = datatype->super.size * count;
     const bool offered = MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
-                         && mca_pml_fastpath_is_helped(size) && fastpath_is_contiguous(buf, datatype, count)
+                         && fastpath_is_contiguous(buf, datatype, count)
                          && !mca_pml_fastpath_help_is_reduced(tag, size)
                          && ((waits && mca_pml_fastpath_help_pays(member->peer, size))
                              || is_exchanged(member, size, dst, comm));
@@ -404,6 +535,14 @@ static inline bool is_offered(const mca_pml_fastpath_member_t *member, const voi
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);
     }
     return offered;
+}
+
+static inline bool is_offered(const mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                              const ompi_datatype_t *datatype, int dst, int tag,
+                              mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, bool waits)
+{
+    return OPAL_UNLIKELY(mca_pml_fastpath_is_helped(datatype->super.size * count))
+           && offer(member, buf, count, datatype, dst, tag, mode, comm, waits);
 }
 
 /* Let a request stand for a message until it has left. Returns OMPI_SUCCESS, or, without a trace of it, what
@@ -471,16 +610,20 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
     uint32_t sequence;
+    bool kept;
     int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
         return isend_unreachable(buf, count, datatype, dst, tag, mode, comm, request);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(!refused && !is_offered(member, buf, count, datatype, dst, tag, mode, comm, false)
-                    && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
-        mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
-                                           datatype->super.size * count);
+    if (OPAL_LIKELY(
+            !refused && !is_offered(member, buf, count, datatype, dst, tag, mode, comm, false)
+            && send_immediate(member, buf, count, datatype, dst, tag, mode, comm, &req, &sequence, &kept))) {
+        if (OPAL_LIKELY(!kept)) {
+            mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
+                                               datatype->super.size * count);
+        }
         return OMPI_SUCCESS;
     }
     mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
@@ -563,39 +706,54 @@ static void await_send(mca_pml_fastpath_send_request_t *req)
     mca_pml_fastpath_awaited_end(other);
 }
 
+/* A request stands for the message: wait until it has left, and give it back. */
+static int finish_send(mca_pml_fastpath_send_request_t *req)
+{
+    int rc;
+
+    await_send(req);
+    rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
+    mca_pml_fastpath_send_request_drop(req);
+    (void) mca_pml_fastpath_pace_sent(opal_using_threads()); /* it may have been complete at once */
+    return rc;
+}
+
 /* What neither send_slot nor send_contiguous has sent. */
 static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
                                                  ompi_communicator_t *comm, bool refused)
 {
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
-    mca_pml_fastpath_send_request_t *req;
+    mca_pml_fastpath_send_request_t *req = NULL;
     uint32_t sequence;
+    bool kept;
     int rc;
 
     if (OPAL_UNLIKELY(NULL == member)) {
         return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(!refused && !is_offered(member, buf, count, datatype, dst, tag, mode, comm, true)
-                    && send_immediate(member, buf, count, datatype, tag, mode, comm, &sequence))) {
+    if (OPAL_LIKELY(
+            !refused && !is_offered(member, buf, count, datatype, dst, tag, mode, comm, true)
+            && send_immediate(member, buf, count, datatype, dst, tag, mode, comm, &req, &sequence, &kept))) {
+        if (OPAL_UNLIKELY(kept)) {
+            return finish_send(req);
+        }
+        if (NULL != req) { /* it was never set up */
+            opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
+        }
         return mca_pml_fastpath_pace_sent(opal_using_threads());
     }
-    req = mca_pml_fastpath_send_request_alloc();
+    if (NULL == req) {
+        req = mca_pml_fastpath_send_request_alloc();
+    }
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
     req->req_waits = MCA_PML_BASE_SEND_BUFFERED != mode && NULL != member->peer->ext;
     rc = start_request(req);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        return rc;
-    }
-    await_send(req);
-    rc = req->req_send.req_base.req_ompi.req_status.MPI_ERROR;
-    mca_pml_fastpath_send_request_drop(req);
-    (void) mca_pml_fastpath_pace_sent(opal_using_threads()); /* it may have been complete at once */
-    return rc;
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? finish_send(req) : rc;
 }
 
 /* What send_slot has not sent. */

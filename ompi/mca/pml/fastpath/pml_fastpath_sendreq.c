@@ -177,8 +177,7 @@ void mca_pml_fastpath_send_request_left(mca_btl_base_module_t *btl, struct mca_b
     mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
-/* A message has its number. */
-static void set_number(mca_pml_fastpath_send_request_t *req, uint32_t number)
+void mca_pml_fastpath_send_request_set_number(mca_pml_fastpath_send_request_t *req, uint32_t number)
 {
     OPAL_THREAD_LOCK(&req->req_lock);
     req->req_send.req_base.req_sequence = number;
@@ -196,7 +195,7 @@ bool mca_pml_fastpath_send_request_take_number(mca_pml_fastpath_send_request_t *
         if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(req->req_member, &number))) {
             return false;
         }
-        set_number(req, number);
+        mca_pml_fastpath_send_request_set_number(req, number);
     }
     return true;
 }
@@ -211,7 +210,7 @@ static int leave_numbered(mca_pml_fastpath_send_request_t *req, mca_btl_base_des
     int rc = req->req_peer->ext->send_numbered(req->req_peer->btl_endpoint, descriptor,
                                                MCA_BTL_TAG_PML + type, &stamp);
 
-    set_number(req, stamp.number);
+    mca_pml_fastpath_send_request_set_number(req, stamp.number);
     *later = 1 != rc;
     return OMPI_SUCCESS;
 }

@@ -302,6 +302,9 @@ bool mca_pml_fastpath_send_request_answered(mca_pml_fastpath_send_request_t *req
 /** Give a message its number, unless it has one. @return false: no number is free now */
 bool mca_pml_fastpath_send_request_take_number(mca_pml_fastpath_send_request_t *req);
 
+/** A request's message has this number. */
+void mca_pml_fastpath_send_request_set_number(mca_pml_fastpath_send_request_t *req, uint32_t number);
+
 /** Copy a buffered send to the attached buffer. @return OMPI_SUCCESS, or an error of Open MPI's */
 int mca_pml_fastpath_bsend_copy(mca_pml_fastpath_send_request_t *req);
 

@@ -377,7 +377,8 @@ static void start_refused(mca_pml_fastpath_send_request_t *req)
     mca_pml_fastpath_send_request_drop(req);
 }
 
-void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
+/* A use of the request begins: nothing of its message has left. */
+static inline void begin(mca_pml_fastpath_send_request_t *req)
 {
     req->req_send.req_base.req_pml_complete = false;
     req->req_send.req_base.req_ompi.req_complete = REQUEST_PENDING;
@@ -401,6 +402,18 @@ void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
     } else {
         (void) OPAL_THREAD_ADD_FETCH32(&req->req_holds, 1);
     }
+}
+
+void mca_pml_fastpath_send_request_kept(mca_pml_fastpath_send_request_t *req, uint32_t number)
+{
+    begin(req);
+    req->req_paid = true;
+    mca_pml_fastpath_send_request_set_number(req, number);
+}
+
+void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
+{
+    begin(req);
     if (OPAL_UNLIKELY(!mca_pml_fastpath_watch(req->req_peer, &req->req_send.req_base, &req->req_watch))) {
         start_refused(req);
         return;

@@ -27,4 +27,10 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
  */
 void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req);
 
+/**
+ * Make a request active whose message has left with this number, but whose BTL still has the descriptor: it
+ * completes with the BTL's call of mca_pml_fastpath_send_request_left(). Without fault tolerance.
+ */
+void mca_pml_fastpath_send_request_kept(mca_pml_fastpath_send_request_t *req, uint32_t number);
+
 #endif /* MCA_PML_FASTPATH_SENDREQ_START_H */
