@@ -378,7 +378,7 @@ static void start_refused(mca_pml_fastpath_send_request_t *req)
 }
 
 /* A use of the request begins: nothing of its message has left. */
-static inline void begin(mca_pml_fastpath_send_request_t *req)
+static inline void begin_use(mca_pml_fastpath_send_request_t *req)
 {
     req->req_send.req_base.req_pml_complete = false;
     req->req_send.req_base.req_ompi.req_complete = REQUEST_PENDING;
@@ -406,14 +406,14 @@ static inline void begin(mca_pml_fastpath_send_request_t *req)
 
 void mca_pml_fastpath_send_request_kept(mca_pml_fastpath_send_request_t *req, uint32_t number)
 {
-    begin(req);
+    begin_use(req);
     req->req_paid = true;
     mca_pml_fastpath_send_request_set_number(req, number);
 }
 
 void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req)
 {
-    begin(req);
+    begin_use(req);
     if (OPAL_UNLIKELY(!mca_pml_fastpath_watch(req->req_peer, &req->req_send.req_base, &req->req_watch))) {
         start_refused(req);
         return;
