@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 
-/* Long messages between two hosts with several networks use all of them: by
- * what the kernel counts per network device, each carries its share, within a
- * quarter.  With buffers that are contiguous, and with gaps. */
+/* Messages between two hosts with several networks use all of them, long ones in parts, and short ones in
+ * turn: by what the kernel counts per network device, each carries its share, within a quarter.  With buffers
+ * that are contiguous, and with gaps. */
 
 #include "support/fp_test.h"
 
-enum { TAG = 12, LENGTH = 8 << 20, COUNT = 8, DEVICES = 16, NAME = 32 };
+enum { TAG = 12, BLOCK = 500, TOTAL = 64000000, DEVICES = 16, NAME = 32 };
 
 typedef struct {
     char name[NAME];
@@ -35,17 +35,18 @@ static int devices(device_t *list)
     return count;
 }
 
-static void messages(bool gaps)
+/* TOTAL bytes in messages of `length` bytes, which is a multiple of BLOCK. */
+static void messages(int length, bool gaps)
 {
     MPI_Datatype type;
-    char *buffer = calloc(2, LENGTH);
+    char *buffer = calloc(2, (size_t) length);
 
     if (NULL == buffer) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    FP(MPI_Type_vector(LENGTH / 4096, 4096, gaps ? 8192 : 4096, MPI_BYTE, &type));
+    FP(MPI_Type_vector(length / BLOCK, BLOCK, gaps ? 2 * BLOCK : BLOCK, MPI_BYTE, &type));
     FP(MPI_Type_commit(&type));
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < TOTAL / length; i++) {
         if (0 == fp_rank) {
             FP(MPI_Send(buffer, 1, type, 1, TAG, MPI_COMM_WORLD));
         } else {
@@ -56,19 +57,19 @@ static void messages(bool gaps)
     free(buffer);
 }
 
-static void shares(bool gaps)
+static void shares(int length, bool gaps)
 {
     device_t before[DEVICES], after[DEVICES];
     int count;
 
-    fp_case("%s", gaps ? "with gaps" : "one piece");
+    fp_case("%d bytes, %s", length, gaps ? "with gaps" : "one piece");
     FP(MPI_Barrier(MPI_COMM_WORLD));
     count = devices(before);
-    messages(gaps);
+    messages(length, gaps);
     FP(MPI_Barrier(MPI_COMM_WORLD));
     CHECK_INT(devices(after), count);
     for (int i = 0; 0 == fp_rank && i < count; i++) {
-        double share = 1.0 * LENGTH * COUNT / count, sent = after[i].sent - before[i].sent;
+        double share = 1.0 * TOTAL / count, sent = after[i].sent - before[i].sent;
 
         fp_check(0.75 * share < sent && sent < 1.25 * share, __FILE__, __LINE__,
                  "%s has sent %.0f bytes, its share is %.0f", after[i].name, sent, share);
@@ -83,7 +84,10 @@ int main(int argc, char **argv)
     if (2 > devices(list)) {
         fp_skip("one network only");
     }
-    shares(false);
-    shares(true);
+    for (int gaps = 0; gaps < 2; gaps++) {
+        shares(8000000, 0 != gaps);
+        shares(4000, 0 != gaps);
+        shares(1500, 0 != gaps);
+    }
     return fp_finish();
 }

@@ -12,6 +12,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_help.h"
+#include "pml_fastpath_link_failed.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_sendreq.h"
@@ -330,19 +331,24 @@ static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *memb
                : MCA_PML_FASTPATH_SENDS_OTHER;
 }
 
-/* Bytes that are copied for a BTL that has no sendi. What is longer is sent from where it is, which takes a
- * request: as long as the BTL needs the data the send is not complete. */
+/* Bytes that are copied for a BTL that has no sendi. What is longer is left to a request, so that btl/tcp
+ * sends it from where it is: as long as the BTL needs the data the send is not complete. */
 #define COPIED_MOST ((size_t) 2048)
 
 static void pack_whole(const mca_pml_fastpath_peer_t *peer, const void *buf, size_t count,
                        ompi_datatype_t *datatype, size_t size, char *to)
 {
     struct iovec iov = {.iov_base = (IOVBASE_TYPE *) to, .iov_len = size};
+    mca_pml_fastpath_blocks_t blocks;
     opal_convertor_t convertor;
     uint32_t iov_count = 1;
 
     if (fastpath_is_contiguous(buf, datatype, count)) {
         mca_common_fastpath_copy(to, (const char *) buf + datatype->super.true_lb, size);
+        return;
+    }
+    if (mca_pml_fastpath_blocks_of(buf, &datatype->super, &blocks)) {
+        mca_pml_fastpath_blocks_pack(&blocks, to, buf, 0, size);
         return;
     }
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
@@ -379,6 +385,10 @@ static int send_packed(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bm
     req->req_todo = 0;
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         mca_pml_fastpath_number_untake(member, *sequence);
+        if (OMPI_ERR_OUT_OF_RESOURCE != rc) {
+            /* it may still have the descriptor, and is not to get another one */
+            mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &member->peer->proc->super, opal_strerror(rc));
+        }
     }
     return rc;
 }
@@ -421,11 +431,11 @@ static mca_pml_fastpath_counter_t try_copied(mca_pml_fastpath_member_t *member, 
 {
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
+    mca_bml_base_btl_t *bml_btl;
+    int rc;
 
-    if (COPIED_MOST < size || mca_pml_fastpath_eager_limit(bml_btl) < size || opal_using_threads()
-        || mca_pml_fastpath_ft()) {
-        return MCA_PML_FASTPATH_SENDS_NO_SENDI;
+    if (COPIED_MOST < size || opal_using_threads() || mca_pml_fastpath_ft()) {
+        return MCA_PML_FASTPATH_SENDS_NO_SENDI; /* the next BTL's turn is the request's */
     }
     if (NULL == *req) {
         *req = mca_pml_fastpath_send_request_alloc();
@@ -436,13 +446,15 @@ static mca_pml_fastpath_counter_t try_copied(mca_pml_fastpath_member_t *member, 
     if (OPAL_UNLIKELY(!mca_pml_fastpath_credit_take(member->peer, cost))) {
         return MCA_PML_FASTPATH_SENDS_NO_CREDIT;
     }
-    if (OPAL_UNLIKELY(OMPI_SUCCESS
-                      != send_copied(member, bml_btl, buf, count, datatype, dst, tag, mode, comm, *req,
-                                     sequence, kept))) {
-        mca_pml_fastpath_credit_untake(member->peer, cost);
-        return MCA_PML_FASTPATH_SENDS_NO_ROOM;
+    bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
+    rc = mca_pml_fastpath_eager_limit(bml_btl) < size
+             ? OMPI_ERR_NOT_AVAILABLE
+             : send_copied(member, bml_btl, buf, count, datatype, dst, tag, mode, comm, *req, sequence, kept);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        return MCA_PML_FASTPATH_SENDS_IMMEDIATE;
     }
-    return MCA_PML_FASTPATH_SENDS_IMMEDIATE;
+    mca_pml_fastpath_credit_untake(member->peer, cost);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? MCA_PML_FASTPATH_SENDS_NO_SENDI : MCA_PML_FASTPATH_SENDS_NO_ROOM;
 }
 
 /* Hand a message to a BTL that has sendi. Returns MCA_PML_FASTPATH_SENDS_IMMEDIATE, or what was in the way.

@@ -218,10 +218,9 @@ static const struct {
     [MCA_PML_FASTPATH_SENDS_NO_ROOM] =
         {"sends_no_room", "Sends that the transport refused to send immediately for want of room"},
     [MCA_PML_FASTPATH_SENDS_NO_SENDI] = {"sends_no_sendi",
-                                         "Sends by a transport that cannot send immediately"},
-    [MCA_PML_FASTPATH_SENDS_MODE] =
-        {"sends_mode",
-         "Sends that were not tried immediately: synchronous, or buffered with several threads"},
+                                         "Sends by a transport without sendi, longer than 2048 bytes, or "
+                                         "with threads or fault tolerance"},
+    [MCA_PML_FASTPATH_SENDS_MODE] = {"sends_mode", "Sends that were not tried immediately: synchronous"},
     [MCA_PML_FASTPATH_SENDS_OTHER] = {"sends_other",
                                       "Sends that were not tried immediately: use_immediate_send is off, "
                                       "or the communicator's number at the receiver is "

@@ -377,7 +377,7 @@ static void start_refused(mca_pml_fastpath_send_request_t *req)
     mca_pml_fastpath_send_request_drop(req);
 }
 
-/* A use of the request begins: nothing of its message has left. */
+/* A use of the request begins. */
 static inline void begin_use(mca_pml_fastpath_send_request_t *req)
 {
     req->req_send.req_base.req_pml_complete = false;

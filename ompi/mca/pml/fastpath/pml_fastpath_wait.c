@@ -10,8 +10,9 @@
  * They do three things that Open MPI's own do not. They count calls (pml_fastpath_pace.h). Before they let
  * everything progress they look where the message of a pending receive will be; what they find there is
  * delivered as always, by matching. And they hand out complete requests of the simplest kind themselves.
- * Everything else is left as it was to the functions that were in the table before: requests that are not
- * point-to-point, persistent or in error, and whatever is still pending after all rounds.
+ * Everything else is left to the functions that were in the table before: requests that are generalized,
+ * persistent or in error. What is still pending after all rounds is waited for here, where the wait may
+ * sleep.
  */
 #include "ompi_config.h"
 
@@ -26,7 +27,7 @@
 #include "pml_fastpath_threads.h"
 #include "pml_fastpath_wait.h"
 
-/* Calls of opal_progress after which the original function goes on waiting. */
+/* Calls of opal_progress after which a wait goes on where it may sleep. */
 #define ROUNDS 64
 
 /* Polls that found other messages than the awaited one, after which everything gets its turn. */
@@ -308,8 +309,8 @@ void mca_pml_fastpath_await_pending(ompi_request_t *request)
     }
 }
 
-/* Open MPI's own way to wait, for what may end otherwise than by being complete. Receivers of large messages
- * see that we wait for a send. */
+/* A wait that Open MPI's own function ends: for a send, of which receivers of large messages see that we wait
+ * for it, with threads, and with fault tolerance. */
 static __opal_attribute_noinline__ int wait_one_original(ompi_request_t **request,
                                                          ompi_status_public_t *status)
 {
