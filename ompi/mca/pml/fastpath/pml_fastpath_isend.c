@@ -91,6 +91,14 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     return leaves;
 }
 
+static void convertor_begin(opal_convertor_t *convertor, const mca_pml_fastpath_peer_t *peer, const void *buf,
+                            size_t count, const ompi_datatype_t *datatype)
+{
+    OBJ_CONSTRUCT(convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_send(peer->proc->super.proc_convertor, &datatype->super, count, buf,
+                                             0, convertor);
+}
+
 /* Data that has to be packed, or whose BTL knows convertors only. */
 static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl,
                            mca_pml_fastpath_match_hdr_t *hdr, const void *buf, size_t count,
@@ -105,9 +113,7 @@ static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bm
     if (0 == size) {
         return mca_pml_fastpath_bml_sendi(bml_btl, NULL, hdr, 0);
     }
-    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(peer->proc->super.proc_convertor, &datatype->super, count, buf,
-                                             0, &convertor);
+    convertor_begin(&convertor, peer, buf, count, datatype);
     rc = mca_pml_fastpath_bml_sendi(bml_btl, &convertor, hdr, size);
     opal_convertor_cleanup(&convertor);
     return rc;
@@ -351,9 +357,7 @@ static void pack_whole(const mca_pml_fastpath_peer_t *peer, const void *buf, siz
         mca_pml_fastpath_blocks_pack(&blocks, to, buf, 0, size);
         return;
     }
-    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(peer->proc->super.proc_convertor, &datatype->super, count, buf,
-                                             0, &convertor);
+    convertor_begin(&convertor, peer, buf, count, datatype);
     (void) opal_convertor_pack(&convertor, &iov, &iov_count, &size);
     opal_convertor_cleanup(&convertor);
 }
@@ -394,18 +398,28 @@ static int send_packed(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bm
 }
 
 /* Send a short message over a BTL that has no sendi, in a job without threads. Only if that keeps it a
- * request is set up for it. */
-static int send_copied(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
-                       size_t count, ompi_datatype_t *datatype, int dst, int tag,
-                       mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
-                       mca_pml_fastpath_send_request_t *req, uint32_t *sequence, bool *kept)
+ * request is set up for it. req: the request, or NULL; then it receives one from the free list */
+static int send_copied(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
+                       ompi_datatype_t *datatype, int dst, int tag, mca_pml_base_send_mode_t mode,
+                       ompi_communicator_t *comm, mca_pml_fastpath_send_request_t **req, uint32_t *sequence,
+                       bool *kept)
 {
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
     const size_t size = datatype->super.size * count;
-    mca_btl_base_descriptor_t *descriptor =
-        mca_pml_fastpath_bml_alloc(bml_btl, sizeof(mca_pml_fastpath_match_hdr_t) + size,
-                                   MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    mca_btl_base_descriptor_t *descriptor;
     int rc;
 
+    if (OPAL_UNLIKELY(mca_pml_fastpath_eager_limit(bml_btl) < size)) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (NULL == *req) {
+        *req = mca_pml_fastpath_send_request_alloc();
+    }
+    if (OPAL_UNLIKELY(NULL == *req)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(mca_pml_fastpath_match_hdr_t) + size,
+                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -413,72 +427,12 @@ static int send_copied(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bm
         pack_whole(member->peer, buf, count, datatype, size,
                    (char *) descriptor->des_segments->seg_addr.pval + sizeof(mca_pml_fastpath_match_hdr_t));
     }
-    rc = send_packed(member, bml_btl, descriptor, tag, mode, comm, req, sequence, kept);
+    rc = send_packed(member, bml_btl, descriptor, tag, mode, comm, *req, sequence, kept);
     if (OPAL_UNLIKELY(*kept)) {
-        mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
-        mca_pml_fastpath_send_request_kept(req, *sequence);
+        mca_pml_fastpath_send_request_init(*req, member, buf, count, datatype, dst, tag, mode, comm, false);
+        mca_pml_fastpath_send_request_kept(*req, *sequence);
     }
     return rc;
-}
-
-/* Try that. Returns MCA_PML_FASTPATH_SENDS_IMMEDIATE, or what was in the way.
- * req: the request, or NULL; then it receives one from the free list where one is needed */
-static mca_pml_fastpath_counter_t try_copied(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                                             ompi_datatype_t *datatype, int dst, int tag,
-                                             mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
-                                             mca_pml_fastpath_send_request_t **req, uint32_t *sequence,
-                                             bool *kept)
-{
-    const size_t size = datatype->super.size * count;
-    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    mca_bml_base_btl_t *bml_btl;
-    int rc;
-
-    if (COPIED_MOST < size || opal_using_threads() || mca_pml_fastpath_ft()) {
-        return MCA_PML_FASTPATH_SENDS_NO_SENDI; /* the next BTL's turn is the request's */
-    }
-    if (NULL == *req) {
-        *req = mca_pml_fastpath_send_request_alloc();
-    }
-    if (OPAL_UNLIKELY(NULL == *req)) {
-        return MCA_PML_FASTPATH_SENDS_NO_ROOM;
-    }
-    if (OPAL_UNLIKELY(!mca_pml_fastpath_credit_take(member->peer, cost))) {
-        return MCA_PML_FASTPATH_SENDS_NO_CREDIT;
-    }
-    bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
-    rc = mca_pml_fastpath_eager_limit(bml_btl) < size
-             ? OMPI_ERR_NOT_AVAILABLE
-             : send_copied(member, bml_btl, buf, count, datatype, dst, tag, mode, comm, *req, sequence, kept);
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        return MCA_PML_FASTPATH_SENDS_IMMEDIATE;
-    }
-    mca_pml_fastpath_credit_untake(member->peer, cost);
-    return OMPI_ERR_NOT_AVAILABLE == rc ? MCA_PML_FASTPATH_SENDS_NO_SENDI : MCA_PML_FASTPATH_SENDS_NO_ROOM;
-}
-
-/* Hand a message to a BTL that has sendi. Returns MCA_PML_FASTPATH_SENDS_IMMEDIATE, or what was in the way.
- */
-static mca_pml_fastpath_counter_t try_sendi(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                                            ompi_datatype_t *datatype, int tag, ompi_communicator_t *comm,
-                                            uint32_t *sequence)
-{
-    const size_t size = datatype->super.size * count;
-    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    int rc;
-
-    if (!mca_pml_fastpath_credit_take(member->peer, cost)) {
-        return MCA_PML_FASTPATH_SENDS_NO_CREDIT;
-    }
-    rc = OPAL_UNLIKELY(opal_using_threads())
-             ? send_whole_threads(member, buf, count, datatype, size, tag, sequence, comm)
-             : send_whole(member, mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager), buf,
-                          count, datatype, size, tag, sequence, comm);
-    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        return MCA_PML_FASTPATH_SENDS_IMMEDIATE;
-    }
-    mca_pml_fastpath_credit_untake(member->peer, cost);
-    return OMPI_ERR_OUT_OF_RESOURCE == rc ? MCA_PML_FASTPATH_SENDS_NO_ROOM : MCA_PML_FASTPATH_SENDS_NO_SENDI;
 }
 
 /*
@@ -495,19 +449,35 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
                            ompi_communicator_t *comm, mca_pml_fastpath_send_request_t **req,
                            uint32_t *sequence, bool *kept)
 {
+    const size_t size = datatype->super.size * count;
+    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
     mca_pml_fastpath_counter_t counter = obstacle(member, mode);
 
     *kept = false;
     if (MCA_PML_FASTPATH_SENDS_IMMEDIATE == counter) {
-        const mca_bml_base_btl_t *first =
-            mca_bml_base_btl_array_get_index(&member->peer->endpoint->btl_eager, 0);
+        mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_eager;
+        const mca_bml_base_btl_t *first = mca_bml_base_btl_array_get_index(btls, 0);
+        const bool copied = NULL == first->btl->btl_sendi;
 
         if (is_too_long(member, first, buf, count, datatype)) {
             counter = MCA_PML_FASTPATH_SENDS_LONG;
-        } else if (OPAL_LIKELY(NULL != first->btl->btl_sendi)) {
-            counter = try_sendi(member, buf, count, datatype, tag, comm, sequence);
+        } else if (copied && (COPIED_MOST < size || opal_using_threads() || mca_pml_fastpath_ft())) {
+            counter = MCA_PML_FASTPATH_SENDS_NO_SENDI; /* the next BTL's turn is the request's */
+        } else if (!mca_pml_fastpath_credit_take(member->peer, cost)) {
+            counter = MCA_PML_FASTPATH_SENDS_NO_CREDIT;
         } else {
-            counter = try_copied(member, buf, count, datatype, dst, tag, mode, comm, req, sequence, kept);
+            int rc =
+                copied ? send_copied(member, buf, count, datatype, dst, tag, mode, comm, req, sequence, kept)
+                : OPAL_UNLIKELY(opal_using_threads())
+                    ? send_whole_threads(member, buf, count, datatype, size, tag, sequence, comm)
+                    : send_whole(member, mca_bml_base_btl_array_get_next(btls), buf, count, datatype, size,
+                                 tag, sequence, comm);
+
+            if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+                mca_pml_fastpath_credit_untake(member->peer, cost);
+                counter = OMPI_ERR_OUT_OF_RESOURCE == rc ? MCA_PML_FASTPATH_SENDS_NO_ROOM
+                                                         : MCA_PML_FASTPATH_SENDS_NO_SENDI;
+            }
         }
     }
     mca_pml_fastpath_count(counter);
