@@ -12,6 +12,9 @@
  * idle windows   those of windows
  * idle unwoken   the same as without; messages end no sleep here
  * idle awake     and so it does not sleep
+ * idle open      calls that wait for messages, while there are windows of osc/fastpath's
+ * idle foreign   while there are windows of other components: it does not sleep, unless they are of shared
+ *                memory; and operations that need it do not wait for it
  * idle many      one of many requests completes while the wait sleeps again and again: it ends soon
  */
 
@@ -327,6 +330,64 @@ static void any_of_many(void)
     free(requests);
 }
 
+/* Rank 1 waits for a message for BLOCKED_MS. */
+static void check_sleeps(const char *name, bool sleeps)
+{
+    const unsigned long before = fp_counter(SLEEPS);
+
+    fp_case("%s", name);
+    (void) block_once(in_recv);
+    if (1 == fp_rank) {
+        CHECK(sleeps == (before < fp_counter(SLEEPS)));
+    }
+}
+
+/* Open MPI's components may need rank 1, which waits, for each element: so many late answers would be a
+ * time-out. */
+static void accumulate_apart(void)
+{
+    enum { ELEMENTS = 50000 };
+    int *values = calloc(2 * ELEMENTS, sizeof(*values));
+    MPI_Datatype apart;
+
+    fp_case("%d elements that are apart", ELEMENTS);
+    FP(MPI_Type_vector(ELEMENTS, 1, 2, MPI_INT, &apart));
+    FP(MPI_Type_commit(&apart));
+    FP(MPI_Win_create(values, 2 * ELEMENTS * sizeof(*values), sizeof(*values), MPI_INFO_NULL, pair, &window));
+    FP(MPI_Win_fence(0, window));
+    if (0 == fp_rank) {
+        for (int i = 0; i < ELEMENTS; ++i) {
+            values[i] = i;
+        }
+        fp_sleep_ms(BLOCKED_MS);
+        FP(MPI_Accumulate(values, ELEMENTS, MPI_INT, 1, 0, 1, apart, MPI_SUM, window));
+    }
+    FP(MPI_Win_fence(0, window));
+    for (int i = 0; i < ELEMENTS && 1 == fp_rank; ++i) {
+        CHECK_INT(values[2 * i], i);
+    }
+    FP(MPI_Win_free(&window));
+    FP(MPI_Type_free(&apart));
+    free(values);
+}
+
+static void with_windows(bool ours)
+{
+    MPI_Win shared;
+    void *memory;
+
+    check_sleeps("no window", true);
+    FP(MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, pair, &memory, &shared));
+    check_sleeps("MPI_Win_allocate_shared", true);
+    FP(MPI_Win_allocate(8, 1, MPI_INFO_NULL, pair, &memory, &window));
+    check_sleeps("MPI_Win_allocate", ours);
+    FP(MPI_Win_free(&shared));
+    check_sleeps("MPI_Win_allocate alone", ours);
+    FP(MPI_Win_free(&window));
+    check_sleeps("no window any more", true);
+    accumulate_apart();
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 2);
@@ -341,6 +402,8 @@ int main(int argc, char **argv)
         }
         FP(MPI_Win_free(&window));
         FP(MPI_Group_free(&other));
+    } else if (0 == strcmp("open", how) || 0 == strcmp("foreign", how)) {
+        with_windows(0 == strcmp("open", how));
     } else if (0 == strcmp("many", how)) {
         any_of_many();
     } else {

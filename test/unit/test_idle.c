@@ -17,10 +17,14 @@
 
 #define AFTER (5 * MS)
 
+static const mca_common_fastpath_idle_rules_t rules = {
+    .after = AFTER, .mode = MCA_COMMON_FASTPATH_WAIT_AUTO, .one_node = true};
+
 /* ---- what stands in for the clock, btl/fastsm and the relay ---- */
 
 static uint64_t clock_;
 static uint64_t sleep_lasts;
+static uint64_t sleep_asked;
 
 uint64_t mca_common_fastpath_nanoseconds(void)
 {
@@ -55,8 +59,8 @@ static uint32_t announce_sleep(mca_btl_base_module_t *btl)
 static bool sleep_now(mca_btl_base_module_t *btl, uint32_t word, uint64_t time)
 {
     (void) btl;
-    (void) time;
     assert_int_equal(word, 1);
+    sleep_asked = time;
     clock_ += sleep_lasts;
     return false;
 }
@@ -83,7 +87,7 @@ static uint64_t waits_before_sleep(mca_common_fastpath_idle_t *idle, uint64_t la
     while (clock_ - begun < 1000 * MS) {
         const uint64_t now = clock_;
 
-        if (0 < mca_common_fastpath_idle(idle, &wait, 0, AFTER, MCA_COMMON_FASTPATH_WAIT_AUTO, true).time) {
+        if (0 < mca_common_fastpath_idle(idle, &wait, 0, &rules).time) {
             return now - begun;
         }
         clock_ += 10 * US;
@@ -162,7 +166,7 @@ static void test_several_sleeps_are_one(void **state)
     begin();
     sleep_lasts = 50 * US;
     for (uint64_t end = clock_ + 3 * AFTER; clock_ < end; clock_ += 10 * US) {
-        (void) mca_common_fastpath_idle(&idle, &wait, 0, AFTER, MCA_COMMON_FASTPATH_WAIT_AUTO, true);
+        (void) mca_common_fastpath_idle(&idle, &wait, 0, &rules);
     }
     assert_sleeps_after(&idle, AFTER, 20 * MS);
 }
@@ -181,9 +185,7 @@ static void test_activity_ends_a_sleep(void **state)
         begun = clock_;
         do {
             clock_ += 10 * US;
-            slept =
-                mca_common_fastpath_idle(&idle, &wait, activity, AFTER, MCA_COMMON_FASTPATH_WAIT_AUTO, true)
-                    .time;
+            slept = mca_common_fastpath_idle(&idle, &wait, activity, &rules).time;
         } while (0 == slept);
         assert_in_range(clock_ - begun, AFTER << activity, (AFTER << activity) + 100 * US);
     }
@@ -217,19 +219,54 @@ static void test_modes(void **state)
     (void) state;
     begin();
     for (int mode = MCA_COMMON_FASTPATH_WAIT_SPIN; mode <= MCA_COMMON_FASTPATH_WAIT_YIELD; ++mode) {
+        const mca_common_fastpath_idle_rules_t rule = {.after = AFTER, .mode = mode, .one_node = true};
+
         for (int i = 0; i < 100; ++i, clock_ += MS) {
-            assert_int_equal(0, mca_common_fastpath_idle(&idle, &wait, 0, AFTER, mode, true).time);
+            assert_int_equal(0, mca_common_fastpath_idle(&idle, &wait, 0, &rule).time);
         }
     }
+}
+
+/* Who may be needed for what ends no sleep does not sleep, or by request for as short as possible. */
+static void test_unheard(void **state)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+    mca_common_fastpath_idle_wait_t wait = {.since = 0};
+    mca_common_fastpath_idle_rules_t rule = rules;
+    unsigned sleeps = 0;
+
+    (void) state;
+    begin();
+    rule.unheard = true;
+    sleep_lasts = 50 * US;
+    for (int i = 0; i < 1000; ++i, clock_ += MS) {
+        assert_int_equal(0, mca_common_fastpath_idle(&idle, &wait, 0, &rule).time);
+    }
+    rule.mode = MCA_COMMON_FASTPATH_WAIT_SLEEP;
+    for (int i = 0; i < 1000; ++i, clock_ += MS) {
+        if (0 < mca_common_fastpath_idle(&idle, &wait, 0, &rule).time) {
+            assert_int_equal(50 * US, sleep_asked);
+            ++sleeps;
+        }
+    }
+    assert_in_range(sleeps, 450, 500); /* one call of two announces */
+    (void) mca_common_fastpath_idle(&idle, &wait, 0, &rules);
+    (void) mca_common_fastpath_idle(&idle, &wait, 0, &rules);
+    assert_int_equal(10 * MS, sleep_asked);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sleeps_after),           cmocka_unit_test(test_sleeps_later),
-        cmocka_unit_test(test_later_expires),          cmocka_unit_test(test_yielding),
-        cmocka_unit_test(test_several_sleeps_are_one), cmocka_unit_test(test_activity_ends_a_sleep),
-        cmocka_unit_test(test_another_thread),         cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_sleeps_after),
+        cmocka_unit_test(test_sleeps_later),
+        cmocka_unit_test(test_later_expires),
+        cmocka_unit_test(test_yielding),
+        cmocka_unit_test(test_several_sleeps_are_one),
+        cmocka_unit_test(test_activity_ends_a_sleep),
+        cmocka_unit_test(test_another_thread),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_unheard),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,6 +38,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_lock.h"
 
 #include "osc_fastpath_counters.h"
+#include "osc_fastpath_ext.h"
 #include "osc_fastpath_hdr.h"
 #include "osc_fastpath_member.h"
 #include "osc_fastpath_shared.h"
@@ -52,7 +53,7 @@ typedef enum {
 
 /** The component's parameters and what all windows share. */
 typedef struct {
-    ompi_osc_base_component_t super;
+    mca_osc_fastpath_public_component_t super;
 
     int priority;           /**< parameter */
     bool by_default;        /**< parameter: priority above the stock components' */

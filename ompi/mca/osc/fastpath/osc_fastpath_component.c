@@ -71,7 +71,7 @@ static const mca_common_fastpath_param_t params[] = {
 
 static int osc_component_register(void)
 {
-    const mca_base_component_t *component = &mca_osc_fastpath_component.super.osc_version;
+    const mca_base_component_t *component = &mca_osc_fastpath_component.super.super.osc_version;
 
     if (!mca_common_fastpath_host_ok(component)) {
         return OPAL_ERR_NOT_AVAILABLE;
@@ -147,18 +147,22 @@ static int osc_component_finalize(void)
 mca_osc_fastpath_component_t mca_osc_fastpath_component = {
     .super =
         {
-            .osc_version =
+            .super =
                 {
-                    OMPI_OSC_BASE_VERSION_4_0_0,
-                    .mca_component_name = "fastpath",
-                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                                          OMPI_RELEASE_VERSION),
-                    .mca_register_component_params = osc_component_register,
+                    .osc_version =
+                        {
+                            OMPI_OSC_BASE_VERSION_4_0_0,
+                            .mca_component_name = "fastpath",
+                            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                                                  OMPI_RELEASE_VERSION),
+                            .mca_register_component_params = osc_component_register,
+                        },
+                    .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
+                    .osc_init = osc_component_init,
+                    .osc_query = component_query,
+                    .osc_select = mca_osc_fastpath_select,
+                    .osc_finalize = osc_component_finalize,
                 },
-            .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
-            .osc_init = osc_component_init,
-            .osc_query = component_query,
-            .osc_select = mca_osc_fastpath_select,
-            .osc_finalize = osc_component_finalize,
+            .magic = MCA_OSC_FASTPATH_EXT_MAGIC,
         },
 };

@@ -74,9 +74,12 @@ static void progress_or_sleep(mca_common_fastpath_idle_wait_t *wait, unsigned ro
     if (NULL == component->wait_mode) {
         (void) sched_yield();
     } else if (NULL != component->idle.ext && NULL != component->sleep_after) {
-        const mca_common_fastpath_idle_result_t result = mca_common_fastpath_idle(
-            &component->idle, wait, *component->idle.ext->arrived, *component->sleep_after * UINT64_C(1000),
-            *component->wait_mode, fastpath_one_node());
+        const mca_common_fastpath_idle_rules_t rules = {.after = *component->sleep_after * UINT64_C(1000),
+                                                        .mode = *component->wait_mode,
+                                                        .one_node = fastpath_one_node(),
+                                                        .unheard = mca_osc_fastpath_ext_foreign_windows()};
+        const mca_common_fastpath_idle_result_t result =
+            mca_common_fastpath_idle(&component->idle, wait, *component->idle.ext->arrived, &rules);
 
         mca_osc_fastpath_counters[MCA_OSC_FASTPATH_SLEEPS] += 0 < result.time;
         mca_osc_fastpath_counters[MCA_OSC_FASTPATH_WOKEN] += result.woken;

@@ -373,6 +373,14 @@ static void register_progress(void)
     }
 }
 
+/* For others of this process: osc_fastpath_ext.h. @param change  a window opens: 1, or closes: -1 */
+static void count_window(const mca_osc_fastpath_module_t *module, int change)
+{
+    if (MPI_WIN_FLAVOR_SHARED != module->flavor) {
+        atomic_fetch_add_explicit(&mca_osc_fastpath_component.super.windows, change, memory_order_relaxed);
+    }
+}
+
 int mca_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
@@ -411,6 +419,7 @@ int mca_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_
         module_free(module);
         return rc;
     }
+    count_window(module, 1);
     if (MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor) {
         *base = module->base;
     }
@@ -532,6 +541,7 @@ int mca_osc_fastpath_free(ompi_win_t *win)
     rc = drain(module);
     retract(module);
     forget_window(module);
+    count_window(module, -1);
     module_free(module);
     win->w_osc_module = NULL;
     return rc;

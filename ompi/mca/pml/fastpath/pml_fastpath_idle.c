@@ -9,6 +9,7 @@
 #include "ompi_config.h"
 
 #include "compat/fastpath_ompi_compat.h"
+#include "ompi/mca/osc/fastpath/osc_fastpath_ext.h"
 
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_idle.h"
@@ -29,14 +30,17 @@ static unsigned long activity(void)
 
 static void wait_or_sleep(mca_pml_fastpath_idle_t *idle)
 {
-    const uint64_t after = mca_pml_fastpath_pause_state.sleep_after * UINT64_C(1000);
+    const mca_common_fastpath_idle_rules_t rules = {.after = mca_pml_fastpath_pause_state.sleep_after
+                                                             * UINT64_C(1000),
+                                                    .mode = mca_pml_fastpath_pause_state.mode,
+                                                    .one_node = fastpath_one_node(),
+                                                    .unheard = mca_osc_fastpath_ext_foreign_windows()};
     mca_common_fastpath_idle_result_t result;
 
     idle_.fastsm = mca_pml_fastpath.fastsm;
     idle_.ext = mca_pml_fastpath.fastsm_ext;
     atomic_store_explicit(&idle->sleeping, true, memory_order_relaxed);
-    result = mca_common_fastpath_idle(&idle_, &idle->wait, activity(), after,
-                                      mca_pml_fastpath_pause_state.mode, fastpath_one_node());
+    result = mca_common_fastpath_idle(&idle_, &idle->wait, activity(), &rules);
     atomic_store_explicit(&idle->sleeping, false, memory_order_relaxed);
     if (0 < result.time) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SLEEPS);

@@ -140,10 +140,10 @@ static void judge_sleep(mca_common_fastpath_idle_t *idle, uint64_t after, uint64
 }
 
 /* A signal ends a sleep early, which does no harm. */
-static mca_common_fastpath_idle_result_t
-sleep_for(mca_common_fastpath_idle_t *idle, mca_common_fastpath_idle_wait_t *wait, uint64_t now, bool relay)
+static mca_common_fastpath_idle_result_t sleep_for(mca_common_fastpath_idle_t *idle,
+                                                   mca_common_fastpath_idle_wait_t *wait, uint64_t now,
+                                                   uint64_t time, bool relay)
 {
-    const uint64_t time = sleep_time(now - wait->since);
     const struct timespec slice = {.tv_nsec = (long) time};
     mca_common_fastpath_idle_result_t result = {.look = true};
 
@@ -160,26 +160,26 @@ sleep_for(mca_common_fastpath_idle_t *idle, mca_common_fastpath_idle_wait_t *wai
 
 mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_idle_t *idle,
                                                            mca_common_fastpath_idle_wait_t *wait,
-                                                           unsigned long activity, uint64_t after, int mode,
-                                                           bool one_node)
+                                                           unsigned long activity,
+                                                           const mca_common_fastpath_idle_rules_t *rules)
 {
-    const bool always = MCA_COMMON_FASTPATH_WAIT_SLEEP == mode;
+    const bool always = MCA_COMMON_FASTPATH_WAIT_SLEEP == rules->mode;
     bool relay;
     uint64_t now;
 
-    if (!always && MCA_COMMON_FASTPATH_WAIT_AUTO != mode) {
+    if (!always && MCA_COMMON_FASTPATH_WAIT_AUTO != rules->mode) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
     now = mca_common_fastpath_nanoseconds();
     if (0 == wait->since || wait->activity != activity) {
-        judge_sleep(idle, after, now);
+        judge_sleep(idle, rules->after, now);
         *wait = (mca_common_fastpath_idle_wait_t){.since = now, .activity = activity};
     }
-    if (after << later_now(idle, now) > now - wait->since) {
+    if (rules->after << later_now(idle, now) > now - wait->since || (rules->unheard && !always)) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
-    relay = !one_node && mca_common_fastpath_relay_usable(&idle->relay, idle->fastsm, idle->ext);
-    if (!always && !one_node && !relay) {
+    relay = !rules->one_node && mca_common_fastpath_relay_usable(&idle->relay, idle->fastsm, idle->ext);
+    if (!always && !rules->one_node && !relay) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
     if (0 == wait->announced && may_announce(idle, now)) {
@@ -193,7 +193,8 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
         return (mca_common_fastpath_idle_result_t){.look = true};
     }
     if (0 != wait->announced || (relay && NULL == idle->ext) || (always && !rather_announces(idle))) {
-        return sleep_for(idle, wait, now, relay);
+        return sleep_for(idle, wait, now, rules->unheard ? SLEEP_LEAST : sleep_time(now - wait->since),
+                         relay);
     }
     return (mca_common_fastpath_idle_result_t){.look = false};
 }

@@ -55,6 +55,16 @@ typedef struct {
     uint32_t announced;     /**< not 0: our peers know that we are going to sleep, of announce_sleep() */
 } mca_common_fastpath_idle_wait_t;
 
+/** When waits of a component sleep now. */
+typedef struct {
+    uint64_t after; /**< nanoseconds without anything after which a wait sleeps; later where waits yield, and
+                         for a while where sleeps have ended too soon (docs/waiting.md, "A core that others
+                         need") */
+    int mode;       /**< MCA_COMMON_FASTPATH_WAIT_* */
+    bool one_node;  /**< all processes of the job are on this node */
+    bool unheard;   /**< this process may be needed for what ends no sleep, time and again */
+} mca_common_fastpath_idle_rules_t;
+
 /** What a wait has done. */
 typedef struct {
     uint64_t time; /**< nanoseconds that it has slept; 0: it has not */
@@ -63,22 +73,17 @@ typedef struct {
 } mca_common_fastpath_idle_result_t;
 
 /**
- * A wait has found nothing.  Sleeps when that has lasted for long enough, and the parameter pml_fastpath_wait
- * says so.
+ * A wait has found nothing.  Sleeps when that has lasted for long enough, and the rules say so.
  *
  * With several threads each may do that.  What one of them does for others ends their sleep as messages do,
  * if it then calls fastsm_wake_if_asleep() with the extension's asleep(NULL).
  *
  * @param activity  grows whenever something moves, for whomever: then the time begins anew
- * @param after     nanoseconds without anything after which it sleeps; later where waits yield, and for a
- *                  while where sleeps have ended too soon (docs/waiting.md, "A core that others need")
- * @param mode      MCA_COMMON_FASTPATH_WAIT_*
- * @param one_node  all processes of the job are on this node
  */
 mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_idle_t *idle,
                                                            mca_common_fastpath_idle_wait_t *wait,
-                                                           unsigned long activity, uint64_t after, int mode,
-                                                           bool one_node);
+                                                           unsigned long activity,
+                                                           const mca_common_fastpath_idle_rules_t *rules);
 
 /** No wait comes any more.  Before btl/fastsm goes. */
 static inline void mca_common_fastpath_idle_fini(mca_common_fastpath_idle_t *idle)
