@@ -155,6 +155,9 @@ static mca_common_fastpath_idle_result_t sleep_for(mca_common_fastpath_idle_t *i
     }
     result.time = mca_common_fastpath_nanoseconds() - now;
     slept_ = now + result.time - wait->slept_since;
+    if (result.woken) {
+        wait->since = 0; /* something has happened, though it may not count as activity */
+    }
     return result;
 }
 
