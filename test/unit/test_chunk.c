@@ -533,9 +533,9 @@ static void test_exchange_turns(void **state)
     world.out.out.write_pos = 2; /* the peer has not read all */
     assert_int_equal(1, exchange_turn(true, 0));
     assert_int_equal(TURN_KERNEL, world.out.exchange.way);
-    assert_int_equal(TURN_MESSAGES, exchange_turn(true, 0));
+    assert_int_equal(TURN_EXCHANGED, exchange_turn(true, 0));
     assert_int_equal(TURN_CHUNKS, world.out.exchange.way);
-    assert_int_equal(TURN_MESSAGES, exchange_turn(true, LONGEST / CHUNK));
+    assert_int_equal(TURN_EXCHANGED, exchange_turn(true, LONGEST / CHUNK));
     assert_int_equal(TURN_MOST, exchange_turn(true, LONGEST / CHUNK + 1));
     assert_int_equal(TURN_MOST, exchange_turn(false, 0));
     world.out.n_in_flight = 0;

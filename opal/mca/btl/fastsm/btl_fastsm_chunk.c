@@ -40,8 +40,10 @@
 /** the part of the parameter chunk_time that filling FILL_BYTES may take where chunks are better for a stream
  * of messages, too, than the kernel: a quarter of a microsecond of 7 */
 #define QUICK_PART 28u
-/** messages that take the same way, one after the other, at the least */
-#define TURN_MESSAGES 128u
+/** messages of a stream that take the same way, one after the other, at the least */
+#define TURN_STREAMED 128u
+/** and of an exchange, which are longer: until ten turns are over, half of them take the slower way */
+#define TURN_EXCHANGED 32u
 /** and at the most; after so many, whenever they are sent, the turn counts nothing */
 #define TURN_MOST 4096u
 /** the part of a pause that is forgotten with each message */
@@ -221,11 +223,12 @@ static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
 
 /* Whether the next message takes chunks.  What counts of a way is the time in which as many messages are sent
  * as have a turn.
- * @param may_end  whether the turn ends if it has lasted for enough messages; it does after very many */
-static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now, bool may_end)
+ * @param least    messages that a turn has
+ * @param may_end  whether the turn ends if it has lasted for so many; it does after very many */
+static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now, uint32_t least,
+                           bool may_end)
 {
-    if (0 == turns->ways.uses
-        || (TURN_MESSAGES <= turns->messages && (may_end || TURN_MOST <= turns->messages))) {
+    if (0 == turns->ways.uses || (least <= turns->messages && (may_end || TURN_MOST <= turns->messages))) {
         turn_end(turns, now);
     }
     ++turns->messages;
@@ -243,7 +246,7 @@ static bool stream_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_
     turns->pause -= turns->pause / PAUSE_FORGOTTEN;
     turns->pause = pause > turns->pause ? pause : turns->pause;
     turns->last = now;
-    return turn_is_chunks(turns, size, now, may_end);
+    return turn_is_chunks(turns, size, now, TURN_STREAMED, may_end);
 }
 
 /* Whether the peer has all chunks but those of one message. */
@@ -266,8 +269,8 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
     if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state || fastsm_pair_refuses(&endpoint->pair)) {
         return false;
     }
-    may_end = TURN_MESSAGES <= turns->messages && alone && is_up_to_date(endpoint, size);
-    return !turn_is_chunks(turns, size, mca_common_fastpath_ticks(), may_end);
+    may_end = TURN_EXCHANGED <= turns->messages && alone && is_up_to_date(endpoint, size);
+    return !turn_is_chunks(turns, size, mca_common_fastpath_ticks(), TURN_EXCHANGED, may_end);
 }
 
 /* --------------------------------------------------------------------------------------------- sending */
