@@ -7,12 +7,13 @@
  *
  * What can be tried depends on how the job runs, so that is said: nothing; "threads" for the same with
  * MPI_THREAD_MULTIPLE; "tcp" for a transport without sendi; "limit" where there is little credit;
- * "off" with use_immediate_send 0; "refuse" with debug_fault_percent; "bells" with six ranks. */
+ * "off" with use_immediate_send 0; "refuse" with debug_fault_percent; "bells" with six ranks; "shared" where
+ * processes share cores. */
 
 #include "support/fp_counters.h"
 
 enum { TAG = 91, MESSAGES = 50, SHORT = 8, MEDIUM = 500, LONG = 600000, SOME = 16, MANY = 300 };
-enum { MOST_TO_ONESELF = 64 << 10, MOST_COPIED = 2048 };
+enum { MOST_TO_ONESELF = 64 << 10, MOST_COPIED = 2048, TWO_BUFFERS = 16000 };
 
 /* Those of btl/fastsm stand behind those of sends. */
 enum { BELL_SCANS = FP_SENDS, FIFO_FULL, ALL_COUNTERS };
@@ -155,6 +156,28 @@ static void full(void)
     empty_again(&away, messages, MANY, SHORT);
 }
 
+/* Nobody reads what is in buffers, so only a few messages use them where processes share cores; and again
+ * when these have been read. */
+static void few_buffers(void)
+{
+    static fp_message_t messages[SOME];
+    fp_away_t away;
+
+    fp_case("few buffers in use");
+    for (int times = 0; times < 2; times++) {
+        fp_leave(&away, 1, TAG + 1);
+        if (0 == fp_rank) {
+            fp_counts_t before = fp_counters_now();
+            unsigned long offered;
+
+            send_many(messages, SOME, TWO_BUFFERS);
+            offered = expect_either(&before, FP_SENDS_IMMEDIATE, FP_SENDS_NO_ROOM, SOME);
+            CHECK(SOME / 2 < offered && offered < SOME);
+        }
+        empty_again(&away, messages, SOME, TWO_BUFFERS);
+    }
+}
+
 /* As full(), but there is credit for less than the FIFO holds. */
 static void credit(void)
 {
@@ -258,6 +281,8 @@ int main(int argc, char **argv)
         credit();
     } else if (0 == strcmp("refuse", options)) {
         refused();
+    } else if (0 == strcmp("shared", options)) {
+        few_buffers();
     } else if (0 == strcmp("bells", options)) {
         bells();
     } else {

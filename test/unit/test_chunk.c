@@ -34,6 +34,7 @@ static struct {
     mca_btl_fastsm_endpoint_t out, in; /* the same pair, as its sender and its receiver see it */
     mca_btl_fastsm_frag_t frags[BUFFERS];
     uint32_t next, given_back, kept, allowed, reclaimed;
+    uint32_t few; /* buffers that are few */
 } world;
 
 static char payload[LONGEST + CHUNK], received[LONGEST + GUARD];
@@ -56,6 +57,11 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endp
         frag = next;
     }
     return first;
+}
+
+bool mca_btl_fastsm_frags_few(uint32_t more)
+{
+    return world.kept + more <= world.few;
 }
 
 void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
@@ -117,7 +123,7 @@ static void world_open(uint32_t position)
     mca_btl_fastsm_component.chunk_ticks = ticks_per_millisecond = 0;
     world.next = world.given_back = world.kept = world.reclaimed = 0;
     mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER].free = NULL;
-    world.allowed = BUFFERS;
+    world.allowed = world.few = BUFFERS;
     opal_uses_threads = false;
     for (uint32_t i = 0; i < BUFFERS; ++i) {
         world.frags[i].offset =
@@ -332,8 +338,8 @@ static void test_refusals(void **state)
 }
 
 /* To a peer that has not read what it has, or where there are more processes than cores, long messages do not
- * leave, and short ones do; and long ones, too, when it is their turn to take chunks, or with threads where
- * those are quick. */
+ * leave, and short ones do, in the latter case while few buffers are in use; and long ones, too, when it is
+ * their turn to take chunks, or with threads where those are quick. */
 static void test_fallen_behind(void **state)
 {
     (void) state;
@@ -341,6 +347,10 @@ static void test_fallen_behind(void **state)
     opal_progress_yield_when_idle = true;
     nothing_leaves(5 * CHUNK);
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
+    world.few = 7; /* 4 are in use */
+    assert_int_equal(OPAL_ERR_OUT_OF_RESOURCE, send_chunks(4 * CHUNK));
+    assert_int_equal(OPAL_SUCCESS, send_chunks(3 * CHUNK));
+    assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNK));
     world.kept = 0;
     opal_progress_yield_when_idle = false;
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));

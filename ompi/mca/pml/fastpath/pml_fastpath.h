@@ -243,7 +243,7 @@ static inline bool mca_pml_fastpath_is_helped(size_t size)
 {
     const size_t limit = mca_pml_fastpath.help_limit;
 
-    return 0 < limit && limit <= (opal_progress_yield_when_idle ? size / 8 : size);
+    return 0 < limit && limit <= (opal_progress_yield_when_idle ? size / 16 : size);
 }
 
 /**

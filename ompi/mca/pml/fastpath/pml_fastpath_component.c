@@ -64,7 +64,7 @@ static const mca_common_fastpath_param_t params[] = {
              "every MPI call calls opal_progress"},
     {"help_limit", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &mca_pml_fastpath.help_limit, 16 << 10, 0,
      INT64_MAX / 2,
-     .text = "Messages of at least this size (8 times this size where processes share cores) are copied by "
+     .text = "Messages of at least this size (16 times this size where processes share cores) are copied by "
              "sender and receiver in parallel if the sender is waiting and single copy works both ways. 0: "
              "the receiver copies alone"},
     {"multi_eager_limits", MCA_COMMON_FASTPATH_STRING, OPAL_INFO_LVL_4, &mca_pml_fastpath.multi_eager_limits,

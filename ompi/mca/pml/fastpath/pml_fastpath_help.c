@@ -23,12 +23,6 @@ static bool is_large_local(const mca_pml_fastpath_recv_request_t *req,
            && NULL != req->req_peer->ext;
 }
 
-/* Whether the sender, if it waits, can write into that buffer, and that would be of use. */
-static bool could_help(const mca_pml_fastpath_recv_request_t *req)
-{
-    return !req->req_peer->help_refused && !req->req_reduced;
-}
-
 /* Whether both processes wait for large sends, so that messages may be streamed. Where processes share cores
  * none are. */
 static bool is_exchange(void)
@@ -51,6 +45,14 @@ static bool reads(const mca_pml_fastpath_peer_t *peer)
 
     peer->ext->copies(peer->btl_endpoint, &copies);
     return OPAL_LIKELY(copies.reads);
+}
+
+/* Whether the sender, if it waits, can write into that buffer, and that would be of use. Where processes
+ * share cores, those of an exchange have enough to do with what they read: each question costs a turn. */
+static bool could_help(const mca_pml_fastpath_recv_request_t *req)
+{
+    return !req->req_peer->help_refused && !req->req_reduced
+           && !(opal_progress_yield_when_idle && mca_pml_fastpath_awaited_sends() && reads(req->req_peer));
 }
 
 /* Half of so many bytes, which we read ourselves. */

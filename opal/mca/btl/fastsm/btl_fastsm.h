@@ -769,6 +769,11 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
  * @return  the first, or NULL
  */
 mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count);
+/**
+ * Whether no more frags of the eager pool are in use, with so many more, than take turns where processes
+ * share cores. Collects what peers have read if it has to. No lock is held.
+ */
+bool mca_btl_fastsm_frags_few(uint32_t more);
 /** Gives them back, unused. */
 void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count);
 

@@ -28,7 +28,7 @@
 
 /** how often to look for a chunk whose first one is there: its sender is copying it */
 #define CHUNK_LOOKS 1000u
-/** bytes that may go in several chunks in any case */
+/** bytes that may go in several chunks in any case, or, where processes share cores, at the most */
 #define CHUNKS_ANYWAY ((size_t) 16 * 1024)
 /** bytes whose filling time is kept */
 #define FILL_BYTES ((size_t) 4096)
@@ -392,20 +392,29 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
     return sent;
 }
 
-/* Whether the peer had better read a long message itself, if it can, and so copy it once: because it has no
- * core and will come to it when it is no longer in any cache; or because it is the slower one in a stream of
- * messages, which take longer in chunks: it has not read the last one yet and has not answered it either.
- * Where messages go to and fro, or both ways at once, one of them may be unread.  With threads streams are
- * not measured, but what filling a chunk takes is. */
+/* The same where processes share cores.  The peer has no core now.  When it has one, a message that is long,
+ * or one of many, has left the caches: so buffers are used as long as there are few. */
+static __opal_attribute_noinline__ bool had_better_read_later(uint32_t chunks, size_t size)
+{
+    return CHUNKS_ANYWAY < size || !mca_btl_fastsm_frags_few(chunks);
+}
+
+/* Whether the peer had better read a long message itself, if it can, and so copy it once, because it is the
+ * slower one in a stream of messages, which take longer in chunks: it has not read the last one yet and has
+ * not answered it either.  Where messages go to and fro, or both ways at once, one of them may be unread.
+ * With threads streams are not measured, but what filling a chunk takes is. */
 static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks, size_t size)
 {
     uint32_t most;
 
-    if (1 == chunks || size <= CHUNKS_ANYWAY || OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
+    if (1 == chunks || OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
         return false;
     }
-    if (opal_progress_yield_when_idle || 0 == endpoint->n_in_flight) {
-        return opal_progress_yield_when_idle;
+    if (opal_progress_yield_when_idle) {
+        return had_better_read_later(chunks, size);
+    }
+    if (size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
+        return false;
     }
     mca_btl_fastsm_lock(endpoint);
     mca_btl_fastsm_reclaim(endpoint);

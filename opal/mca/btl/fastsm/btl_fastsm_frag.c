@@ -352,6 +352,28 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endp
     return first;
 }
 
+/* Whether so many more can be in use, and no more than take turns where processes share cores. */
+static bool are_few(mca_btl_fastsm_frag_list_t *list, uint32_t more)
+{
+    bool few;
+
+    OPAL_THREAD_LOCK(&list->lock);
+    few = list->used - list->n_free + more <= list->turns;
+    OPAL_THREAD_UNLOCK(&list->lock);
+    return few;
+}
+
+bool mca_btl_fastsm_frags_few(uint32_t more)
+{
+    mca_btl_fastsm_frag_list_t *list = &mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER];
+
+    if (are_few(list, more)) {
+        return true;
+    }
+    reclaim_all();
+    return are_few(list, more);
+}
+
 void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
 {
     while (0 < count--) {
