@@ -23,6 +23,8 @@
 #define FASTSM_SMALL_CHUNK 32u
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
+/** and that are in use there, at most: what waits in more has left the caches when its reader has a core */
+#define IN_USE_SHARED 32u
 /** bytes of all buffers that take turns where each is full: more than passes a reader's cache unnoticed, and
  * not so much more that it passes ours as well (docs/shared-layout.md, "Buffers take turns") */
 #define FULL_TURNS ((size_t) 3 * 1024 * 1024)
@@ -222,12 +224,28 @@ static __opal_attribute_noinline__ bool one_more(mca_btl_fastsm_frag_list_t *lis
     return list->used < list->there || GROWTH_TAKEN * growth(list) <= ++list->taken;
 }
 
-/* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held.
+static inline uint32_t in_use(const mca_btl_fastsm_frag_list_t *list)
+{
+    return list->used - list->n_free;
+}
+
+/* Whether as many are in use as shall be where processes share cores. */
+static inline bool are_enough(const mca_btl_fastsm_frag_list_t *list)
+{
+    return OPAL_UNLIKELY(opal_progress_yield_when_idle) && MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
+           && IN_USE_SHARED <= in_use(list);
+}
+
+/* Takes a frag from a free list, or makes one; NULL when there is none, or there are enough.  The list's lock
+ * is held.
  * @param full  its buffer will be */
 static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list, bool full)
 {
     mca_btl_fastsm_frag_t *frag = NULL;
 
+    if (are_enough(list)) {
+        return NULL;
+    }
     if (NULL == list->free || OPAL_UNLIKELY(list->used < turns(list, full) && one_more(list))) {
         frag = frag_make(list);
     }
@@ -358,7 +376,7 @@ static bool are_few(mca_btl_fastsm_frag_list_t *list, uint32_t more)
     bool few;
 
     OPAL_THREAD_LOCK(&list->lock);
-    few = list->used - list->n_free + more <= list->turns;
+    few = in_use(list) + more <= list->turns;
     OPAL_THREAD_UNLOCK(&list->lock);
     return few;
 }
