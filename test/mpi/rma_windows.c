@@ -117,6 +117,37 @@ static void many(void)
     }
 }
 
+/* In all of them an epoch is under way with an operation that need not have left yet, and messages come and
+ * go meanwhile: whatever buffers those operations wait in, there are some for messages. */
+static void messages_meanwhile(void)
+{
+    enum { BYTES = 5000, TAG = 3 };
+    const int to = (fp_rank + 1) % fp_size, from = (fp_rank + fp_size - 1) % fp_size;
+    place_t places[MANY];
+    long values[MANY];
+
+    fp_case("messages while epochs are under way in many");
+    for (int i = 0; i < MANY; i++) {
+        places[i] = make(MPI_COMM_WORLD, i);
+        FP(MPI_Win_lock_all(0, places[i].win));
+        values[i] = 100 * i + fp_rank;
+        FP(MPI_Put(&values[i], 1, MPI_LONG, to, 7, 1, MPI_LONG, places[i].win));
+    }
+    for (int i = 0; i < MANY; i++) {
+        fp_message_t message;
+
+        fp_irecv(&message, BYTES, from, TAG, i, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], BYTES, to, TAG, i, MPI_COMM_WORLD);
+        fp_wait_recv(&message);
+    }
+    for (int i = 0; i < MANY; i++) {
+        FP(MPI_Win_unlock_all(places[i].win));
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        CHECK_INT(places[i].memory[7], 100 * i + from);
+        drop(&places[i]);
+    }
+}
+
 /* Halves of the ranks have windows of their own, and one rank takes part in windows of pairs. */
 static void some_ranks(int rounds)
 {
@@ -194,6 +225,7 @@ int main(int argc, char **argv)
     early_and_late(80);
     free_ahead(12);
     many();
+    messages_meanwhile();
     some_ranks(20);
     without_comm();
     return fp_finish();

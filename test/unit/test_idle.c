@@ -17,8 +17,18 @@
 
 #define AFTER (5 * MS)
 
+static bool no(void)
+{
+    return false;
+}
+
+static bool yes(void)
+{
+    return true;
+}
+
 static const mca_common_fastpath_idle_rules_t rules = {
-    .after = AFTER, .mode = MCA_COMMON_FASTPATH_WAIT_AUTO, .one_node = true};
+    .after = AFTER, .mode = MCA_COMMON_FASTPATH_WAIT_AUTO, .one_node = true, .unheard = no};
 
 /* ---- what stands in for the clock, btl/fastsm and the relay ---- */
 
@@ -238,7 +248,8 @@ static void test_modes(void **state)
     (void) state;
     begin();
     for (int mode = MCA_COMMON_FASTPATH_WAIT_SPIN; mode <= MCA_COMMON_FASTPATH_WAIT_YIELD; ++mode) {
-        const mca_common_fastpath_idle_rules_t rule = {.after = AFTER, .mode = mode, .one_node = true};
+        const mca_common_fastpath_idle_rules_t rule = {
+            .after = AFTER, .mode = mode, .one_node = true, .unheard = no};
 
         for (int i = 0; i < 100; ++i, clock_ += MS) {
             assert_int_equal(0, mca_common_fastpath_idle(&idle, &wait, 0, &rule).time);
@@ -256,7 +267,7 @@ static void test_unheard(void **state)
 
     (void) state;
     begin();
-    rule.unheard = true;
+    rule.unheard = yes;
     sleep_lasts = 50 * US;
     for (int i = 0; i < 1000; ++i, clock_ += MS) {
         assert_int_equal(0, mca_common_fastpath_idle(&idle, &wait, 0, &rule).time);

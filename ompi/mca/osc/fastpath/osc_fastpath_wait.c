@@ -77,7 +77,7 @@ static void progress_or_sleep(mca_common_fastpath_idle_wait_t *wait, unsigned ro
         const mca_common_fastpath_idle_rules_t rules = {.after = *component->sleep_after * UINT64_C(1000),
                                                         .mode = *component->wait_mode,
                                                         .one_node = fastpath_one_node(),
-                                                        .unheard = mca_osc_fastpath_ext_foreign_windows()};
+                                                        .unheard = mca_osc_fastpath_ext_foreign_windows};
         const mca_common_fastpath_idle_result_t result =
             mca_common_fastpath_idle(&component->idle, wait, *component->idle.ext->arrived, &rules);
 

@@ -376,9 +376,9 @@ static void register_progress(void)
 /* For others of this process: osc_fastpath_ext.h. @param change  a window opens: 1, or closes: -1 */
 static void count_window(const mca_osc_fastpath_module_t *module, int change)
 {
-    if (MPI_WIN_FLAVOR_SHARED != module->flavor) {
-        atomic_fetch_add_explicit(&mca_osc_fastpath_component.super.windows, change, memory_order_relaxed);
-    }
+    const mca_osc_fastpath_ext_kind_t kind = mca_osc_fastpath_ext_kind(module->flavor);
+
+    atomic_fetch_add_explicit(&mca_osc_fastpath_component.super.windows[kind], change, memory_order_relaxed);
 }
 
 int mca_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_osc_disp_unit_t disp_unit,

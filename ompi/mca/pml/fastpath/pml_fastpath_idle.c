@@ -34,7 +34,7 @@ static void wait_or_sleep(mca_pml_fastpath_idle_t *idle)
                                                              * UINT64_C(1000),
                                                     .mode = mca_pml_fastpath_pause_state.mode,
                                                     .one_node = fastpath_one_node(),
-                                                    .unheard = mca_osc_fastpath_ext_foreign_windows()};
+                                                    .unheard = mca_osc_fastpath_ext_foreign_windows};
     mca_common_fastpath_idle_result_t result;
 
     idle_.fastsm = mca_pml_fastpath.fastsm;

@@ -764,14 +764,15 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
                                                       size_t reserve, size_t *size, uint32_t flags);
 
 /**
- * Takes so many frags of the eager pool for messages to a peer, linked through super.opal_list_next, or none.
+ * Takes so many frags of the eager pool for messages to a peer, linked through super.opal_list_next, or none:
+ * where there are no more, or, where processes share cores, many are in use and the peer has not read all.
  *
  * @return  the first, or NULL
  */
 mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count);
 /**
- * Whether no more frags of the eager pool are in use, with so many more, than take turns where processes
- * share cores. Collects what peers have read if it has to. No lock is held.
+ * Whether few frags of the eager pool are in use, with so many more: eight, or twice as many as these.
+ * Collects what peers have read if it has to. No lock is held.
  */
 bool mca_btl_fastsm_frags_few(uint32_t more);
 /** Gives them back, unused. */

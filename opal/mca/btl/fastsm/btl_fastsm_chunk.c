@@ -392,9 +392,10 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
     return sent;
 }
 
-/* The same where processes share cores.  The peer has no core now.  When it has one, a message that is long,
- * or one of many, has left the caches: so buffers are used as long as there are few. */
-static __opal_attribute_noinline__ bool had_better_read_later(uint32_t chunks, size_t size)
+/* Whether the peer had better read a message itself where processes share cores.  It has none now.  When it
+ * has one, a message that is long, or one of many, has left the caches: so buffers are used as long as there
+ * are few. */
+static __opal_attribute_noinline__ bool had_better_read_shared(uint32_t chunks, size_t size)
 {
     return CHUNKS_ANYWAY < size || !mca_btl_fastsm_frags_few(chunks);
 }
@@ -411,7 +412,7 @@ static bool had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks
         return false;
     }
     if (opal_progress_yield_when_idle) {
-        return had_better_read_later(chunks, size);
+        return had_better_read_shared(chunks, size);
     }
     if (size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
         return false;

@@ -23,7 +23,8 @@
 #define FASTSM_SMALL_CHUNK 32u
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
-/** and that are in use there, at most: what waits in more has left the caches when its reader has a core */
+/** and that are in use there, when a peer that has not read all gets one more, at most: what waits in others
+ * has left the caches when its reader has a core */
 #define IN_USE_SHARED 32u
 /** bytes of all buffers that take turns where each is full: more than passes a reader's cache unnoticed, and
  * not so much more that it passes ours as well (docs/shared-layout.md, "Buffers take turns") */
@@ -229,23 +230,22 @@ static inline uint32_t in_use(const mca_btl_fastsm_frag_list_t *list)
     return list->used - list->n_free;
 }
 
-/* Whether as many are in use as shall be where processes share cores. */
-static inline bool are_enough(const mca_btl_fastsm_frag_list_t *list)
+/* Whether a peer had better read what it has, before it gets so many more, where processes share cores.  One
+ * that has read all gets them in any case: some may wait for messages that others have, and open packets of
+ * osc/fastpath are nobody's to read yet.  The list's lock is held. */
+static inline bool are_enough(const mca_btl_fastsm_frag_list_t *list,
+                              const mca_btl_fastsm_endpoint_t *endpoint, uint32_t more)
 {
     return OPAL_UNLIKELY(opal_progress_yield_when_idle) && MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
-           && IN_USE_SHARED <= in_use(list);
+           && NULL != endpoint && 0 < endpoint->n_in_flight && IN_USE_SHARED < in_use(list) + more;
 }
 
-/* Takes a frag from a free list, or makes one; NULL when there is none, or there are enough.  The list's lock
- * is held.
+/* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held.
  * @param full  its buffer will be */
 static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list, bool full)
 {
     mca_btl_fastsm_frag_t *frag = NULL;
 
-    if (are_enough(list)) {
-        return NULL;
-    }
     if (NULL == list->free || OPAL_UNLIKELY(list->used < turns(list, full) && one_more(list))) {
         frag = frag_make(list);
     }
@@ -257,12 +257,14 @@ static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list,
     return frag;
 }
 
-static inline mca_btl_fastsm_frag_t *frag_get(mca_btl_fastsm_frag_list_t *list)
+/* @param endpoint  whom it is for; NULL: nobody yet */
+static inline mca_btl_fastsm_frag_t *frag_get(mca_btl_fastsm_frag_list_t *list,
+                                              const mca_btl_fastsm_endpoint_t *endpoint)
 {
     mca_btl_fastsm_frag_t *frag;
 
     OPAL_THREAD_LOCK(&list->lock);
-    frag = frag_take(list, false);
+    frag = are_enough(list, endpoint, 1) ? NULL : frag_take(list, false);
     OPAL_THREAD_UNLOCK(&list->lock);
     return frag;
 }
@@ -312,10 +314,10 @@ static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,
     mca_btl_fastsm_frag_t *frag;
 
     reclaim_some(list, endpoint, 1);
-    frag = frag_get(list);
+    frag = frag_get(list, endpoint);
     if (OPAL_UNLIKELY(NULL == frag)) {
         reclaim_all();
-        frag = frag_get(list);
+        frag = frag_get(list, endpoint);
     }
     return frag;
 }
@@ -326,12 +328,14 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
 {
     mca_btl_fastsm_frag_t *first = NULL, *last = NULL;
     uint32_t taken = 0;
+    bool enough;
 
     OPAL_THREAD_LOCK(&list->lock);
+    enough = are_enough(list, endpoint, count);
     if (OPAL_UNLIKELY(list->turns < 2 * count)) {
         list->turns = 2 * count < list->count ? 2 * count : list->count;
     }
-    while (taken < count) {
+    while (!enough && taken < count) {
         mca_btl_fastsm_frag_t *frag = frag_take(list, 1 < count);
 
         if (OPAL_UNLIKELY(NULL == frag)) {
@@ -370,13 +374,13 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endp
     return first;
 }
 
-/* Whether so many more can be in use, and no more than take turns where processes share cores. */
+/* Whether so many more can be in use, and few are: as many as take turns where processes share cores. */
 static bool are_few(mca_btl_fastsm_frag_list_t *list, uint32_t more)
 {
     bool few;
 
     OPAL_THREAD_LOCK(&list->lock);
-    few = in_use(list) + more <= list->turns;
+    few = in_use(list) + more <= (TURNS_SHARED < 2 * more ? 2 * more : TURNS_SHARED);
     OPAL_THREAD_UNLOCK(&list->lock);
     return few;
 }
@@ -411,7 +415,7 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_
     (void) btl;
     if (size <= (OPAL_LIKELY(NULL != endpoint) ? endpoint->inline_bytes
                                                : fastsm_fifo_capacity(MCA_BTL_FASTSM_INLINE_SLOTS_MIN))) {
-        frag = frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL]);
+        frag = frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL], NULL);
     } else if (size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size) {
         frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_EAGER], endpoint);
     } else if (size <= lists[MCA_BTL_FASTSM_FRAG_MAX].size) {

@@ -167,7 +167,7 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
                                                            const mca_common_fastpath_idle_rules_t *rules)
 {
     const bool always = MCA_COMMON_FASTPATH_WAIT_SLEEP == rules->mode;
-    bool relay;
+    bool relay, unheard;
     uint64_t now;
 
     if (!always && MCA_COMMON_FASTPATH_WAIT_AUTO != rules->mode) {
@@ -178,7 +178,11 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
         judge_sleep(idle, rules->after, now);
         *wait = (mca_common_fastpath_idle_wait_t){.since = now, .activity = activity};
     }
-    if (rules->after << later_now(idle, now) > now - wait->since || (rules->unheard && !always)) {
+    if (rules->after << later_now(idle, now) > now - wait->since) {
+        return (mca_common_fastpath_idle_result_t){.look = false};
+    }
+    unheard = rules->unheard();
+    if (unheard && !always) {
         return (mca_common_fastpath_idle_result_t){.look = false};
     }
     relay = !rules->one_node && mca_common_fastpath_relay_usable(&idle->relay, idle->fastsm, idle->ext);
@@ -196,8 +200,7 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
         return (mca_common_fastpath_idle_result_t){.look = true};
     }
     if (0 != wait->announced || (relay && NULL == idle->ext) || (always && !rather_announces(idle))) {
-        return sleep_for(idle, wait, now, rules->unheard ? SLEEP_LEAST : sleep_time(now - wait->since),
-                         relay);
+        return sleep_for(idle, wait, now, unheard ? SLEEP_LEAST : sleep_time(now - wait->since), relay);
     }
     return (mca_common_fastpath_idle_result_t){.look = false};
 }

@@ -62,7 +62,9 @@ typedef struct {
                          need") */
     int mode;       /**< MCA_COMMON_FASTPATH_WAIT_* */
     bool one_node;  /**< all processes of the job are on this node */
-    bool unheard;   /**< this process may be needed for what ends no sleep, time and again */
+    /** Whether this process may be needed for what ends no sleep, time and again; asked when a wait would
+     * sleep. */
+    bool (*unheard)(void);
 } mca_common_fastpath_idle_rules_t;
 
 /** What a wait has done. */
