@@ -117,22 +117,27 @@ static void many(void)
     }
 }
 
-/* In all of them an epoch is under way with an operation that need not have left yet, and messages come and
- * go meanwhile: whatever buffers those operations wait in, there are some for messages. */
-static void messages_meanwhile(void)
+/* In all of them an epoch is under way with an operation that need not have left yet. Meanwhile the last one
+ * is flushed, and messages come and go: whatever buffers those operations wait in, there are some left. */
+static void messages_meanwhile(int count)
 {
     enum { BYTES = 5000, TAG = 3 };
     const int to = (fp_rank + 1) % fp_size, from = (fp_rank + fp_size - 1) % fp_size;
-    place_t places[MANY];
-    long values[MANY];
+    const MPI_Aint bytes = count * (MPI_Aint) sizeof(long);
+    long *memory[MANY], *values = fp_alloc((size_t) bytes);
+    MPI_Win wins[MANY];
 
-    fp_case("messages while epochs are under way in many");
-    for (int i = 0; i < MANY; i++) {
-        places[i] = make(MPI_COMM_WORLD, i);
-        FP(MPI_Win_lock_all(0, places[i].win));
+    fp_case("messages while epochs with %d numbers are under way in many", count);
+    for (int i = 0; i < count; i++) {
         values[i] = 100 * i + fp_rank;
-        FP(MPI_Put(&values[i], 1, MPI_LONG, to, 7, 1, MPI_LONG, places[i].win));
     }
+    for (int i = 0; i < MANY; i++) {
+        memory[i] = fp_alloc((size_t) bytes);
+        FP(MPI_Win_create(memory[i], bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &wins[i]));
+        FP(MPI_Win_lock_all(0, wins[i]));
+        FP(MPI_Put(values, count, MPI_LONG, to, 0, count, MPI_LONG, wins[i]));
+    }
+    FP(MPI_Win_flush(to, wins[MANY - 1]));
     for (int i = 0; i < MANY; i++) {
         fp_message_t message;
 
@@ -141,11 +146,14 @@ static void messages_meanwhile(void)
         fp_wait_recv(&message);
     }
     for (int i = 0; i < MANY; i++) {
-        FP(MPI_Win_unlock_all(places[i].win));
+        FP(MPI_Win_unlock_all(wins[i]));
         FP(MPI_Barrier(MPI_COMM_WORLD));
-        CHECK_INT(places[i].memory[7], 100 * i + from);
-        drop(&places[i]);
+        CHECK_INT(memory[i][0], from);
+        CHECK_INT(memory[i][count - 1], 100 * (count - 1) + from);
+        FP(MPI_Win_free(&wins[i]));
+        fp_free(memory[i]);
     }
+    fp_free(values);
 }
 
 /* Halves of the ranks have windows of their own, and one rank takes part in windows of pairs. */
@@ -225,7 +233,10 @@ int main(int argc, char **argv)
     early_and_late(80);
     free_ahead(12);
     many();
-    messages_meanwhile();
+    if (!only_allocated) {
+        messages_meanwhile(1);
+        messages_meanwhile(2500); /* longer than an eager limit */
+    }
     some_ranks(20);
     without_comm();
     return fp_finish();

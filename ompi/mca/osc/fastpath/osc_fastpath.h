@@ -84,6 +84,7 @@ typedef struct {
     mca_common_fastpath_idle_t idle;             /**< how waits sleep */
     const volatile int *wait_mode;        /**< pml_fastpath_wait: MCA_COMMON_FASTPATH_WAIT_*; or NULL */
     const volatile unsigned *sleep_after; /**< pml_fastpath_sleep_after: microseconds; or NULL */
+    _Atomic int filling;                  /**< packets that are being filled in buffers of BTLs */
     opal_free_list_t packets;                    /**< mca_osc_fastpath_packet_t */
     opal_free_list_t requests;                   /**< mca_osc_fastpath_request_t */
 } mca_osc_fastpath_component_t;
@@ -95,9 +96,9 @@ typedef struct {
     opal_free_list_item_t super;
     struct mca_osc_fastpath_peer_t *peer; /**< whom it is for */
     mca_bml_base_btl_t *bml_btl;          /**< who carries it */
-    mca_btl_base_descriptor_t
-        *descriptor;       /**< where it is filled; NULL: the BTL had none, data is malloc'ed */
+    mca_btl_base_descriptor_t *descriptor; /**< where it is filled; NULL: data is malloc'ed */
     unsigned char *data;   /**< header and what follows */
+    bool filling;          /**< counted in component.filling */
     size_t length;         /**< bytes filled, header included */
     size_t capacity;       /**< bytes of room, header included */
     bool data_from_target; /**< an operation in it brings a reply with data */

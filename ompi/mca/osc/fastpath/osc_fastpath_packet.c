@@ -12,6 +12,10 @@
 
 #include "osc_fastpath_packet.h"
 
+/** Packets that are filled in BTLs' buffers at a time. Less than the smallest pool of a BTL has: what is
+ * still being filled must not keep buffers from what somebody waits for. */
+#define FILLED_MOST 3
+
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_packet_t, opal_free_list_item_t, NULL, NULL);
 
 bool mca_osc_fastpath_refuse(void)
@@ -48,15 +52,39 @@ static bool get_descriptor(mca_osc_fastpath_packet_t *packet, size_t size)
     return true;
 }
 
+/* @return whether the packet may be filled in a BTL's buffer */
+static bool begin_filling(mca_osc_fastpath_packet_t *packet)
+{
+    _Atomic int *filling = &mca_osc_fastpath_component.filling;
+
+    packet->filling = FILLED_MOST > atomic_fetch_add_explicit(filling, 1, memory_order_relaxed);
+    if (!packet->filling) {
+        atomic_fetch_sub_explicit(filling, 1, memory_order_relaxed);
+    }
+    return packet->filling;
+}
+
+/* The packet leaves, or never will. */
+static void end_filling(mca_osc_fastpath_packet_t *packet)
+{
+    if (packet->filling) {
+        packet->filling = false;
+        atomic_fetch_sub_explicit(&mca_osc_fastpath_component.filling, 1, memory_order_relaxed);
+    }
+}
+
 /* Where a packet is filled: in the BTL's own memory, so that it is not copied again, or else on the heap. */
 static bool get_memory(mca_osc_fastpath_packet_t *packet, size_t size)
 {
     packet->capacity = size;
-    if (OPAL_LIKELY(get_descriptor(packet, size))) {
-        packet->data = packet->descriptor->des_segments->seg_addr.pval;
-        return true;
+    if (begin_filling(packet)) {
+        if (OPAL_LIKELY(get_descriptor(packet, size))) {
+            packet->data = packet->descriptor->des_segments->seg_addr.pval;
+            return true;
+        }
+        end_filling(packet);
+        mca_osc_fastpath_count(MCA_OSC_FASTPATH_SENDS_REFUSED);
     }
-    mca_osc_fastpath_count(MCA_OSC_FASTPATH_SENDS_REFUSED);
     packet->descriptor = NULL;
     packet->data = malloc(size);
     return NULL != packet->data;
@@ -145,6 +173,7 @@ void mca_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet)
 
     hdr->length = (uint32_t) (packet->length - sizeof(*hdr));
     hdr->acked = peer->target.done;
+    end_filling(packet);
     if (OPAL_UNLIKELY(!try_send(packet))) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_SENDS_REFUSED);
         opal_list_append(&peer->module->refused, &packet->super.super);
@@ -174,6 +203,7 @@ bool mca_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module)
 
 void mca_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet)
 {
+    end_filling(packet);
     if (NULL != packet->descriptor) {
         mca_bml_base_free(packet->bml_btl, packet->descriptor);
     } else {

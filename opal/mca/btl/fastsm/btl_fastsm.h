@@ -765,7 +765,7 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
 
 /**
  * Takes so many frags of the eager pool for messages to a peer, linked through super.opal_list_next, or none:
- * where there are no more, or, where processes share cores, many are in use and the peer has not read all.
+ * where there are no more, or, where processes share cores, many are in use and the peer has some to read.
  *
  * @return  the first, or NULL
  */

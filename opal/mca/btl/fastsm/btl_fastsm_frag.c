@@ -23,9 +23,11 @@
 #define FASTSM_SMALL_CHUNK 32u
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
-/** and that are in use there, when a peer that has not read all gets one more, at most: what waits in others
+/** and that are in use there, when a peer that has not read some gets one more, at most: what waits in others
  * has left the caches when its reader has a core */
 #define IN_USE_SHARED 32u
+/** messages and chunks that each peer may have to read in any case */
+#define UNREAD_SHARED 4u
 /** bytes of all buffers that take turns where each is full: more than passes a reader's cache unnoticed, and
  * not so much more that it passes ours as well (docs/shared-layout.md, "Buffers take turns") */
 #define FULL_TURNS ((size_t) 3 * 1024 * 1024)
@@ -231,13 +233,14 @@ static inline uint32_t in_use(const mca_btl_fastsm_frag_list_t *list)
 }
 
 /* Whether a peer had better read what it has, before it gets so many more, where processes share cores.  One
- * that has read all gets them in any case: some may wait for messages that others have, and open packets of
- * osc/fastpath are nobody's to read yet.  The list's lock is held. */
+ * that has little to read gets them in any case: others' messages must not hold up its own.  The list's lock
+ * is held. */
 static inline bool are_enough(const mca_btl_fastsm_frag_list_t *list,
                               const mca_btl_fastsm_endpoint_t *endpoint, uint32_t more)
 {
     return OPAL_UNLIKELY(opal_progress_yield_when_idle) && MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
-           && NULL != endpoint && 0 < endpoint->n_in_flight && IN_USE_SHARED < in_use(list) + more;
+           && NULL != endpoint && UNREAD_SHARED <= endpoint->n_in_flight + endpoint->out.n_pending
+           && IN_USE_SHARED < in_use(list) + more;
 }
 
 /* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held.
@@ -332,7 +335,7 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
 
     OPAL_THREAD_LOCK(&list->lock);
     enough = are_enough(list, endpoint, count);
-    if (OPAL_UNLIKELY(list->turns < 2 * count)) {
+    if (OPAL_UNLIKELY(!enough && list->turns < 2 * count)) {
         list->turns = 2 * count < list->count ? 2 * count : list->count;
     }
     while (!enough && taken < count) {
