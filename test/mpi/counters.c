@@ -262,14 +262,10 @@ static void oneself(size_t length, bool posted, int what)
 
 int main(int argc, char **argv)
 {
-    const char *options;
-    int level = MPI_THREAD_SINGLE;
+    const char *options = 1 < argc ? argv[1] : "plain";
+    const int level = 0 == strcmp("threads", options) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
 
-    if (1 < argc && 0 == strcmp("threads", argv[1])) {
-        level = MPI_THREAD_MULTIPLE;
-    }
-    (void) fp_init_thread(&argc, &argv, 1 < argc && 0 == strcmp("shared", argv[1]) ? 3 : 2, level);
-    options = 1 < argc ? argv[1] : "plain";
+    (void) fp_init_thread(&argc, &argv, 0 == strcmp("shared", options) ? 3 : 2, level);
     fp_counters_open(level, names, 0 == strcmp("tcp", options) ? FP_SENDS : ALL_COUNTERS);
     if (0 == strcmp("tcp", options)) {
         short_ones(FP_SENDS_IMMEDIATE);
@@ -285,8 +281,12 @@ int main(int argc, char **argv)
     } else if (0 == strcmp("refuse", options)) {
         refused();
     } else if (0 == strcmp("shared", options)) {
+        int reads;
+
         few_buffers(MESSAGES, ONE_BUFFER, 32);
-        if (0 == fp_counter(NOT_READ)) { /* else buffers are the only way */
+        reads = 0 == fp_counter(NOT_READ);
+        FP(MPI_Bcast(&reads, 1, MPI_INT, 1, MPI_COMM_WORLD));
+        if (reads) { /* else buffers are the only way to rank 1 */
             few_buffers(SOME, TWO_BUFFERS, 4);
         }
     } else if (0 == strcmp("bells", options)) {

@@ -21,10 +21,9 @@ typedef struct {
     bool allocated;
 } place_t;
 
-static place_t make(MPI_Comm comm, int number)
+static place_t make_of(MPI_Comm comm, int number, MPI_Aint bytes)
 {
     place_t place = {.allocated = only_allocated || 0 == number % 2};
-    const MPI_Aint bytes = NUMBERS * sizeof(long);
 
     if (place.allocated) {
         FP(MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, comm, &place.memory, &place.win));
@@ -33,6 +32,11 @@ static place_t make(MPI_Comm comm, int number)
         FP(MPI_Win_create(place.memory, bytes, sizeof(long), MPI_INFO_NULL, comm, &place.win));
     }
     return place;
+}
+
+static place_t make(MPI_Comm comm, int number)
+{
+    return make_of(comm, number, NUMBERS * (MPI_Aint) sizeof(long));
 }
 
 static void drop(place_t *place)
@@ -124,20 +128,19 @@ static void messages_meanwhile(int count)
     enum { BYTES = 5000, TAG = 3 };
     const int to = (fp_rank + 1) % fp_size, from = (fp_rank + fp_size - 1) % fp_size;
     const MPI_Aint bytes = count * (MPI_Aint) sizeof(long);
-    long *memory[MANY], *values = fp_alloc((size_t) bytes);
-    MPI_Win wins[MANY];
+    long *values = fp_alloc((size_t) bytes);
+    place_t places[MANY];
 
     fp_case("messages while epochs with %d numbers are under way in many", count);
     for (int i = 0; i < count; i++) {
         values[i] = 100 * i + fp_rank;
     }
     for (int i = 0; i < MANY; i++) {
-        memory[i] = fp_alloc((size_t) bytes);
-        FP(MPI_Win_create(memory[i], bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &wins[i]));
-        FP(MPI_Win_lock_all(0, wins[i]));
-        FP(MPI_Put(values, count, MPI_LONG, to, 0, count, MPI_LONG, wins[i]));
+        places[i] = make_of(MPI_COMM_WORLD, i, bytes);
+        FP(MPI_Win_lock_all(0, places[i].win));
+        FP(MPI_Put(values, count, MPI_LONG, to, 0, count, MPI_LONG, places[i].win));
     }
-    FP(MPI_Win_flush(to, wins[MANY - 1]));
+    FP(MPI_Win_flush(to, places[MANY - 1].win));
     for (int i = 0; i < MANY; i++) {
         fp_message_t message;
 
@@ -146,12 +149,11 @@ static void messages_meanwhile(int count)
         fp_wait_recv(&message);
     }
     for (int i = 0; i < MANY; i++) {
-        FP(MPI_Win_unlock_all(wins[i]));
+        FP(MPI_Win_unlock_all(places[i].win));
         FP(MPI_Barrier(MPI_COMM_WORLD));
-        CHECK_INT(memory[i][0], from);
-        CHECK_INT(memory[i][count - 1], 100 * (count - 1) + from);
-        FP(MPI_Win_free(&wins[i]));
-        fp_free(memory[i]);
+        CHECK_INT(places[i].memory[0], from);
+        CHECK_INT(places[i].memory[count - 1], 100 * (count - 1) + from);
+        drop(&places[i]);
     }
     fp_free(values);
 }
@@ -233,10 +235,8 @@ int main(int argc, char **argv)
     early_and_late(80);
     free_ahead(12);
     many();
-    if (!only_allocated) {
-        messages_meanwhile(1);
-        messages_meanwhile(2500); /* longer than an eager limit */
-    }
+    messages_meanwhile(1);
+    messages_meanwhile(2500); /* longer than an eager limit */
     some_ranks(20);
     without_comm();
     return fp_finish();

@@ -331,14 +331,16 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
 {
     mca_btl_fastsm_frag_t *first = NULL, *last = NULL;
     uint32_t taken = 0;
-    bool enough;
 
     OPAL_THREAD_LOCK(&list->lock);
-    enough = are_enough(list, endpoint, count);
-    if (OPAL_UNLIKELY(!enough && list->turns < 2 * count)) {
+    if (are_enough(list, endpoint, count)) {
+        OPAL_THREAD_UNLOCK(&list->lock);
+        return NULL;
+    }
+    if (OPAL_UNLIKELY(list->turns < 2 * count)) {
         list->turns = 2 * count < list->count ? 2 * count : list->count;
     }
-    while (!enough && taken < count) {
+    while (taken < count) {
         mca_btl_fastsm_frag_t *frag = frag_take(list, 1 < count);
 
         if (OPAL_UNLIKELY(NULL == frag)) {
