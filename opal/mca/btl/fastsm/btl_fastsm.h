@@ -37,6 +37,7 @@
 #include "btl_fastsm_layout.h"
 #include "btl_fastsm_pair.h"
 #include "btl_fastsm_ring.h"
+#include "btl_fastsm_rotation.h"
 
 #define MCA_BTL_FASTSM_HELP "help-mpi-btl-fastsm.txt"
 
@@ -91,15 +92,21 @@ OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
 /**
  * Free frags of one class.  Those with private memory are used last in first out, because it is warm then.
  * Those in the pools take turns, because what another process has read last is not: all of them, or enough if
- * each is full, so that by the next turn it has left that one's cache; but few where processes share cores,
- * and caches, and few until so much has been sent that the pages of more are worth their price
- * (docs/shared-layout.md, "Buffers take turns").  Buffers that were never used stay untouched until then.
+ * each is full, so that by the next turn it has left that one's cache; but few where that is sooner, or where
+ * processes share cores, and caches, and few until so much has been sent that the pages of more are worth
+ * their price (docs/shared-layout.md, "Buffers take turns").  Buffers that were never used stay untouched
+ * until then.
  */
 typedef struct mca_btl_fastsm_frag_list_t {
     opal_mutex_t lock;
     mca_btl_fastsm_frag_t *free;    /**< the next ones, linked through super.opal_list_next */
     mca_btl_fastsm_frag_t *last;    /**< the end of that, if there are any */
     uint32_t n_free;                /**< how many */
+    mca_btl_fastsm_frag_t *spare;   /**< free ones that have no turn until there are no others */
+    mca_btl_fastsm_frag_t *last_spare; /**< the end of that, if there are any */
+    uint32_t n_spare;                  /**< how many */
+    mca_btl_fastsm_rotation_t rotation;
+    uint32_t used_before;           /**< `used` at its last step */
     uint32_t turns;                 /**< so many are made before one has its second turn, if not all */
     uint32_t full_turns;            /**< no more than these where each is full */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
@@ -1122,6 +1129,12 @@ static inline void mca_btl_fastsm_frag_list_put(mca_btl_fastsm_frag_list_t *list
         list->last = frag;
     }
     ++list->n_free;
+}
+
+/** @return the one that a list has behind this one */
+static inline mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_next(const mca_btl_fastsm_frag_t *frag)
+{
+    return (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
 }
 
 /** Puts a frag back on its free list. */

@@ -63,11 +63,6 @@ static inline mca_btl_fastsm_frag_list_t *eager_list(void)
     return &mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER];
 }
 
-static inline mca_btl_fastsm_frag_t *next_frag(const mca_btl_fastsm_frag_t *frag)
-{
-    return (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
-}
-
 /* ------------------------------------------------------------------------------------------------ lines */
 
 /* Gets the lines of a chunk that is about to be written, all at a time. */
@@ -100,7 +95,7 @@ static const mca_btl_fastsm_frag_t *ahead_frag(const mca_btl_fastsm_ahead_t *ahe
     const mca_btl_fastsm_frag_t *frag = eager_list()->free;
 
     for (uint32_t i = 0; i < ahead->buffers && NULL != frag; ++i) {
-        frag = next_frag(frag);
+        frag = mca_btl_fastsm_frag_next(frag);
     }
     return frag;
 }
@@ -128,7 +123,7 @@ void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *
             if (lines == ++ahead->line) {
                 ahead->line = 0;
                 ++ahead->buffers;
-                frag = next_frag(frag);
+                frag = mca_btl_fastsm_frag_next(frag);
             }
         }
     }
@@ -355,7 +350,7 @@ static inline void send_each(mca_btl_fastsm_endpoint_t *endpoint, const void *he
     size_t done = 0;
 
     do {
-        mca_btl_fastsm_frag_t *next = next_frag(frag); /* before it is on another list */
+        mca_btl_fastsm_frag_t *next = mca_btl_fastsm_frag_next(frag); /* before it is on another list */
         const size_t bytes = mca_btl_fastsm_smaller(source->size - done, source->chunk);
 
         if (!filled) {
@@ -379,7 +374,7 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
     const mca_btl_fastsm_frag_t *one = frag;
     bool sent;
 
-    for (size_t done = 0; done < source->size; done += source->chunk, one = next_frag(one)) {
+    for (size_t done = 0; done < source->size; done += source->chunk, one = mca_btl_fastsm_frag_next(one)) {
         fill(endpoint, one, source, done, mca_btl_fastsm_smaller(source->size - done, source->chunk));
     }
     mca_common_fastpath_lock(&endpoint->out.lock);

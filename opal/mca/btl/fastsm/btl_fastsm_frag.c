@@ -47,6 +47,7 @@ static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag
                                          .size = size,
                                          .count = count,
                                          .frag_class = frag_class};
+    mca_btl_fastsm_rotation_init(&list->rotation);
     OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
 }
 
@@ -80,6 +81,7 @@ void mca_btl_fastsm_frags_fini(void)
         free(list->chunks);
         list->chunks = NULL;
         list->free = NULL;
+        list->spare = NULL;
         list->size = 0;
         OBJ_DESTRUCT(&list->lock);
     }
@@ -211,12 +213,21 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
     return frag;
 }
 
-/* How many take turns in the long run: of a pool all, or enough if each is full, unless processes share
- * cores. */
+/* How many take turns where few do: also those of the longest message, twice. */
+static inline uint32_t few_turns(const mca_btl_fastsm_frag_list_t *list)
+{
+    return list->turns > MCA_BTL_FASTSM_ROTATION_FEW ? list->turns : MCA_BTL_FASTSM_ROTATION_FEW;
+}
+
+/* How many take turns in the long run: of a pool all, or enough if each is full, unless few are sooner or
+ * processes share cores. */
 static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list, bool full)
 {
     if (MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class || OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
         return list->turns;
+    }
+    if (list->rotation.few_now) {
+        return few_turns(list);
     }
     return full && list->full_turns < list->count ? list->full_turns : list->count;
 }
@@ -229,7 +240,82 @@ static __opal_attribute_noinline__ bool one_more(mca_btl_fastsm_frag_list_t *lis
 
 static inline uint32_t in_use(const mca_btl_fastsm_frag_list_t *list)
 {
-    return list->used - list->n_free;
+    return list->used - list->n_free - list->n_spare;
+}
+
+/* The spare ones have their turns after all others. */
+static void end_spare(mca_btl_fastsm_frag_list_t *list)
+{
+    if (NULL == list->spare) {
+        return;
+    }
+    if (NULL == list->free) {
+        list->free = list->spare;
+    } else {
+        list->last->base.super.super.opal_list_next = (opal_list_item_t *) list->spare;
+    }
+    list->last = list->last_spare;
+    list->n_free += list->n_spare;
+    list->spare = NULL;
+    list->n_spare = 0;
+}
+
+/* None but spare ones are free: one of them takes turns from now on. */
+static inline void spare_one_less(mca_btl_fastsm_frag_list_t *list)
+{
+    mca_btl_fastsm_frag_t *frag = list->spare;
+
+    list->spare = mca_btl_fastsm_frag_next(frag);
+    --list->n_spare;
+    mca_btl_fastsm_frag_list_put(list, frag);
+}
+
+/* Of those that are free so many go on taking turns, 1 at the least, and the others are spare.  None was. */
+static void spare_all_but(mca_btl_fastsm_frag_list_t *list, uint32_t keep)
+{
+    mca_btl_fastsm_frag_t *frag = list->free;
+
+    if (list->n_free <= keep) {
+        return;
+    }
+    for (uint32_t i = 1; i < keep; ++i) {
+        frag = mca_btl_fastsm_frag_next(frag);
+    }
+    list->spare = mca_btl_fastsm_frag_next(frag);
+    list->last_spare = list->last;
+    list->n_spare = list->n_free - keep;
+    frag->base.super.super.opal_list_next = NULL;
+    list->last = frag;
+    list->n_free = keep;
+}
+
+/* Whether all that may take turns do, and are more than few. */
+static bool all_have_turns(const mca_btl_fastsm_frag_list_t *list)
+{
+    return list->used == list->used_before && few_turns(list) < list->used
+           && (list->count == list->used || list->full_turns <= list->used);
+}
+
+/* Some have had their turns: how many take turns is looked at anew.  Those that only many in use at a time
+ * have brought in are spare again.  The list's lock is held. */
+static __opal_attribute_noinline__ void rotation_step(mca_btl_fastsm_frag_list_t *list)
+{
+    uint32_t most;
+
+    if (MCA_BTL_FASTSM_FRAG_EAGER != list->frag_class) {
+        list->rotation.left = UINT32_MAX;
+        return;
+    }
+    if (OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
+        mca_btl_fastsm_rotation_stop(&list->rotation);
+    } else {
+        mca_btl_fastsm_rotation_step(&list->rotation, mca_common_fastpath_ticks(),
+                                     all_have_turns(list) ? list->used : 0);
+    }
+    list->used_before = list->used;
+    end_spare(list);
+    most = turns(list, false);
+    spare_all_but(list, most > in_use(list) ? most - in_use(list) : 1);
 }
 
 /* Whether a peer had better read what it has, before it gets so many more, where processes share cores.  One
@@ -249,12 +335,18 @@ static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list,
 {
     mca_btl_fastsm_frag_t *frag = NULL;
 
+    if (OPAL_UNLIKELY(0 == --list->rotation.left)) {
+        rotation_step(list);
+    }
+    if (OPAL_UNLIKELY(NULL == list->free && NULL != list->spare)) {
+        spare_one_less(list);
+    }
     if (NULL == list->free || OPAL_UNLIKELY(list->used < turns(list, full) && one_more(list))) {
         frag = frag_make(list);
     }
     if (OPAL_LIKELY(NULL == frag && NULL != list->free)) {
         frag = list->free;
-        list->free = (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
+        list->free = mca_btl_fastsm_frag_next(frag);
         --list->n_free;
     }
     return frag;
@@ -406,7 +498,7 @@ void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
     while (0 < count--) {
         mca_btl_fastsm_frag_t *frag = first;
 
-        first = (mca_btl_fastsm_frag_t *) first->base.super.super.opal_list_next;
+        first = mca_btl_fastsm_frag_next(frag);
         mca_btl_fastsm_frag_return(frag);
     }
 }

@@ -1,0 +1,273 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/* Buffers of the eager pool: who takes turns, and that none is handed out twice or lost, whatever takes turns
+ * and however many are in use. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "opal/mca/btl/fastsm/btl_fastsm_frag.c"
+#include "opal/mca/btl/fastsm/btl_fastsm_rotation.c"
+
+#include "segment_fixture.h"
+
+enum { COUNT = 256, SIZE = 1024, SOME = MCA_BTL_FASTSM_ROTATION_FEW };
+
+static const mca_btl_fastsm_layout_params_t params = {.n_local = 2,
+                                                      .fifo_depth = 16,
+                                                      .bell_stride = 1,
+                                                      .position_stride = 8,
+                                                      .eager_count = COUNT,
+                                                      .eager_size = SIZE,
+                                                      .max_count = 2,
+                                                      .max_size = 8192,
+                                                      .ring_depth = 8};
+
+static mca_btl_fastsm_frag_list_t *list;
+static mca_btl_fastsm_frag_t *in_hand[COUNT]; /* the longest taken first */
+static uint32_t oldest, n_in_hand;
+static uint8_t has[COUNT]; /* buffers that are in hand, by number */
+
+/* ---- what the BTL does besides ---- */
+
+mca_btl_fastsm_component_t mca_btl_fastsm_component;
+
+void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const char *what, size_t bytes)
+{
+    (void) endpoint;
+    fail_msg("no memory for %s of %zu bytes", what, bytes);
+}
+
+void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    (void) endpoint;
+}
+
+void mca_btl_fastsm_failed_reclaim(mca_btl_base_endpoint_t *endpoint)
+{
+    (void) endpoint;
+}
+
+/* ---- the pool ---- */
+
+static int begin(void **state)
+{
+    (void) state;
+    opal_progress_yield_when_idle = false;
+    mca_btl_fastsm_component.base = segment_open(&params, &mca_btl_fastsm_component.layout);
+    mca_btl_fastsm_frags_init();
+    list = &mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER];
+    memset(has, 0, sizeof(has));
+    oldest = n_in_hand = 0;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void) state;
+    mca_btl_fastsm_frags_fini();
+    return munmap(mca_btl_fastsm_component.base, mca_btl_fastsm_component.layout.total);
+}
+
+static uint32_t number_of(const mca_btl_fastsm_frag_t *frag)
+{
+    const uint64_t first = mca_btl_fastsm_layout_eager(&mca_btl_fastsm_component.layout, 0);
+    const uint64_t second = mca_btl_fastsm_layout_eager(&mca_btl_fastsm_component.layout, 1);
+
+    return (uint32_t) ((frag->offset - MCA_BTL_FASTSM_EAGER_LEAD - first) / (second - first));
+}
+
+/* Takes one. @return its number, or COUNT: there is none */
+static uint32_t take(void)
+{
+    mca_btl_fastsm_frag_t *frag = mca_btl_fastsm_frags_take(NULL, 1);
+    uint32_t number;
+
+    if (NULL == frag) {
+        return COUNT;
+    }
+    number = number_of(frag);
+    assert_in_range(number, 0, COUNT - 1);
+    assert_false(has[number]);
+    has[number] = 1;
+    in_hand[(oldest + n_in_hand++) % COUNT] = frag;
+    assert_int_equal(n_in_hand, in_use(list));
+    return number;
+}
+
+static void give_back(void)
+{
+    has[number_of(in_hand[oldest])] = 0;
+    mca_btl_fastsm_frag_return(in_hand[oldest]);
+    oldest = (oldest + 1) % COUNT;
+    --n_in_hand;
+    assert_int_equal(n_in_hand, in_use(list));
+}
+
+/* Takes so many, one after the other, while so many are in use. @return how many different ones */
+static uint32_t different(uint32_t count, uint32_t used)
+{
+    uint8_t seen[COUNT] = {0};
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t number;
+
+        while (used <= n_in_hand) {
+            give_back();
+        }
+        number = take();
+        assert_true(COUNT > number);
+        n += 0 == seen[number] ? 1 : 0;
+        seen[number] = 1;
+    }
+    while (0 < n_in_hand) {
+        give_back();
+    }
+    return n;
+}
+
+/* Few are sooner, whatever this machine says, or all. */
+static void choose(bool few)
+{
+    list->rotation.few = few;
+    list->rotation.rest = UINT32_MAX;
+    mca_btl_fastsm_rotation_stop(&list->rotation);
+    rotation_step(list);
+    assert_int_equal(few, list->rotation.few_now);
+}
+
+/* Takes so many that all are there. */
+static void make_all(void)
+{
+    list->rotation.rest = UINT32_MAX;
+    (void) different(2 * COUNT * GROWTH_TAKEN, 1);
+    assert_int_equal(COUNT, list->used);
+}
+
+/* ---- tests ---- */
+
+static void test_all(void **state)
+{
+    (void) state;
+    make_all();
+    assert_int_equal(COUNT, different(COUNT, 1));
+    assert_int_equal(COUNT, different(COUNT, 100));
+}
+
+static void test_few(void **state)
+{
+    (void) state;
+    make_all();
+    choose(true);
+    assert_int_equal(SOME, different(10 * COUNT, 1));
+    assert_int_equal(SOME, different(10 * COUNT, SOME / 2));
+    choose(false);
+    assert_int_equal(COUNT, different(COUNT, 1));
+}
+
+/* Those that were needed at a time have further turns, until there has been time to see that they are not. */
+static void test_many_in_use(void **state)
+{
+    (void) state;
+    make_all();
+    choose(true);
+    assert_int_equal(2 * SOME, different(10 * COUNT, 2 * SOME));
+    assert_int_equal(2 * SOME, different(2 * SOME, 1));
+    (void) different(list->rotation.left, 1);
+    assert_int_equal(SOME, different(10 * COUNT, 1));
+}
+
+/* All are there, and none is twice. */
+static void take_all(void)
+{
+    while (COUNT > take()) {
+    }
+    assert_int_equal(COUNT, n_in_hand);
+    while (0 < n_in_hand) {
+        give_back();
+    }
+}
+
+/* All can be in use, few or not. */
+static void test_none_left(void **state)
+{
+    (void) state;
+    take_all();
+    choose(true);
+    assert_int_equal(COUNT - SOME, list->n_spare);
+    take_all();
+    choose(false);
+    take_all();
+}
+
+/* A message takes several or none, also when a step comes meanwhile. */
+static void test_chains(void **state)
+{
+    enum { CHAIN = 5, CHAINS = COUNT / CHAIN };
+    mca_btl_fastsm_frag_t *chains[CHAINS];
+
+    (void) state;
+    make_all();
+    choose(true);
+    for (uint32_t left = 1; left <= CHAIN; ++left) {
+        list->rotation.left = left;
+        for (uint32_t i = 0; i < CHAINS; ++i) {
+            chains[i] = mca_btl_fastsm_frags_take(NULL, CHAIN);
+            assert_non_null(chains[i]);
+            assert_int_equal((i + 1) * CHAIN, in_use(list));
+        }
+        assert_null(mca_btl_fastsm_frags_take(NULL, CHAIN));
+        assert_int_equal(CHAINS * CHAIN, in_use(list));
+        for (uint32_t i = 0; i < CHAINS; ++i) {
+            mca_btl_fastsm_frags_put_back(chains[i], CHAIN);
+        }
+        take_all();
+    }
+}
+
+/* Where processes share cores only some take turns, also if all did before. */
+static void test_shared(void **state)
+{
+    (void) state;
+    make_all();
+    opal_progress_yield_when_idle = true;
+    (void) different(list->rotation.left, 1);
+    assert_int_equal(TURNS_SHARED, different(10 * COUNT, 1));
+    opal_progress_yield_when_idle = false;
+    (void) different(list->rotation.left, 1);
+    assert_int_equal(COUNT, different(COUNT, 1));
+}
+
+/* Trials go on all the time, whatever their results are. */
+static void test_trials(void **state)
+{
+    (void) state;
+    for (uint32_t i = 0; i < 100; ++i) {
+        list->rotation.rest = 0;
+        (void) different(RESTING, 1 + i % COUNT);
+    }
+    take_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all, begin, end),
+        cmocka_unit_test_setup_teardown(test_few, begin, end),
+        cmocka_unit_test_setup_teardown(test_many_in_use, begin, end),
+        cmocka_unit_test_setup_teardown(test_none_left, begin, end),
+        cmocka_unit_test_setup_teardown(test_chains, begin, end),
+        cmocka_unit_test_setup_teardown(test_shared, begin, end),
+        cmocka_unit_test_setup_teardown(test_trials, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
