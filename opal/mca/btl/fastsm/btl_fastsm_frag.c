@@ -471,13 +471,18 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endp
     return first;
 }
 
-/* Whether so many more can be in use, and few are: as many as take turns where processes share cores. */
+/* Whether so many more can be in use, and few are.  A message of two is still better off in them than read
+ * when others wait in all that may be in use. */
 static bool are_few(mca_btl_fastsm_frag_list_t *list, uint32_t more)
 {
+    uint32_t most = TURNS_SHARED < 2 * more ? 2 * more : TURNS_SHARED;
     bool few;
 
+    if (2 >= more) {
+        most = IN_USE_SHARED;
+    }
     OPAL_THREAD_LOCK(&list->lock);
-    few = in_use(list) + more <= (TURNS_SHARED < 2 * more ? 2 * more : TURNS_SHARED);
+    few = in_use(list) + more <= most;
     OPAL_THREAD_UNLOCK(&list->lock);
     return few;
 }
