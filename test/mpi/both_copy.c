@@ -9,7 +9,8 @@
  *
  * How the job runs is said: nothing; "threads" for MPI_THREAD_MULTIPLE, and two threads of each side;
  * "never" where no message is copied so; "some" where it is chance which are; "slow" and "quick" where
- * filling chunks may take next to no time (btl_fastsm_chunk_time), and any. */
+ * filling chunks may take next to no time (btl_fastsm_chunk_time), and any; "shared" where processes share
+ * cores. */
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -398,6 +399,34 @@ static void reduction(int count)
     fp_free(mine);
 }
 
+/* Where processes share cores a sender that waits for receives, too, does not help. */
+static void waits_for_both(size_t length)
+{
+    enum { COUNT = 500 };
+    const unsigned long before = helped();
+
+    fp_case("the sender comes to wait for a receive, too, %zu bytes", length);
+    for (int i = 0; i < COUNT; i++) {
+        fp_message_t message, answer;
+        MPI_Request requests[2];
+
+        if (0 == fp_rank) {
+            fp_irecv(&answer, 1, 1, TAG, i, MPI_COMM_WORLD);
+            fp_isend(&message, &fp_modes[FP_STANDARD], length, 1, TAG, i, MPI_COMM_WORLD);
+            requests[0] = message.request;
+            requests[1] = answer.request;
+            FP(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+            fp_free(message.buffer);
+            fp_free(answer.buffer);
+        } else {
+            fp_sleep_ms(1);
+            fp_recv(length, 0, TAG, i, MPI_COMM_WORLD);
+            fp_send(&fp_modes[FP_STANDARD], 1, 0, TAG, i, MPI_COMM_WORLD);
+        }
+    }
+    CHECK(before == helped());
+}
+
 /* Behind those that are away, which count on room for a message that answers. */
 static void nonblocking(bool threads, int sequence)
 {
@@ -550,6 +579,9 @@ int main(int argc, char **argv)
         short_exchanges_both_ways();
         leaves_exchange();
         in_time(0 == strcmp("slow", how));
+    } else if (0 == strcmp("shared", how)) {
+        waits_for_both(lengths[5]);
+        comes_to_wait(lengths[5], 1);
     } else if (1 >= fp_rank) {
         run(threads);
     }

@@ -34,29 +34,43 @@ static bool may_be_helped(const ompi_request_t *request)
            && !req->req_helped;
 }
 
-/* Says which those are. Before a name is seen its request counts as waited for. */
-static void say_awaited(void)
+/* Says which those are, if it is a call that says so. Before a name is seen its request counts as waited for.
+ * @return how many there are, MOST at the most */
+static uint32_t say_awaited(void)
 {
     const uint32_t most =
         MOST < mca_pml_fastpath.fastsm_ext->await_max ? MOST : mca_pml_fastpath.fastsm_ext->await_max;
     uint64_t names[MOST];
-    uint32_t count = 0;
+    uint32_t found = 0, names_said;
 
     while (awaited.first < awaited.count && REQUEST_COMPLETE(awaited.requests[awaited.first])) {
         ++awaited.first;
     }
-    for (size_t i = awaited.first; i < awaited.count && count < most; ++i) {
+    for (size_t i = awaited.first; i < awaited.count && found < most; ++i) {
         if (may_be_helped(awaited.requests[i])) {
             mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) awaited.requests[i];
 
-            req->req_waits = true;
-            names[count++] = req->req_handle;
+            req->req_waits = req->req_waits || awaited.says;
+            names[found++] = req->req_handle;
         }
     }
-    if (0 < count || 0 < said) {
-        mca_pml_fastpath.fastsm_ext->await(mca_pml_fastpath.fastsm, names, count);
+    names_said = awaited.says ? found : 0;
+    if (0 < names_said || 0 < said) {
+        mca_pml_fastpath.fastsm_ext->await(mca_pml_fastpath.fastsm, names, names_said);
     }
-    said = count;
+    said = names_said;
+    return found;
+}
+
+/* Also those that are complete: measured, and no help to the end of such a call was sooner. */
+static bool are_receives_among(size_t count, ompi_request_t **requests)
+{
+    for (size_t i = 0; i < count; ++i) {
+        if (mca_pml_fastpath_recv_request_free == requests[i]->req_free) {
+            return true;
+        }
+    }
+    return false;
 }
 
 mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_request_t **requests)
@@ -64,9 +78,10 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_req
     const mca_pml_fastpath_awaited_t other = awaited;
 
     awaited = (mca_pml_fastpath_awaited_t){.requests = requests, .count = count};
-    say_awaited();
-    awaited.sends = 0 < said;
-    mca_pml_fastpath.offered = mca_pml_fastpath.offered && 0 == said; /* others are seldom left */
+    /* where processes share cores, who has something to read had better read that, and leave its core */
+    awaited.says = OPAL_LIKELY(!opal_progress_yield_when_idle) || !are_receives_among(count, requests);
+    awaited.sends = 0 < say_awaited();
+    mca_pml_fastpath.offered = mca_pml_fastpath.offered && !awaited.sends; /* others are seldom left */
     return other;
 }
 
@@ -119,7 +134,7 @@ static __opal_attribute_noinline__ void await_streams(void)
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
 {
     awaited = other;
-    say_awaited();
+    (void) say_awaited();
     if (OPAL_UNLIKELY(0 < streams)) {
         await_streams();
     }
@@ -133,6 +148,6 @@ bool mca_pml_fastpath_awaited_sends(void)
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req)
 {
     if (0 < awaited.count && req->req_waits) {
-        say_awaited();
+        (void) say_awaited();
     }
 }

@@ -18,7 +18,8 @@ typedef struct {
     ompi_request_t **requests;
     size_t count;
     size_t first; /**< those before this one are complete */
-    bool sends;   /**< large sends were among them when it began, or it is such a send */
+    bool says;    /**< it says that it waits for large sends among them */
+    bool sends;   /**< there were such when it began, or it is such a send */
 } mca_pml_fastpath_awaited_t;
 
 /**
