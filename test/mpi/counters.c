@@ -8,12 +8,13 @@
  * What can be tried depends on how the job runs, so that is said: nothing; "threads" for the same with
  * MPI_THREAD_MULTIPLE; "tcp" for a transport without sendi; "limit" where there is little credit;
  * "off" with use_immediate_send 0; "refuse" with debug_fault_percent; "bells" with six ranks; "shared" with
- * three, which share cores. */
+ * three, which share cores, and buffers for 4 KiB. */
 
 #include "support/fp_counters.h"
 
 enum { TAG = 91, MESSAGES = 50, SHORT = 8, MEDIUM = 500, LONG = 600000, SOME = 16, MANY = 300 };
-enum { MOST_TO_ONESELF = 64 << 10, MOST_COPIED = 2048, ONE_BUFFER = 5000, TWO_BUFFERS = 16000 };
+enum { MOST_TO_ONESELF = 64 << 10, MOST_COPIED = 2048 };
+enum { ONE_BUFFER = 3000, TWO_BUFFERS = 5000, FOUR_BUFFERS = 16000 }; /* of 4 KiB */
 
 /* Those of btl/fastsm stand behind those of sends. */
 enum { BELL_SCANS = FP_SENDS, FIFO_FULL, NOT_READ, ALL_COUNTERS };
@@ -284,10 +285,11 @@ int main(int argc, char **argv)
         int reads;
 
         few_buffers(MESSAGES, ONE_BUFFER, 32);
+        few_buffers(MESSAGES, TWO_BUFFERS, 16);
         reads = 0 == fp_counter(NOT_READ);
         FP(MPI_Bcast(&reads, 1, MPI_INT, 1, MPI_COMM_WORLD));
         if (reads) { /* else buffers are the only way to rank 1 */
-            few_buffers(SOME, TWO_BUFFERS, 4);
+            few_buffers(SOME, FOUR_BUFFERS, 2);
         }
     } else if (0 == strcmp("bells", options)) {
         bells();

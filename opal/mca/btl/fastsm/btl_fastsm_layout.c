@@ -112,8 +112,7 @@ static uint32_t scaled_depth(uint32_t n_local)
     return depth;
 }
 
-/* Up to so many processes of a node each have enough of its caches for as many and as large buffers as are
- * best. */
+/* Up to so many processes of a node each have enough of its caches for as many buffers as are best. */
 #define FEW_PROCESSES 4
 
 /* The value for the first of four sizes of nodes that holds n_local processes. */
@@ -132,8 +131,7 @@ static uint32_t by_size(uint32_t n_local, uint32_t up_to_64, uint32_t up_to_256,
 /* An eager buffer is no larger than a max buffer, if the size of that is given. */
 static uint32_t scaled_eager_size(uint32_t n_local, uint32_t max_size)
 {
-    const uint32_t size =
-        MCA_BTL_FASTSM_LINE + (FEW_PROCESSES >= n_local ? 8192 : by_size(n_local, 4096, 4096, 2048, 1024));
+    const uint32_t size = MCA_BTL_FASTSM_LINE + by_size(n_local, 8192, 4096, 2048, 1024);
 
     return 0 != max_size && max_size < size ? max_size : size;
 }
