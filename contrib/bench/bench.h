@@ -51,6 +51,20 @@ static inline size_t bench_size(const char *text)
     return 'K' == *end ? size << 10 : 'M' == *end ? size << 20 : size;
 }
 
+/** Whether a name is in a list with commas between them, which ends at `end`. */
+static inline bool bench_listed(const char *list, const char *end, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; at < end; ++at) {
+        if ((at == list || ',' == at[-1]) && (size_t) (end - at) >= length && 0 == strncmp(at, name, length)
+            && (at + length == end || ',' == at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** Writes one word in every cache line of a message, which otherwise stays in the receiver's cache. */
 static inline void bench_fill(char *buffer, size_t size, uint64_t value)
 {

@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The fastpath authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by compare, instructions and report: where the programs are, which configurations there are, and which
-# processors ranks get.
+# Sourced by the scripts here: where the programs are, which configurations there are, which processors ranks get, and
+# how everything runs in turn.
 #
 #   here       the directory of the script
 #   build, installed, programs   the options of these names, or empty
+#   rounds, raw   for in_rounds: how often everything runs, and a file for the results, or empty
 #   refuse     empty; or not, and then set_up makes it the program under which ranks are refused single copy
 # shellcheck shell=sh disable=SC2034,SC2154
 
@@ -166,6 +167,34 @@ mpich_program()
     mpicc.mpich -std=gnu11 -O2 -o "$scratch/$1" $sources >"$scratch/log" 2>&1 && return
     echo "${0##*/}: no MPICH here (mpicc.mpich), left out" >&2
     return 1
+}
+
+# in_rounds CONFIGURATION ...: calls the script's run with each of them, in each of $rounds rounds. The results go to
+# $scratch/raw, each with its round and configuration before it, and are appended to the file $raw, if that is given.
+# Sets failed to those that have failed, each of which is reported once.
+in_rounds()
+{
+    failed=
+    round=1
+    while [ "$round" -le "$rounds" ]; do
+        for one in "$@"; do
+            run "$one" >"$scratch/out" 2>"$scratch/log"
+            code=$?
+            if [ "$code" -ne 0 ]; then
+                case " $failed " in
+                *" $one "*) ;;
+                *)
+                    echo "${0##*/}: $one failed in round $round (exit code $code; 124 is taking too long):" >&2
+                    head -n 20 "$scratch/log" >&2
+                    failed="$failed $one"
+                    ;;
+                esac
+            fi
+            sed "s/^/$round $one /" "$scratch/out" >>"$scratch/raw"
+        done
+        round=$((round + 1))
+    done
+    [ -z "${raw:-}" ] || cat "$scratch/raw" >>"$raw"
 }
 
 machine()

@@ -128,24 +128,6 @@ static void measure(int pattern, int size, int batches)
     }
 }
 
-/* Whether a pattern is in a list of names, with commas between them; NULL: all are. */
-static bool is_among(const char *name, const char *list)
-{
-    const size_t length = strlen(name);
-
-    while (NULL != list) {
-        if (0 == strncmp(list, name, length) && (',' == list[length] || '\0' == list[length])) {
-            return true;
-        }
-        list = strchr(list, ',');
-        if (NULL == list) {
-            return false;
-        }
-        ++list;
-    }
-    return true;
-}
-
 static void usage(void)
 {
     if (0 == rank) {
@@ -192,7 +174,12 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (int pattern = 0; pattern < PATTERNS; ++pattern) {
-        for (int i = optind; is_among(patterns[pattern].name, list) && i < argc; ++i) {
+        const char *name = patterns[pattern].name;
+
+        if (NULL != list && !bench_listed(list, list + strlen(list), name)) {
+            continue;
+        }
+        for (int i = optind; i < argc; ++i) {
             measure(pattern, (int) bench_size(argv[i]), batches);
         }
     }

@@ -390,20 +390,6 @@ static void wake_all(turns_t *turns, int ranks)
     }
 }
 
-/* Whether this is the mode's name, or one of a list. */
-static bool listed(const char *list, const char *end, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = list; at < end; ++at) {
-        if ((at == list || ',' == at[-1]) && (size_t) (end - at) >= length && 0 == strncmp(at, name, length)
-            && (at + length == end || ',' == at[length])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What the command line asks for. */
 typedef struct {
     const char *wanted; /* modes */
@@ -434,7 +420,7 @@ static void run(const options_t *options)
             const char *list = NULL == colon_of(size) ? options->wanted : size;
             const char *end = NULL == colon_of(size) ? list + strlen(list) : colon_of(size);
 
-            if (listed(list, end, modes[m].name)) {
+            if (bench_listed(list, end, modes[m].name)) {
                 measure(&modes[m], bytes_of(size), options->batches);
             }
         }
