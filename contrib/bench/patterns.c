@@ -23,7 +23,7 @@
 enum { TAG = 5, WINDOW = 8 };
 
 static int rank, ranks;
-static char *out, *in; /* SIZE bytes for each rank */
+static char *out, *in; /* SIZE bytes for each rank, and for each message of a window */
 
 static void alltoall(int size)
 {
@@ -50,17 +50,20 @@ static void pairs(int size)
     }
 }
 
-/* Several messages each way between the ranks of a pair, waited for together. */
+/* Several messages each way between the ranks of a pair, each from and to a place of its own, waited for
+ * together. */
 static void window(int size)
 {
     MPI_Request requests[2 * WINDOW];
 
     for (int i = 0; i < WINDOW; ++i) {
-        MPI_Irecv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &requests[i]);
+        MPI_Irecv(in + (size_t) i * (size_t) size, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD,
+                  &requests[i]);
     }
-    bench_fill(out, (size_t) size, 1);
+    bench_fill(out, (size_t) size * WINDOW, 1);
     for (int i = 0; i < WINDOW; ++i) {
-        MPI_Isend(out, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &requests[WINDOW + i]);
+        MPI_Isend(out + (size_t) i * (size_t) size, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD,
+                  &requests[WINDOW + i]);
     }
     MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
 }
@@ -140,7 +143,7 @@ int main(int argc, char **argv)
 {
     const char *list = NULL;
     size_t longest = 1;
-    int batches = 11, option;
+    int batches = 11, parts, option;
 
     bench_batch_us = 20000.0;
     MPI_Init(&argc, &argv);
@@ -167,10 +170,11 @@ int main(int argc, char **argv)
     for (int i = optind; i < argc; ++i) {
         longest = longest < bench_size(argv[i]) ? bench_size(argv[i]) : longest;
     }
-    out = calloc((size_t) ranks, longest);
-    in = calloc((size_t) ranks, longest);
+    parts = WINDOW < ranks ? ranks : WINDOW;
+    out = calloc((size_t) parts, longest);
+    in = calloc((size_t) parts, longest);
     if (NULL == out || NULL == in) {
-        fprintf(stderr, "patterns: no memory for %d messages of %zu bytes\n", ranks, longest);
+        fprintf(stderr, "patterns: no memory for %d messages of %zu bytes\n", parts, longest);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (int pattern = 0; pattern < PATTERNS; ++pattern) {
