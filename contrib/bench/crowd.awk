@@ -22,7 +22,7 @@ END {
         printf "%-10s %8d", field[1], field[2]
         rest = 0
         for (j = 1; j <= many; ++j) {
-            printf " %9s", show(over(name[j] " " line[k], ""), "%.4g")
+            printf " %9s", rounded(over(name[j] " " line[k], ""), 4)
             if (name[j] != "fastpath") {
                 others[++rest] = name[j] " " line[k]
             }

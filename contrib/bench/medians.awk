@@ -33,6 +33,12 @@ function show(value, format)
     return value == "" ? "-" : sprintf(format, value)
 }
 
+# To DIGITS significant digits, and to the whole number where those do not suffice: tables have no exponents.
+function rounded(value, digits)
+{
+    return show(value, value >= 10 ^ digits ? "%.0f" : "%." digits "g")
+}
+
 # As it stands in a CSV file, "-" (which csv leaves out) if it is not known.
 function exact(number)
 {

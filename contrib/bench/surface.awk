@@ -55,7 +55,7 @@ function cell(what, bytes,    value)
 # A ratio and the time that it is one to.
 function pair(value, base)
 {
-    return sprintf("  %6s %8s", show(value, "%.2f"), base == "" ? "" : sprintf("(%.3g)", base))
+    return sprintf("  %6s %8s", show(value, "%.2f"), base == "" ? "" : "(" rounded(base, 3) ")")
 }
 
 function row(bytes,    w, value, best, text, line)
