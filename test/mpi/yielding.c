@@ -8,7 +8,8 @@
  *
  * Each case goes on until the waits are as they should be; if they never are, the watchdog ends it. With the
  * argument "told", mpi_yield_when_idle 0 is given, and with that "auto" never gives the core away. With
- * "windows" waits of osc/fastpath do as those of pml/fastpath. */
+ * "windows" waits of osc/fastpath do as those of pml/fastpath. With "there" a receive whose message is there
+ * keeps its core, by whatever BTL it has come. */
 
 #define _GNU_SOURCE
 #include <sched.h>
@@ -234,6 +235,36 @@ static void test_windows(void)
     FP(MPI_Win_free(&window));
 }
 
+/* Rank 1 receives what rank 0 has sent some time ago. @return how often it gave its core away */
+static unsigned long receive_late(void)
+{
+    unsigned long before;
+    int value = 0;
+
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (0 == fp_rank) {
+        FP(MPI_Send(&value, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD));
+        return 0;
+    }
+    fp_sleep_ms(LATE_MS);
+    before = yields;
+    FP(MPI_Recv(&value, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return yields - before;
+}
+
+static void test_there(void)
+{
+    fp_case("yield, and the message is there");
+    set_mode(YIELD);
+    until_only(YIELDS);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (agreed(0 == receive_late())) {
+            return; /* now and then rank 0 is later still */
+        }
+    }
+    CHECK(false);
+}
+
 int main(int argc, char **argv)
 {
     cpu_set_t cores;
@@ -258,6 +289,8 @@ int main(int argc, char **argv)
     until_only(SPINS);
     if (1 < argc && 0 == strcmp("windows", argv[1])) {
         test_windows();
+    } else if (1 < argc && 0 == strcmp("there", argv[1])) {
+        test_there();
     } else if (1 < argc) {
         test_told(&cores);
     } else {

@@ -106,7 +106,8 @@ typedef struct {
     mca_btl_base_module_t *fastsm;          /**< btl/fastsm's module, where it runs; else NULL */
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
     _Atomic uint32_t *asleep;               /**< where this process says that it sleeps; NULL: without it */
-    unsigned long activity; /**< calls into BTLs, and what came back: grows while something moves */
+    unsigned long btl_sends;                /**< calls of BTLs to send, those among them that were refused */
+    unsigned long arrived;                  /**< messages that BTLs have called us for */
     volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
 
     /** protects all up to num_retries, and comms and spare_comms; never held across a call into a BTL */

@@ -64,7 +64,7 @@ static inline int mca_pml_fastpath_bml_send_or_later(mca_bml_base_btl_t *bml_btl
 {
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
 
-    ++mca_pml_fastpath.activity;
+    ++mca_pml_fastpath.btl_sends;
     if (!mca_pml_fastpath_fault()) {
         rc = mca_bml_base_send(bml_btl, descriptor, MCA_BTL_TAG_PML + type);
         if (OPAL_LIKELY(0 <= rc)) {

@@ -114,7 +114,7 @@ static inline size_t mca_pml_fastpath_hdr_read(uint8_t type, const mca_btl_base_
     if (OPAL_UNLIKELY(type != *(const uint8_t *) hdr)) {
         mca_pml_fastpath_corrupt(btl, NULL, type, "another type in its header");
     }
-    ++mca_pml_fastpath.activity;
+    ++mca_pml_fastpath.arrived;
     return size - rule->size;
 }
 

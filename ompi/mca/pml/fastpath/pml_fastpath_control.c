@@ -45,7 +45,7 @@ static inline bool control_sendi(const mca_pml_fastpath_peer_t *peer, const mca_
         return false;
     }
     memcpy(words, hdr, sizeof(words));
-    ++mca_pml_fastpath.activity;
+    ++mca_pml_fastpath.btl_sends;
     return OPAL_SUCCESS
            == peer->ext->sendi(peer->btl_endpoint, words[0], words[1], (const char *) hdr + sizeof(words),
                                size - sizeof(words),

@@ -20,14 +20,6 @@
 
 static mca_common_fastpath_idle_t idle_;
 
-/* Grows while something moves, though it may not be what somebody waits for. */
-static unsigned long activity(void)
-{
-    const mca_btl_fastsm_ext_t *ext = mca_pml_fastpath.fastsm_ext;
-
-    return mca_pml_fastpath.activity + (NULL == ext ? 0 : *ext->arrived);
-}
-
 static void wait_or_sleep(mca_pml_fastpath_idle_t *idle)
 {
     const mca_common_fastpath_idle_rules_t rules = {.after = mca_pml_fastpath_pause_state.sleep_after
@@ -40,7 +32,8 @@ static void wait_or_sleep(mca_pml_fastpath_idle_t *idle)
     idle_.fastsm = mca_pml_fastpath.fastsm;
     idle_.ext = mca_pml_fastpath.fastsm_ext;
     atomic_store_explicit(&idle->sleeping, true, memory_order_relaxed);
-    result = mca_common_fastpath_idle(&idle_, &idle->wait, activity(), &rules);
+    result = mca_common_fastpath_idle(&idle_, &idle->wait,
+                                      mca_pml_fastpath_arrived() + mca_pml_fastpath.btl_sends, &rules);
     atomic_store_explicit(&idle->sleeping, false, memory_order_relaxed);
     if (0 < result.time) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SLEEPS);

@@ -11,6 +11,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "pml_fastpath_pace.h"
+#include "pml_fastpath_pause.h"
 
 /* Counts at most from one look at the clock to the next. */
 #define PERIOD_MAX 32
@@ -68,18 +69,18 @@ static void set_interval(mca_pml_fastpath_pace_t *pace)
 static void make_up(const mca_pml_fastpath_pace_t *pace)
 {
     const bool threads = opal_using_threads();
-    const bool yield = !threads && opal_progress_set_yield_when_idle(false);
     uint64_t turns = 0 == pace->most ? 1 : (pace->looked - pace->noticed) / pace->most;
 
     if (TURNS_MAX < turns) {
         turns = threads && opal_progress_yield_when_idle ? 1 : TURNS_MAX;
     }
     do {
-        (void) opal_progress();
+        if (OPAL_UNLIKELY(threads)) {
+            (void) opal_progress();
+        } else {
+            mca_pml_fastpath_progress_only();
+        }
     } while (1 < turns--);
-    if (yield) {
-        (void) opal_progress_set_yield_when_idle(true);
-    }
 }
 
 /* It is time to call opal_progress. What it calls may send and receive, too, and comes here then. */

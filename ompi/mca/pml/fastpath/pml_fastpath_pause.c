@@ -377,14 +377,40 @@ void mca_pml_fastpath_pause_look(void)
         return;
     }
     mca_pml_fastpath_pause_state.countdown = calls_until_look(now);
-    /* not while who makes up for progress has set it */
-    if (now - pause_.looked < LOOK_TIME || (mca_pml_fastpath_pace.making_up && !opal_using_threads())) {
+    if (now - pause_.looked < LOOK_TIME) {
         return;
     }
     if (!opal_using_threads() || 0 == __atomic_exchange_n(&pause_.busy, 1, __ATOMIC_ACQUIRE)) {
         pause_.looked = now;
         look_at_cores(now);
         __atomic_store_n(&pause_.busy, 0, __ATOMIC_RELEASE);
+    }
+}
+
+void mca_pml_fastpath_progress_only(void)
+{
+    const bool kept = mca_pml_fastpath_pause_state.core_is_kept; /* by who has called who calls this */
+
+    mca_pml_fastpath_pause_state.core_is_kept = true;
+    (void) opal_progress();
+    mca_pml_fastpath_pause_state.core_is_kept = kept;
+}
+
+/* opal_progress would give the core away though a message has come: it does not know what the event library
+ * has called, as for one by btl/tcp. */
+void mca_pml_fastpath_pause_short(void)
+{
+    const unsigned long before = mca_pml_fastpath_arrived();
+
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
+        (void) opal_progress();
+        return;
+    }
+    mca_pml_fastpath_progress_only();
+    if (before == mca_pml_fastpath_arrived()) {
+        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
+        (void) sched_yield();
     }
 }
 

@@ -24,6 +24,7 @@ typedef struct {
     int mode;               /**< parameter: MCA_COMMON_FASTPATH_WAIT_*; may change while the job runs */
     unsigned sleep_after;   /**< parameter: microseconds */
     volatile int countdown; /**< calls of opal_progress until the next look at the clock */
+    bool core_is_kept;      /**< whoever calls opal_progress keeps the core; only without threads */
 } mca_pml_fastpath_pause_t;
 
 extern mca_pml_fastpath_pause_t mca_pml_fastpath_pause_state __opal_attribute_visibility__("hidden");
@@ -42,14 +43,28 @@ static inline void mca_pml_fastpath_pause_note(void)
     }
 }
 
+/** @return what grows with all that comes, though it may not be what somebody waits for */
+static inline unsigned long mca_pml_fastpath_arrived(void)
+{
+    const mca_btl_fastsm_ext_t *ext = mca_pml_fastpath.fastsm_ext;
+
+    return mca_pml_fastpath.arrived + (NULL == ext ? 0 : *ext->arrived);
+}
+
+/** Let everything progress, and keep the core, even where others want it. Only without threads. */
+void mca_pml_fastpath_progress_only(void);
+
+/** A wait has found nothing where cores are short: the core is given away unless something comes now. */
+void mca_pml_fastpath_pause_short(void);
+
 /** A wait has found nothing: everything progresses, and others may get the core. */
 static inline void mca_pml_fastpath_pause(void)
 {
     if (opal_progress_yield_when_idle) {
-        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
-    } else {
-        mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPINS);
+        mca_pml_fastpath_pause_short();
+        return;
     }
+    mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPINS);
     (void) opal_progress();
 }
 

@@ -26,5 +26,7 @@ int mca_pml_fastpath_progress(void)
         mca_pml_fastpath_failures_look();
         mca_pml_fastpath_links_look();
     }
-    return OPAL_LIKELY(0 == mca_pml_fastpath.num_retries) ? 0 : mca_pml_fastpath_retry_all();
+    /* opal_progress gives the core away where nobody has had anything to do */
+    return mca_pml_fastpath_pause_state.core_is_kept
+           + (OPAL_LIKELY(0 == mca_pml_fastpath.num_retries) ? 0 : mca_pml_fastpath_retry_all());
 }

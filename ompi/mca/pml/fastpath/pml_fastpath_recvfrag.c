@@ -360,6 +360,7 @@ static inline void recv_match(mca_btl_base_module_t *btl, const mca_btl_base_seg
     const void *data = apart ? segments[1].seg_addr.pval : (char *) segments->seg_addr.pval + hdr_size;
     const size_t length = apart ? segments[1].seg_len : segments->seg_len - hdr_size;
 
+    ++mca_pml_fastpath.arrived;
     if (OPAL_LIKELY((apart || (1 == num_segments && hdr_size <= segments->seg_len))
                     && deliver_match(btl, segments, num_segments, data, length))) {
         return;

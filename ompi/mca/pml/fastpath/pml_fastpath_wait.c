@@ -303,7 +303,7 @@ void mca_pml_fastpath_await_pending(ompi_request_t *request)
         ompi_request_wait_completion(request);
         return;
     }
-    (void) opal_progress();
+    mca_pml_fastpath_pause();
     if (OPAL_UNLIKELY(!REQUEST_COMPLETE(request))) {
         await_idle(request);
     }
