@@ -36,7 +36,7 @@ function show(value, format)
 # To DIGITS significant digits, and to the whole number where those do not suffice: tables have no exponents.
 function rounded(value, digits)
 {
-    return show(value, value >= 10 ^ digits ? "%.0f" : "%." digits "g")
+    return show(value, value >= 10 ^ digits - .5 ? "%.0f" : "%." digits "g")
 }
 
 # As it stands in a CSV file, "-" (which csv leaves out) if it is not known.
