@@ -107,7 +107,7 @@ typedef struct {
     const mca_btl_fastsm_ext_t *fastsm_ext; /**< its extension */
     _Atomic uint32_t *asleep;               /**< where this process says that it sleeps; NULL: without it */
     unsigned long btl_sends;                /**< calls of BTLs to send, those among them that were refused */
-    unsigned long arrived;                  /**< messages that BTLs have called us for */
+    unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
     volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
 
     /** protects all up to num_retries, and comms and spare_comms; never held across a call into a BTL */
@@ -196,8 +196,8 @@ int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *m
                              ompi_message_t **message, ompi_status_public_t *status);
 int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_message_t **message,
                             ompi_status_public_t *status);
-/** pml_fastpath_progress.c: all that has to be seen to. @return how many things that were refused have left
- */
+/** pml_fastpath_progress.c: all that has to be seen to. @return how many things that were refused have left,
+ * and one more for a caller that keeps its core: opal_progress yields on 0 */
 int mca_pml_fastpath_progress(void);
 int mca_pml_fastpath_start(size_t count, ompi_request_t **requests);
 int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose);

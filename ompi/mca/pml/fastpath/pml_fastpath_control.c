@@ -30,6 +30,7 @@ void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_
                                          mca_btl_base_descriptor_t *descriptor, int status)
 {
     (void) descriptor;
+    ++mca_pml_fastpath.arrived;
     if (OPAL_UNLIKELY(OPAL_SUCCESS != status)) {
         mca_pml_fastpath_link_failed(btl, endpoint, NULL, opal_strerror(status));
     }

@@ -377,7 +377,8 @@ void mca_pml_fastpath_pause_look(void)
         return;
     }
     mca_pml_fastpath_pause_state.countdown = calls_until_look(now);
-    if (now - pause_.looked < LOOK_TIME) {
+    /* not while progress is made up for: nobody waits */
+    if (now - pause_.looked < LOOK_TIME || (mca_pml_fastpath_pace.making_up && !opal_using_threads())) {
         return;
     }
     if (!opal_using_threads() || 0 == __atomic_exchange_n(&pause_.busy, 1, __ATOMIC_ACQUIRE)) {
@@ -389,24 +390,22 @@ void mca_pml_fastpath_pause_look(void)
 
 void mca_pml_fastpath_progress_only(void)
 {
-    const bool kept = mca_pml_fastpath_pause_state.core_is_kept; /* by who has called who calls this */
-
-    mca_pml_fastpath_pause_state.core_is_kept = true;
+    mca_pml_fastpath_pause_state.keeps_core = true;
     (void) opal_progress();
-    mca_pml_fastpath_pause_state.core_is_kept = kept;
 }
 
 /* opal_progress would give the core away though a message has come: it does not know what the event library
  * has called, as for one by btl/tcp. */
 void mca_pml_fastpath_pause_short(void)
 {
-    const unsigned long before = mca_pml_fastpath_arrived();
+    unsigned long before;
 
     if (OPAL_UNLIKELY(opal_using_threads())) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
         (void) opal_progress();
         return;
     }
+    before = mca_pml_fastpath_arrived();
     mca_pml_fastpath_progress_only();
     if (before == mca_pml_fastpath_arrived()) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);

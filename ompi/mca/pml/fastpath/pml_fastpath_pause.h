@@ -19,12 +19,13 @@
 #include "pml_fastpath.h"
 #include "pml_fastpath_counters.h"
 
-/** How we wait. Changed by one thread at a time (busy), read by all. */
+/** How we wait. Read by all threads. */
 typedef struct {
     int mode;               /**< parameter: MCA_COMMON_FASTPATH_WAIT_*; may change while the job runs */
     unsigned sleep_after;   /**< parameter: microseconds */
     volatile int countdown; /**< calls of opal_progress until the next look at the clock */
-    bool core_is_kept;      /**< whoever calls opal_progress keeps the core; only without threads */
+    bool keeps_core; /**< who calls opal_progress now keeps the core, until mca_pml_fastpath_progress() has
+                        said so to it; only without threads */
 } mca_pml_fastpath_pause_t;
 
 extern mca_pml_fastpath_pause_t mca_pml_fastpath_pause_state __opal_attribute_visibility__("hidden");

@@ -16,6 +16,10 @@
 
 int mca_pml_fastpath_progress(void)
 {
+    const bool keeps_core = mca_pml_fastpath_pause_state.keeps_core;
+
+    /* for this call of opal_progress only: what it calls may call it again */
+    mca_pml_fastpath_pause_state.keeps_core = false;
     mca_pml_fastpath_pace_note(opal_using_threads());
     mca_pml_fastpath_pause_note();
     if (OPAL_UNLIKELY(mca_pml_fastpath_at_end())) {
@@ -27,6 +31,5 @@ int mca_pml_fastpath_progress(void)
         mca_pml_fastpath_links_look();
     }
     /* opal_progress gives the core away where nobody has had anything to do */
-    return mca_pml_fastpath_pause_state.core_is_kept
-           + (OPAL_LIKELY(0 == mca_pml_fastpath.num_retries) ? 0 : mca_pml_fastpath_retry_all());
+    return keeps_core + (OPAL_LIKELY(0 == mca_pml_fastpath.num_retries) ? 0 : mca_pml_fastpath_retry_all());
 }

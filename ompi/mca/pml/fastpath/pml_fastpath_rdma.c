@@ -160,6 +160,7 @@ static void get_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpo
     size_t offset = (size_t) ((char *) local_address - (char *) req->req_base);
     bool mine;
 
+    ++mca_pml_fastpath.arrived;
     (void) btl;
     (void) endpoint;
     (void) local_handle;
@@ -464,6 +465,7 @@ static void put_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpo
     (void) local_address;
     (void) local_handle;
     (void) context;
+    ++mca_pml_fastpath.arrived;
     put_finish(cbdata, OPAL_SUCCESS != status);
 }
 
