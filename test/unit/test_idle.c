@@ -220,6 +220,46 @@ static void test_what_ends_a_sleep(void **state)
     assert_in_range(sleeps, 9, 10);
 }
 
+/* A wait of ten seconds. @param first  its first sleep @return its longest one */
+static uint64_t longest_sleep(uint64_t *first)
+{
+    mca_common_fastpath_idle_t idle = {.ext = &ext};
+    mca_common_fastpath_idle_wait_t wait = {.since = 0};
+    uint64_t longest = 0;
+
+    begin();
+    *first = 0;
+    sleep_lasts = MS;
+    for (uint64_t end = clock_ + 10000 * MS; clock_ < end; clock_ += 10 * US) {
+        if (0 < mca_common_fastpath_idle(&idle, &wait, 0, &rules).time) {
+            *first = 0 == *first ? sleep_asked : *first;
+            assert_in_range(sleep_asked, longest, 80 * MS);
+            longest = sleep_asked;
+        }
+    }
+    return longest;
+}
+
+/* More of them for each core sleep longer. */
+static void test_many_sleepers(void **state)
+{
+    static const struct {
+        uint32_t processes;
+        uint64_t longer; /* times */
+    } nodes[] = {{1, 1}, {8, 1}, {15, 1}, {16, 2}, {64, 8}, {1000, 8}};
+    const uint32_t peers = opal_process_info.num_local_peers;
+    uint64_t first;
+
+    (void) state;
+    atomic_store(&cores_, 2);
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); ++i) {
+        opal_process_info.num_local_peers = nodes[i].processes - 1;
+        assert_int_equal(nodes[i].longer * 10 * MS, longest_sleep(&first));
+        assert_in_range(first, nodes[i].longer * AFTER / 64, nodes[i].longer * (AFTER + 50 * US) / 64);
+    }
+    opal_process_info.num_local_peers = peers;
+}
+
 static void *sleep_shortly(void *idle)
 {
     assert_sleeps_after(idle, AFTER, 20 * US);
@@ -293,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_yielding),
         cmocka_unit_test(test_several_sleeps_are_one),
         cmocka_unit_test(test_activity_ends_a_sleep),
+        cmocka_unit_test(test_many_sleepers),
         cmocka_unit_test(test_another_thread),
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_unheard),

@@ -26,8 +26,8 @@ typedef struct {
 /**
  * mca_pml_fastpath_pause() for a wait that has no other end than what it waits for: when nothing has happened
  * for long enough, it sleeps, too, as pml_fastpath_wait says. A message of any peer's wakes it. What
- * else it waits for may be late by a 64th of the time that it has waited, and by 10 ms at the most. The
- * caller looks for what it waits for between two calls.
+ * else it waits for may be late by the time of a sleep: docs/waiting.md, "Sleeping". The caller looks for
+ * what it waits for between two calls.
  *
  * With several threads each of them may sleep. What one does for another, other than to let progress deliver
  * messages of btl/fastsm's, is followed by mca_pml_fastpath_wake_threads().

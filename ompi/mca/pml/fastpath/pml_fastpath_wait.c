@@ -252,7 +252,7 @@ static bool enough(size_t count, ompi_request_t **requests, bool all)
 
 /* Before the original functions end what has lasted: wait here, where the wait may sleep. Of many requests
  * not all are looked at each time, unless any of them ends the wait and a pause may have taken longer than to
- * look at all: one that yields may take a time slice, one that sleeps ten milliseconds. */
+ * look at all: one that yields may take a time slice, one that sleeps many milliseconds. */
 static __opal_attribute_noinline__ void await_long(size_t count, ompi_request_t **requests, bool all)
 {
     mca_pml_fastpath_idle_t idle = {0};

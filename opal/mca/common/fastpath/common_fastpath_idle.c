@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "compat/fastpath_opal_compat.h"
 #include "opal/runtime/opal_progress.h"
@@ -29,6 +30,12 @@
 #define SLEEP_LEAST (50 * US)
 #define SLEEP_MOST  (10 * MS)
 
+/* The sleepers of a core together must not keep it from who works there: each end of a sleep costs that one
+ * some 30 us.  With more than so many processes for each core sleeps last longer in proportion, up to so many
+ * times (docs/waiting.md, "Many sleepers"). */
+#define SHARING_FEW 4
+#define LONGER_MOST 8
+
 /* An announcement costs each core some half us that runs a process of btl/fastsm.  So each process may make
  * one in such a time for each process of the node: together they cost a core less than a thousandth. */
 #define ANNOUNCE_TIME_EACH (1 * MS)
@@ -43,6 +50,8 @@
 /* Nanoseconds from the begin of the first sleep of this thread's wait to the end of its last, until that is
  * judged.  Other threads begin waits while this one sleeps. */
 static _Thread_local uint64_t slept_;
+
+static atomic_long cores_; /* that are online; 0: nobody has asked yet */
 
 /* Whether an announcement may be made now. */
 static bool may_announce(const mca_common_fastpath_idle_t *idle, uint64_t now)
@@ -84,12 +93,35 @@ static bool has_missed(const mca_common_fastpath_idle_t *idle, mca_common_fastpa
     return before != wait->missed;
 }
 
+/* Cores that are online, or 1 if that cannot be found out; asked once: that reads a file. */
+static uint64_t num_cores(void)
+{
+    long cores = atomic_load_explicit(&cores_, memory_order_relaxed);
+
+    if (0 == cores) {
+        cores = sysconf(_SC_NPROCESSORS_ONLN);
+        cores = 0 < cores ? cores : 1;
+        atomic_store_explicit(&cores_, cores, memory_order_relaxed);
+    }
+    return (uint64_t) cores;
+}
+
+/* How many times longer a sleep lasts because of the other processes. */
+static uint64_t longer(void)
+{
+    const uint64_t processes = 1 + (uint64_t) opal_process_info.num_local_peers;
+    const uint64_t times = processes / (SHARING_FEW * num_cores());
+
+    return 1 > times ? 1 : LONGER_MOST < times ? LONGER_MOST : times;
+}
+
 /* How long to sleep at a time. */
 static uint64_t sleep_time(uint64_t quiet)
 {
-    const uint64_t time = quiet / SLEEP_PART;
+    const uint64_t times = longer();
+    const uint64_t time = quiet * times / SLEEP_PART, most = SLEEP_MOST * times;
 
-    return SLEEP_LEAST > time ? SLEEP_LEAST : SLEEP_MOST < time ? SLEEP_MOST : time;
+    return SLEEP_LEAST > time ? SLEEP_LEAST : most < time ? most : time;
 }
 
 /* A sleep that messages end: it has been announced, or there is nobody to announce it to. @param relay

@@ -74,7 +74,8 @@ bool mca_common_fastpath_relay_usable(mca_common_fastpath_relay_t *relay, mca_bt
 mca_common_fastpath_relay_result_t mca_common_fastpath_relay_sleep(mca_common_fastpath_relay_t *relay,
                                                                    uint32_t word, uint64_t time);
 
-/** Ends the helper, before btl/fastsm and the event library go; where there is no btl/fastsm within 10 ms. */
+/** Ends the helper, before btl/fastsm and the event library go; where there is no btl/fastsm when its sleep
+ * is over. */
 void mca_common_fastpath_relay_fini(mca_common_fastpath_relay_t *relay);
 
 #endif /* COMMON_FASTPATH_RELAY_H */
