@@ -53,6 +53,12 @@ static _Thread_local uint64_t slept_;
 
 static atomic_long cores_; /* that are online; 0: nobody has asked yet */
 
+/* Processes of the job on this node. */
+static uint64_t num_processes(void)
+{
+    return 1 + (uint64_t) opal_process_info.num_local_peers;
+}
+
 /* Whether an announcement may be made now. */
 static bool may_announce(const mca_common_fastpath_idle_t *idle, uint64_t now)
 {
@@ -64,8 +70,7 @@ static uint32_t announce(mca_common_fastpath_idle_t *idle, uint64_t now)
 {
     uint32_t announced;
 
-    atomic_store_explicit(&idle->announce_next,
-                          now + ANNOUNCE_TIME_EACH * (1 + (uint64_t) opal_process_info.num_local_peers),
+    atomic_store_explicit(&idle->announce_next, now + ANNOUNCE_TIME_EACH * num_processes(),
                           memory_order_relaxed);
     announced = idle->ext->announce_sleep(idle->fastsm);
     atomic_store_explicit(&idle->refused, 0 == announced, memory_order_relaxed);
@@ -109,8 +114,7 @@ static uint64_t num_cores(void)
 /* How many times longer a sleep lasts because of the other processes. */
 static uint64_t longer(void)
 {
-    const uint64_t processes = 1 + (uint64_t) opal_process_info.num_local_peers;
-    const uint64_t times = processes / (SHARING_FEW * num_cores());
+    const uint64_t times = num_processes() / (SHARING_FEW * num_cores());
 
     return 1 > times ? 1 : LONGER_MOST < times ? LONGER_MOST : times;
 }
