@@ -109,6 +109,7 @@ typedef struct {
     unsigned long btl_sends;                /**< calls of BTLs to send, those among them that were refused */
     unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
     volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
+    volatile unsigned backoff_level;        /**< the next expiry causes 2 to the power of so many of these */
 
     /** protects all up to num_retries, and comms and spare_comms; never held across a call into a BTL */
     opal_mutex_t lock;

@@ -16,8 +16,9 @@
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sync.h"
 
-/** Waits that poll only once, on a node with more processes than cores, after one whose spins expired. */
-#define MCA_PML_FASTPATH_BACKOFF 64
+/** On a node with more processes than cores, after a wait whose spins have expired: up to 2 to the power of
+ * so much waits poll only once. */
+#define MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST 6
 
 /** How many times as often as elsewhere others poll there: until an answer must have come from somebody who
  * polls only once between two calls of progress. If both gave up before that, neither would find out that the
@@ -28,10 +29,14 @@
 static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_spin_count_shared(void)
 {
     const unsigned backoff = mca_pml_fastpath.backoff; /* other threads may count, too */
+    const unsigned level = mca_pml_fastpath.backoff_level;
 
     if (0 < backoff) {
         mca_pml_fastpath.backoff = backoff - 1;
         return 1;
+    }
+    if (0 < level) {
+        mca_pml_fastpath.backoff_level = level - 1; /* unless these spins expire, too */
     }
     return MCA_PML_FASTPATH_SHARED_SPINS * mca_pml_fastpath.spin_count;
 }
@@ -48,11 +53,17 @@ static inline unsigned mca_pml_fastpath_spin_count(void)
                                                        : mca_pml_fastpath_spin_count_shared();
 }
 
-/** So many polls have found nothing. */
+/** So many polls have found nothing. If they were more than one, the next waits poll only once: more of them
+ * each time that this happens again. */
 static inline void mca_pml_fastpath_spin_expired(void)
 {
     if (0 == mca_pml_fastpath.backoff) {
-        mca_pml_fastpath.backoff = MCA_PML_FASTPATH_BACKOFF;
+        const unsigned level = mca_pml_fastpath.backoff_level;
+
+        mca_pml_fastpath.backoff = 1u << level;
+        /* by one more than the next wait takes back that spins */
+        mca_pml_fastpath.backoff_level =
+            MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST > level ? level + 2 : MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST + 1;
     }
 }
 
