@@ -31,10 +31,11 @@
 #define SLEEP_MOST  (10 * MS)
 
 /* The sleepers of a core together must not keep it from who works there: each end of a sleep costs that one
- * some 30 us.  With more than so many processes for each core sleeps last longer in proportion, up to so many
- * times (docs/waiting.md, "Many sleepers"). */
-#define SHARING_FEW 4
-#define LONGER_MOST 8
+ * 30 to 100 us.  So together they end sleeps about as often as one process would: with several processes for
+ * each core sleeps last so many times longer, within these limits of the part and of the time
+ * (docs/waiting.md, "Many sleepers"). */
+#define LONGER_PART_MOST 16
+#define LONGER_MOST      32
 
 /* An announcement costs each core some half us that runs a process of btl/fastsm.  So each process may make
  * one in such a time for each process of the node: together they cost a core less than a thousandth. */
@@ -114,7 +115,7 @@ static uint64_t num_cores(void)
 /* How many times longer a sleep lasts because of the other processes. */
 static uint64_t longer(void)
 {
-    const uint64_t times = num_processes() / (SHARING_FEW * num_cores());
+    const uint64_t times = num_processes() / num_cores();
 
     return 1 > times ? 1 : LONGER_MOST < times ? LONGER_MOST : times;
 }
@@ -123,7 +124,8 @@ static uint64_t longer(void)
 static uint64_t sleep_time(uint64_t quiet)
 {
     const uint64_t times = longer();
-    const uint64_t time = quiet * times / SLEEP_PART, most = SLEEP_MOST * times;
+    const uint64_t part_times = LONGER_PART_MOST < times ? LONGER_PART_MOST : times;
+    const uint64_t time = quiet * part_times / SLEEP_PART, most = SLEEP_MOST * times;
 
     return SLEEP_LEAST > time ? SLEEP_LEAST : most < time ? most : time;
 }
