@@ -233,7 +233,7 @@ static uint64_t longest_sleep(uint64_t *first)
     for (uint64_t end = clock_ + 10000 * MS; clock_ < end; clock_ += 10 * US) {
         if (0 < mca_common_fastpath_idle(&idle, &wait, 0, &rules).time) {
             *first = 0 == *first ? sleep_asked : *first;
-            assert_in_range(sleep_asked, longest, 320 * MS);
+            assert_in_range(sleep_asked, longest, 960 * MS);
             longest = sleep_asked;
         }
     }
@@ -255,7 +255,7 @@ static void test_many_sleepers(void **state)
     atomic_store(&cores_, 2);
     for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); ++i) {
         opal_process_info.num_local_peers = nodes[i].processes - 1;
-        assert_int_equal(nodes[i].longer * 10 * MS, longest_sleep(&first));
+        assert_int_equal(nodes[i].longer * 30 * MS, longest_sleep(&first));
         assert_in_range(first, nodes[i].first * AFTER / 64, nodes[i].first * (AFTER + 50 * US) / 64);
     }
     opal_process_info.num_local_peers = peers;
@@ -322,7 +322,7 @@ static void test_unheard(void **state)
     }
     assert_in_range(sleeps, 990, 1000);
     (void) mca_common_fastpath_idle(&idle, &wait, 0, &rules);
-    assert_int_equal(10 * MS, sleep_asked);
+    assert_int_equal(30 * MS, sleep_asked);
 }
 
 int main(void)

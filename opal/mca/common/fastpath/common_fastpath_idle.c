@@ -28,12 +28,12 @@
  * a collective operation wait for each other, so what it is late by adds up. */
 #define SLEEP_PART  64
 #define SLEEP_LEAST (50 * US)
-#define SLEEP_MOST  (10 * MS)
+#define SLEEP_MOST  (30 * MS)
 
 /* The sleepers of a core together must not keep it from who works there: each end of a sleep costs that one
- * 30 to 100 us.  So together they end sleeps about as often as one process would: with several processes for
+ * 30 to 300 us.  So together they end sleeps about as often as one process would: with several processes for
  * each core sleeps last so many times longer, within these limits of the part and of the time
- * (docs/waiting.md, "Many sleepers"). */
+ * (docs/waiting.md, "Many sleepers"), and less than a second (btl_fastsm_sleep.h). */
 #define LONGER_PART_MOST 16
 #define LONGER_MOST      32
 
