@@ -55,7 +55,7 @@ static const mca_common_fastpath_param_t params[] = {
     {"sleep_after", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_pml_fastpath_pause_state.sleep_after,
      5000, 0, 1000000000,
      .text = "Idle time (us) before a wait sleeps, where pml_fastpath_wait permits sleep; 8 times that while "
-             "the wait yields its core. Each sleep lasts 1/64 of the idle time, 50 us to 30 ms, unless a "
+             "the wait yields its core. Each sleep lasts 1/32 of the idle time, 50 us to 30 ms, unless a "
              "message ends it; up to 32 times that where there are several ranks for each core"},
     {"progress_interval", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_pml_fastpath.interval, 50, 0,
      1000000000,

@@ -26,7 +26,7 @@
 
 /* A sleep lasts such a part of the time that has passed without anything, within these limits.  The parts of
  * a collective operation wait for each other, so what it is late by adds up. */
-#define SLEEP_PART  64
+#define SLEEP_PART  32
 #define SLEEP_LEAST (50 * US)
 #define SLEEP_MOST  (30 * MS)
 
@@ -34,7 +34,7 @@
  * 30 to 300 us.  So together they end sleeps about as often as one process would: with several processes for
  * each core sleeps last so many times longer, within these limits of the part and of the time
  * (docs/waiting.md, "Many sleepers"), and less than a second (btl_fastsm_sleep.h). */
-#define LONGER_PART_MOST 16
+#define LONGER_PART_MOST 8
 #define LONGER_MOST      32
 
 /* An announcement costs each core some half us that runs a process of btl/fastsm.  So each process may make
