@@ -33,9 +33,11 @@
 /* The sleepers of a core together must not keep it from who works there: each end of a sleep costs that one
  * 30 to 300 us.  So together they end sleeps about as often as one process would: with several processes for
  * each core sleeps last so many times longer, within these limits of the part and of the time
- * (docs/waiting.md, "Many sleepers"), and less than a second (btl_fastsm_sleep.h). */
+ * (docs/waiting.md, "Many sleepers"). */
 #define LONGER_PART_MOST 8
 #define LONGER_MOST      32
+
+_Static_assert(1000 * MS > SLEEP_MOST * LONGER_MOST, "fastsm_sleep() takes less than a second");
 
 /* An announcement costs each core some half us that runs a process of btl/fastsm.  So each process may make
  * one in such a time for each process of the node: together they cost a core less than a thousandth. */
