@@ -64,10 +64,11 @@ static bool keep_comm(mca_pml_fastpath_send_request_t *req)
     return true;
 }
 
-static inline bool is_cancelling(const mca_pml_fastpath_send_request_t *req)
+/* Whether the message of this round is the request's, and nobody has asked for it back. */
+static inline bool may_cancel(const mca_pml_fastpath_send_request_t *req)
 {
-    return MCA_PML_FASTPATH_SEND_CANCELLING == req->req_state
-           || MCA_PML_FASTPATH_SEND_RECALLED == req->req_state;
+    return MCA_PML_FASTPATH_SEND_ORDINARY == req->req_state
+           || MCA_PML_FASTPATH_SEND_PRECOMPLETED == req->req_state;
 }
 
 /* @return whether the receiver has to be asked: once per start. A send that is complete may be one that
@@ -77,7 +78,7 @@ static bool cancel_begin(mca_pml_fastpath_send_request_t *req)
     bool ask;
 
     OPAL_THREAD_LOCK(&req->req_lock);
-    ask = !is_cancelling(req) && keep_comm(req);
+    ask = may_cancel(req) && keep_comm(req);
     if (ask) {
         req->req_state = mca_pml_fastpath_is_precompleted(req) ? MCA_PML_FASTPATH_SEND_RECALLED
                                                                : MCA_PML_FASTPATH_SEND_CANCELLING;

@@ -4,13 +4,13 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 #include "pml_fastpath_sendreq_start.h"
 
-/* A buffered send may be complete for its user while the copy is still under way: the next round needs
- * a request of its own, and the old one goes when the copy has left. */
-static int replace_request(mca_pml_fastpath_send_request_t *old, ompi_request_t **request)
+/* One that has failed is kept as it is, so the next round needs another request. */
+static int replace_failed(mca_pml_fastpath_send_request_t *old, ompi_request_t **request)
 {
     mca_pml_base_request_t *base = &old->req_send.req_base;
     ompi_request_t *renewed;
@@ -26,6 +26,30 @@ static int replace_request(mca_pml_fastpath_send_request_t *old, ompi_request_t 
         *request = renewed;
     }
     return rc;
+}
+
+/* A buffered send may be complete for its user while the copy is still under way in the request. Then this
+ * round's message has another request, which its user gives back at once. The user's handle stays, because
+ * there may be copies of it (MPI 4.1, 2.3: what a handle refers to is updated, not the handle). */
+static int start_beside(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_base_request_t *base = &req->req_send.req_base;
+    ompi_request_t *other;
+    int rc = mca_pml_fastpath_isend(base->req_addr, base->req_count, base->req_datatype, base->req_peer,
+                                    base->req_tag, req->req_send.req_send_mode, base->req_comm, &other);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    (void) ompi_request_free(&other);
+    OPAL_THREAD_LOCK(&req->req_lock);
+    req->req_state = MCA_PML_FASTPATH_SEND_BESIDE;
+    OPAL_THREAD_UNLOCK(&req->req_lock);
+    base->req_ompi.req_status._cancelled = 0;
+    base->req_ompi.req_complete = REQUEST_PENDING;
+    base->req_ompi.req_state = OMPI_REQUEST_ACTIVE;
+    mca_pml_fastpath_send_request_mpi_complete(req);
+    return OMPI_SUCCESS;
 }
 
 /* A buffered send left its convertor on the attached buffer: turn it back to the user's. */
@@ -47,11 +71,13 @@ static int start_send(ompi_request_t **request)
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
     int rc = OMPI_SUCCESS;
 
-    if (!req->req_send.req_base.req_pml_complete) {
-        rc = replace_request(req, request);
-        req = (mca_pml_fastpath_send_request_t *) *request;
-    } else {
+    if (req->req_send.req_base.req_pml_complete) {
         bsend_reset(req);
+    } else if (OPAL_LIKELY(!mca_pml_fastpath_has_failed(&req->req_watch))) {
+        return start_beside(req);
+    } else {
+        rc = replace_failed(req, request);
+        req = (mca_pml_fastpath_send_request_t *) *request;
     }
     if (OMPI_SUCCESS == rc) {
         req->req_paid = false;
