@@ -14,7 +14,8 @@
  *
  * SEED "new" takes one from the clock; it is printed. LANES above 1 are threads of MPI_THREAD_MULTIPLE.
  * "stock" leaves out what ob1 of Open MPI 4.1.4 does wrong: it takes no send back, writes past the end of
- * truncated receives, and starts a persistent buffered send but once. */
+ * truncated receives, starts a persistent buffered send but once, and counts the copies in the attached
+ * buffer without a lock, so that with threads MPI_Buffer_detach may wait for ever. */
 
 #include <time.h>
 

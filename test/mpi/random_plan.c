@@ -112,10 +112,12 @@ static void choose_data(message_t *m, fp_random_t *r, manner_t *manner)
     }
 }
 
-static void choose_mode(message_t *m, fp_random_t *r)
+static void choose_mode(message_t *m, fp_random_t *r, const options_t *options)
 {
+    const bool miscounted = options->stock && 1 < options->lanes;
+
     m->mode = &fp_modes[any_of(r, m->early ? FP_MODES : FP_READY)];
-    if (m->mode->needs_buffer && LONGEST_BUFFERED < m->length) {
+    if (m->mode->needs_buffer && (LONGEST_BUFFERED < m->length || miscounted)) {
         m->mode = &fp_modes[FP_STANDARD];
     }
 }
@@ -133,7 +135,7 @@ static void choose_message(plan_t *plan, int number, fp_random_t *r, const optio
     m->tag = m->early ? LATE_TAGS + any_of(r, EARLY_TAGS) : any_of(r, LATE_TAGS);
     m->key = fp_random(r);
     choose_data(m, r, manner);
-    choose_mode(m, r);
+    choose_mode(m, r, options);
     m->blocking = one_in(r, 3);
     m->persistent = one_in(r, 6);
     /* Open MPI looks for the error handler in the communicator after it has freed the request, so that has to
@@ -201,7 +203,7 @@ void plan_standing(message_t standing[STANDING], const options_t *options, int l
         m->out = layout_choose(&r, signature);
         m->in = layout_choose(&r, signature);
         m->length = layout_round(m->out, m->in, random_length(&r));
-        choose_mode(m, &r);
+        choose_mode(m, &r, options);
         if (options->stock && m->mode->needs_buffer) {
             m->mode = &fp_modes[FP_READY];
         }
