@@ -30,6 +30,27 @@ static void refused(const void *data, int size)
     }
 }
 
+/* A persistent one starts once there is room, after a start for which there was none. */
+static void refused_and_started(int size)
+{
+    unsigned char *data = fp_alloc(LENGTH);
+    void *buffer = fp_alloc((size_t) size);
+    MPI_Request request;
+
+    fp_fill(data, LENGTH, fp_key(0, 1, TAG, 0));
+    FP(MPI_Bsend_init(data, LENGTH, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+    for (int i = 0; i < ROUNDS; i++) {
+        CHECK(MPI_SUCCESS != MPI_Start(&request)); /* Open MPI returns a code of its own here */
+        FP(MPI_Buffer_attach(buffer, size));
+        FP(MPI_Start(&request));
+        FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        FP(MPI_Buffer_detach(&buffer, &size));
+    }
+    FP(MPI_Request_free(&request));
+    fp_free(buffer);
+    fp_free(data);
+}
+
 int main(int argc, char **argv)
 {
     int size = LENGTH + MPI_BSEND_OVERHEAD;
@@ -51,6 +72,14 @@ int main(int argc, char **argv)
         } else if (1 == fp_rank) {
             fp_recv(LENGTH, 0, TAG, i, MPI_COMM_WORLD);
             fp_recv(8, 0, TAG, i, MPI_COMM_WORLD);
+        }
+    }
+    fp_case("persistent");
+    if (0 == fp_rank) {
+        refused_and_started(size);
+    } else if (1 == fp_rank) {
+        for (int i = 0; i < ROUNDS; i++) {
+            fp_recv(LENGTH, 0, TAG, 0, MPI_COMM_WORLD);
         }
     }
     return fp_finish();

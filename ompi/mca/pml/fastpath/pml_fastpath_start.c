@@ -73,12 +73,12 @@ static int start_send(ompi_request_t **request)
 
     if (req->req_send.req_base.req_pml_complete) {
         bsend_reset(req);
-    } else if (OPAL_LIKELY(!mca_pml_fastpath_has_failed(&req->req_watch))) {
-        return start_beside(req);
-    } else {
+    } else if (OPAL_UNLIKELY(mca_pml_fastpath_has_failed(&req->req_watch))) {
         rc = replace_failed(req, request);
         req = (mca_pml_fastpath_send_request_t *) *request;
-    }
+    } else if (mca_pml_fastpath_is_copied(req)) {
+        return start_beside(req);
+    } /* else its last start found no room in the attached buffer: nothing is under way */
     if (OMPI_SUCCESS == rc) {
         req->req_paid = false;
         req->req_waits = false;
