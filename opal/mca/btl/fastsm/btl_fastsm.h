@@ -85,6 +85,7 @@ typedef struct mca_btl_fastsm_frag_t {
     uint32_t sent;                              /**< pending: bytes that have left already, in pieces */
     mca_btl_fastsm_frag_class_t frag_class;
     mca_btl_base_tag_t tag; /**< pending: to be sent with this tag */
+    bool filled;            /**< a whole chunk has been in its buffer, so all pages are there */
 } mca_btl_fastsm_frag_t;
 
 OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);

@@ -315,15 +315,17 @@ typedef struct {
     size_t chunk;
 } source_t;
 
-static inline void fill(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag,
+static inline void fill(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
                         const source_t *source, size_t done, size_t bytes)
 {
     /* what is asked for is the time of messages of many chunks; reading the clock twice is 4 % of a single
-     * one */
-    const bool measured = bytes == source->chunk && source->chunk < source->size && NULL == source->data;
+     * one.  A buffer's first time says what its pages cost, and not what comes after that */
+    const bool whole = bytes == source->chunk;
+    const bool measured = whole && source->chunk < source->size && NULL == source->data && frag->filled;
     const uint64_t begin = measured ? mca_common_fastpath_ticks() : 0;
     char *to = chunk_data(frag);
 
+    frag->filled |= whole;
     fetch_lines(to, bytes);
     if (OPAL_LIKELY(NULL == source->data)) {
         mca_common_fastpath_copy(to, source->payload + done, bytes);
@@ -371,7 +373,7 @@ static inline void send_each(mca_btl_fastsm_endpoint_t *endpoint, const void *he
 static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const source_t *source,
                         mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp, mca_btl_fastsm_frag_t *frag)
 {
-    const mca_btl_fastsm_frag_t *one = frag;
+    mca_btl_fastsm_frag_t *one = frag;
     bool sent;
 
     for (size_t done = 0; done < source->size; done += source->chunk, one = mca_btl_fastsm_frag_next(one)) {
