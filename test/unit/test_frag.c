@@ -144,11 +144,11 @@ static void choose(bool few)
     assert_int_equal(few, list->rotation.few_now);
 }
 
-/* Takes so many that all are there. */
+/* Takes so many that all are there, whatever pages cost on this machine. */
 static void make_all(void)
 {
     list->rotation.rest = UINT32_MAX;
-    (void) different(2 * COUNT * GROWTH_TAKEN, 1);
+    (void) different(2 * COUNT * GROWTH_TAKEN_MOST, 1);
     assert_int_equal(COUNT, list->used);
 }
 
@@ -233,6 +233,41 @@ static void test_chains(void **state)
     }
 }
 
+static void test_often(void **state)
+{
+    (void) state;
+    assert_int_equal(GROWTH_TAKEN, often(0, 1000));
+    assert_int_equal(GROWTH_TAKEN, often(1000, 1000));
+    assert_int_equal(20 * GROWTH_PRICE, often(20000, 1000));
+    assert_int_equal(GROWTH_TAKEN_MOST, often(UINT32_MAX, 1000));
+    assert_int_equal(GROWTH_TAKEN_MOST, often(GROWTH_TAKEN_MOST, 0));
+    assert_int_equal(GROWTH_TAKEN, often(0, 0));
+}
+
+/* A pool whose last pages were dear grows late, unless a buffer is needed. */
+static void test_growth(void **state)
+{
+    uint32_t there;
+
+    (void) state;
+    list->rotation.rest = UINT32_MAX;
+    (void) different(1, 1);
+    there = list->there;
+    assert_in_range(there, 2, COUNT / 2);
+    (void) different(there, 1);
+    assert_int_equal(there, list->used);
+    list->growth.first = UINT32_MAX;
+    (void) different(GROWTH_TAKEN_MOST / 2 * growth(list), 1);
+    assert_int_equal(GROWTH_TAKEN_MOST, list->growth.often);
+    assert_int_equal(there, list->there);
+    (void) different(GROWTH_TAKEN_MOST / 2 * growth(list), 1);
+    assert_true(there < list->there);
+
+    there = list->there;
+    (void) different(there + 1, there + 1);
+    assert_true(there < list->there);
+}
+
 /* Where processes share cores only some take turns, also if all did before. */
 static void test_shared(void **state)
 {
@@ -265,6 +300,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_in_use, begin, end),
         cmocka_unit_test_setup_teardown(test_none_left, begin, end),
         cmocka_unit_test_setup_teardown(test_chains, begin, end),
+        cmocka_unit_test(test_often),
+        cmocka_unit_test_setup_teardown(test_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_shared, begin, end),
         cmocka_unit_test_setup_teardown(test_trials, begin, end),
     };

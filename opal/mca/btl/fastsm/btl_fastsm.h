@@ -90,6 +90,15 @@ typedef struct mca_btl_fastsm_frag_t {
 
 OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
 
+/** When a pool has asked for pages last, and what those have cost. */
+typedef struct mca_btl_fastsm_growth_t {
+    uint64_t began; /**< ticks of mca_common_fastpath_ticks(): when its buffers' present turns began */
+    uint64_t first; /**< ticks that their first turns took */
+    uint32_t count; /**< its buffers */
+    uint32_t taken; /**< buffers that have been taken since they had their first turns */
+    uint32_t often; /**< how often as many have to be taken as the next growth brings */
+} mca_btl_fastsm_growth_t;
+
 /**
  * Free frags of one class.  Those with private memory are used last in first out, because it is warm then.
  * Those in the pools take turns, because what another process has read last is not: all of them, or enough if
@@ -115,9 +124,9 @@ typedef struct mca_btl_fastsm_frag_list_t {
     uint32_t used;  /**< frags made so far */
     uint32_t there; /**< frags whose pages are there, in a pool: used or more */
     uint32_t count; /**< frags that may be made */
-    uint32_t taken; /**< buffers that have been taken since pages were asked for */
     size_t size;    /**< bytes of a buffer */
     mca_btl_fastsm_frag_class_t frag_class;
+    mca_btl_fastsm_growth_t growth;
 } mca_btl_fastsm_frag_list_t;
 
 /** most buffers that one message takes */

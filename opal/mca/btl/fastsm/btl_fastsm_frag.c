@@ -34,8 +34,12 @@
 /** bytes of buffers whose pages are asked for at a time */
 #define GROWTH_LEAST ((size_t) 64 * 1024)
 #define GROWTH_MOST  ((size_t) 512 * 1024)
-/** a pool grows by a number of buffers when so many times as many have been taken */
+/** a pool grows by a number of buffers when so many times as many have been taken: at least, */
 #define GROWTH_TAKEN 32u
+/** so many times as often as the first turns of the last ones took longer than the turns after these, */
+#define GROWTH_PRICE 4u
+/** and at most, because the program may have done something else in between */
+#define GROWTH_TAKEN_MOST 1024u
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
@@ -155,12 +159,14 @@ static bool reserve(mca_btl_fastsm_frag_list_t *list, uint32_t count)
     const uint64_t begin = offset_of(list, list->there);
     const uint64_t end = offset_of(list, list->there + count - 1) + lead_of(list) + list->size;
 
+    list->growth.began = mca_common_fastpath_ticks();
     if (OPAL_ERR_OUT_OF_RESOURCE
         == mca_common_fastpath_reserve(mca_btl_fastsm_component.base + begin, end - begin)) {
         return false;
     }
     list->there += count;
-    list->taken = 0;
+    list->growth.count = count;
+    list->growth.taken = 0;
     return true;
 }
 
@@ -232,10 +238,35 @@ static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list, bool full)
     return full && list->full_turns < list->count ? list->full_turns : list->count;
 }
 
+/* How often the buffers of the last growth shall be taken until the next one.  Their first turns, with the
+ * pages that both sides have to get, have taken so many ticks, and as many turns after that. */
+static uint32_t often(uint64_t first, uint64_t second)
+{
+    const uint64_t price = GROWTH_PRICE * first / (0 == second ? 1 : second);
+
+    return price < GROWTH_TAKEN        ? GROWTH_TAKEN
+           : price < GROWTH_TAKEN_MOST ? (uint32_t) price
+                                       : GROWTH_TAKEN_MOST;
+}
+
 /* Whether one that was never used shall have its turn though others are free. */
 static __opal_attribute_noinline__ bool one_more(mca_btl_fastsm_frag_list_t *list)
 {
-    return list->used < list->there || GROWTH_TAKEN * growth(list) <= ++list->taken;
+    mca_btl_fastsm_growth_t *last = &list->growth;
+
+    if (list->used < list->there) {
+        return true;
+    }
+    if (0 == last->taken) {
+        const uint64_t now = mca_common_fastpath_ticks();
+
+        last->first = now - last->began;
+        last->began = now;
+    } else if (last->count == last->taken) {
+        last->often = often(last->first, mca_common_fastpath_ticks() - last->began);
+    }
+    ++last->taken;
+    return last->count < last->taken && last->often * growth(list) <= last->taken;
 }
 
 static inline uint32_t in_use(const mca_btl_fastsm_frag_list_t *list)
