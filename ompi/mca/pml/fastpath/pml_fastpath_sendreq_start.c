@@ -18,6 +18,9 @@
 #include "pml_fastpath_sendreq_start.h"
 #include "pml_fastpath_sync.h"
 
+/** rounds of progress in which a buffered send may get the room that it has not found */
+#define BSEND_ROUNDS 8
+
 /* Have the convertor begin with the first byte, and pack by the loops of pml_fastpath_blocks.c where the
  * data is such. That of a buffered send is prepared anew meanwhile, so it is asked each time. */
 static inline void convertor_rewind(mca_pml_fastpath_send_request_t *req)
@@ -97,6 +100,20 @@ static inline bool eager_pay(mca_pml_fastpath_send_request_t *req)
     return req->req_paid;
 }
 
+/* Copy a buffered send that its user has just begun. Room that earlier ones have taken is given back when the
+ * word of their receivers is read, which may lie here unread: MPI counts only what has not been received yet
+ * (MPI 4.1, 3.6.1). */
+static int bsend_copy_first(mca_pml_fastpath_send_request_t *req)
+{
+    int rc = bsend_copy(req);
+
+    for (int i = 0; i < BSEND_ROUNDS && OMPI_SUCCESS != rc; ++i) {
+        opal_progress();
+        rc = bsend_copy(req);
+    }
+    return rc;
+}
+
 int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
 {
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
@@ -107,7 +124,7 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
         if (req->req_send.req_bytes_packed
                 > mca_pml_fastpath_eager_limit(bml_btl) - sizeof(mca_pml_fastpath_extcid_hdr_t)
             || !eager_pay(req)) {
-            return bsend_copy(req);
+            return bsend_copy_first(req);
         }
     }
     return OMPI_SUCCESS;

@@ -29,8 +29,9 @@ static int replace_failed(mca_pml_fastpath_send_request_t *old, ompi_request_t *
 }
 
 /* A buffered send may be complete for its user while the copy is still under way in the request. Then this
- * round's message has another request, which its user gives back at once. The user's handle stays, because
- * there may be copies of it (MPI 4.1, 2.3: what a handle refers to is updated, not the handle). */
+ * round's message has another request, which is complete when it has left or has been copied; where there is
+ * no room for that it is waited for, as by MPI_Bsend. The user's handle stays, because there may be copies of
+ * it (MPI 4.1, 2.3: what a handle refers to is updated, not the handle). */
 static int start_beside(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
@@ -41,6 +42,7 @@ static int start_beside(mca_pml_fastpath_send_request_t *req)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
+    ompi_request_wait_completion(other);
     (void) ompi_request_free(&other);
     OPAL_THREAD_LOCK(&req->req_lock);
     req->req_state = MCA_PML_FASTPATH_SEND_BESIDE;
@@ -66,26 +68,40 @@ static void bsend_reset(mca_pml_fastpath_send_request_t *req)
     }
 }
 
+/* Another thread has given back the copy and is about to say that all is done. */
+static void await_end(const mca_pml_fastpath_send_request_t *req)
+{
+    while (!req->req_send.req_base.req_pml_complete) {
+        opal_progress();
+    }
+}
+
 static int start_send(ompi_request_t **request)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
     int rc = OMPI_SUCCESS;
 
-    if (req->req_send.req_base.req_pml_complete) {
-        bsend_reset(req);
-    } else if (OPAL_UNLIKELY(mca_pml_fastpath_has_failed(&req->req_watch))) {
-        rc = replace_failed(req, request);
-        req = (mca_pml_fastpath_send_request_t *) *request;
-    } else if (mca_pml_fastpath_is_copied(req)) {
-        return start_beside(req);
-    } /* else its last start found no room in the attached buffer: nothing is under way */
-    if (OMPI_SUCCESS == rc) {
-        req->req_paid = false;
-        req->req_waits = false;
-        rc = mca_pml_fastpath_send_request_prepare(req);
+    if (OPAL_UNLIKELY(!req->req_send.req_base.req_pml_complete)) {
+        if (mca_pml_fastpath_has_failed(&req->req_watch)) {
+            rc = replace_failed(req, request);
+            req = (mca_pml_fastpath_send_request_t *) *request;
+        } else if (mca_pml_fastpath_is_copied(req)) {
+            return start_beside(req);
+        } else {
+            await_end(req);
+        }
     }
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    bsend_reset(req);
+    req->req_paid = false;
+    req->req_waits = false;
+    rc = mca_pml_fastpath_send_request_prepare(req);
     if (OMPI_SUCCESS == rc) {
         mca_pml_fastpath_send_request_start(req);
+    } else {
+        req->req_send.req_base.req_pml_complete = true; /* nothing is under way */
     }
     return rc;
 }
