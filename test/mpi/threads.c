@@ -188,14 +188,73 @@ static void freed_types(int index)
     }
 }
 
+enum { FREED = 6 };
+static MPI_Comm freed[THREADS][FREED]; /* of a pair's first thread each */
+
+static void receive_freed(MPI_Comm comm, int tag, int round)
+{
+    unsigned char buffer[PLACES];
+    MPI_Message message;
+
+    if (0 == round % 2) {
+        FP(MPI_Recv(buffer, PLACES, MPI_BYTE, 1, tag, comm, MPI_STATUS_IGNORE));
+    } else {
+        FP(MPI_Mprobe(1, tag, comm, &message, MPI_STATUS_IGNORE));
+        FP(MPI_Mrecv(buffer, PLACES, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+    }
+    CHECK_DATA(buffer, PLACES, fp_key(1, 0, tag, round));
+}
+
+/* The same with the communicator. */
+static void freed_communicators(int index)
+{
+    enum { MOMENT = 20 /* milliseconds */ };
+    static _Atomic int begun[THREADS];
+    const int pair = index & ~1, tag = TAG + pair, free_tag = TAG + THREADS + pair;
+
+    for (int round = 0; round < FREED; round++) {
+        MPI_Comm comm = freed[pair][round];
+
+        if (0 == fp_rank && pair == index) {
+            atomic_store(&begun[pair], round + 1);
+            receive_freed(comm, tag, round);
+        } else if (0 == fp_rank) {
+            while (round == atomic_load(&begun[pair])) {
+                sched_yield();
+            }
+            fp_sleep_ms(MOMENT);
+            FP(MPI_Comm_free(&comm));
+            fp_send(&fp_modes[FP_STANDARD], 0, 1, free_tag, round, MPI_COMM_WORLD);
+        } else if (pair == index) {
+            fp_recv(0, 0, free_tag, round, MPI_COMM_WORLD);
+            fp_send(&fp_modes[FP_STANDARD], PLACES, 0, tag, round, comm);
+            FP(MPI_Comm_free(&comm));
+        }
+    }
+}
+
+/* Those of the last case. */
+static void make_freed(void)
+{
+    for (int pair = 0; pair < THREADS; pair += 2) {
+        for (int round = 0; round < FREED; round++) {
+            FP(MPI_Comm_dup(MPI_COMM_WORLD, &freed[pair][round]));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*body)(int index);
-    } cases[] = {{"own tags", own_tags},     {"own communicators", own_communicators},
-                 {"any source", any_source}, {"matched probes", matched_probes},
-                 {"to oneself", to_oneself}, {"freed types", freed_types}};
+    } cases[] = {{"own tags", own_tags},
+                 {"own communicators", own_communicators},
+                 {"any source", any_source},
+                 {"matched probes", matched_probes},
+                 {"to oneself", to_oneself},
+                 {"freed types", freed_types},
+                 {"freed communicators", freed_communicators}};
     const size_t count = sizeof(cases) / sizeof(cases[0]);
 
     if (MPI_THREAD_MULTIPLE > fp_init_thread(&argc, &argv, 2, MPI_THREAD_MULTIPLE)) {
@@ -204,7 +263,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) {
         FP(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
     }
-    for (size_t c = 1 < argc ? count - 1 : 0; c < count && 1 >= fp_rank; c++) {
+    make_freed();
+    for (size_t c = 1 < argc ? count - 2 : 0; c < count && 1 >= fp_rank; c++) {
         fp_case("%s", cases[c].name);
         fp_run_threads(THREADS, cases[c].body);
         /* Wildcards of the next case must not take messages of this one. */

@@ -186,14 +186,31 @@ int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *ma
     return *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
 }
 
+/* Another thread may free the communicator while this one waits (MPI-4.0, section 7.4.3). */
+static inline void keep(ompi_communicator_t *comm)
+{
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        OBJ_RETAIN(comm);
+    }
+}
+
+static inline void release(ompi_communicator_t *comm)
+{
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        OBJ_RELEASE(comm);
+    }
+}
+
 int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status)
 {
     mca_pml_fastpath_idle_t idle = {0};
     int rc = OMPI_SUCCESS;
 
+    keep(comm);
     while (OMPI_SUCCESS == rc && !probe(src, tag, comm, status, &idle)) {
         rc = probe_error(src, tag, comm);
     }
+    release(comm);
     return rc;
 }
 
@@ -242,10 +259,12 @@ int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_me
     if (OPAL_UNLIKELY(NULL == handle)) {
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
+    keep(comm);
     while (NULL == found && OMPI_SUCCESS == rc) {
         found = take_message(src, tag, comm, status, &idle);
         rc = NULL == found ? probe_error(src, tag, comm) : OMPI_SUCCESS;
     }
     (void) wrap(handle, found, comm, message);
+    release(comm);
     return rc; /* an error if there is none */
 }

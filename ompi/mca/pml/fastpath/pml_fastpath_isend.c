@@ -57,34 +57,36 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(comm)->members[dst];
     const size_t size = datatype->super.size * count;
     const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
+    /* once the message has left, another thread may free the communicator with its members */
+    fastsm_fifo_sender_t *const out = NULL == member ? NULL : member->out;
     char copy[MCA_BTL_FASTSM_SLOT_PAYLOAD];
     bool leaves;
 
-    if (OPAL_UNLIKELY(size > MCA_BTL_FASTSM_SLOT_PAYLOAD || NULL == member || NULL == member->out
-                      || !immediate_mode(mode) || !fastpath_is_contiguous(buf, datatype, count))) {
+    if (OPAL_UNLIKELY(size > MCA_BTL_FASTSM_SLOT_PAYLOAD || NULL == out || !immediate_mode(mode)
+                      || !fastpath_is_contiguous(buf, datatype, count))) {
         return false;
     }
     if (threads) {
         mca_common_fastpath_copy_small(copy, (const char *) buf + datatype->super.true_lb, size);
     }
-    fastsm_fifo_lock(member->out, threads);
-    leaves = 0 == member->peer->queued && fastsm_fifo_has_slot(member->out)
+    fastsm_fifo_lock(out, threads);
+    leaves = 0 == member->peer->queued && fastsm_fifo_has_slot(out)
              && (threads ? mca_pml_fastpath_credit_take(member->peer, cost)
                          : mca_pml_fastpath_credit_take_st(member->peer, cost));
     if (OPAL_LIKELY(leaves)) {
         *sequence =
             threads ? mca_btl_fastsm_next_number(&member->sent) : mca_pml_fastpath_last_number(member) + 1;
-        fastsm_fifo_send_slot(member->out, mca_pml_fastpath_match_word0((uint16_t) *sequence, member->ctx),
+        fastsm_fifo_send_slot(out, mca_pml_fastpath_match_word0((uint16_t) *sequence, member->ctx),
                               mca_pml_fastpath_match_word1(comm->c_my_rank, tag),
                               threads ? copy : (const char *) buf + datatype->super.true_lb, size,
                               MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH);
         if (threads) {
-            fastsm_fifo_fetch_ahead(member->out);
+            fastsm_fifo_fetch_ahead(out);
         } else { /* counted when it has left already: nobody looks meanwhile */
             mca_pml_fastpath_number_set(member, *sequence);
         }
     }
-    fastsm_fifo_unlock(member->out, threads);
+    fastsm_fifo_unlock(out, threads);
     if (OPAL_LIKELY(leaves)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_IMMEDIATE);
     }

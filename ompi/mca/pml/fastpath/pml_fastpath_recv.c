@@ -397,8 +397,8 @@ static inline __opal_attribute_always_inline__ int recv_rest_kept(void *buf, siz
     return mca_pml_fastpath_recv_ordinary(buf, count, datatype, src, tag, comm, status);
 }
 
-/* With threads another one may free the datatype meanwhile (MPI-4.0, section 5.1.9), which the requests of
- * ordinary receives keep, but nothing else does. */
+/* With threads another one may free the datatype meanwhile (MPI-4.0, section 5.1.9), or the communicator
+ * (section 7.4.3), which the requests of ordinary receives keep, but nothing else does. */
 static __opal_attribute_noinline__ int recv_rest_threads(void *buf, size_t count, ompi_datatype_t *datatype,
                                                          int src, int tag, ompi_communicator_t *comm,
                                                          ompi_status_public_t *status)
@@ -406,7 +406,9 @@ static __opal_attribute_noinline__ int recv_rest_threads(void *buf, size_t count
     int rc;
 
     OMPI_DATATYPE_RETAIN(datatype);
+    OBJ_RETAIN(comm);
     rc = recv_rest_kept(buf, count, datatype, src, tag, comm, status);
+    OBJ_RELEASE(comm);
     OMPI_DATATYPE_RELEASE(datatype);
     return rc;
 }
