@@ -188,7 +188,7 @@ static bool unnoticed(const mca_osc_fastpath_peer_t *peer)
     return MPI_LOCK_EXCLUSIVE == peer->origin.lock_type && peer->origin.lock_sent
            && 0 <= (int32_t) (peer->origin.acked - peer->origin.lock_sequence) && 0 == peer->origin.tickets
            && (NULL == peer->origin.packet || !peer->origin.packet->data_from_target)
-           && 2 == ompi_comm_size(&ompi_mpi_comm_world.comm) && 0 == ompi_comm_num_dyncomm && in_order(peer);
+           && 2 == fastpath_num_procs() && 0 == ompi_comm_num_dyncomm && in_order(peer);
 }
 
 static bool all_left(mca_osc_fastpath_module_t *module, void *context)

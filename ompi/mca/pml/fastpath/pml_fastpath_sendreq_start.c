@@ -317,7 +317,7 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
     convertor_rewind(req);
     mca_pml_fastpath_extcid_look(&req->req_hdr, req->req_send.req_base.req_comm,
                                  req->req_send.req_base.req_peer);
-    if (goes_whole(req, bml_btl) && eager_pay(req)) {
+    if (0 == req->req_multi && goes_whole(req, bml_btl) && eager_pay(req)) {
         const int rc = is_synchronous(req) ? start_sync(req, bml_btl) : start_eager(req, bml_btl);
 
         if (OPAL_LIKELY(OMPI_SUCCESS == rc)
