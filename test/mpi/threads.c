@@ -152,10 +152,11 @@ static void receive_places(_Atomic(MPI_Datatype) *shared, int tag, int round)
     fp_free(buffer);
 }
 
+enum { MOMENT = 20 /* milliseconds, until a receive has begun */ };
+
 /* Another type lies where it was, if nothing keeps it. */
 static void free_received(_Atomic(MPI_Datatype) *shared, int tag, int round)
 {
-    enum { MOMENT = 20 /* milliseconds */ };
     MPI_Datatype type, other;
 
     while (NULL == (type = atomic_exchange(shared, NULL))) {
@@ -208,7 +209,6 @@ static void receive_freed(MPI_Comm comm, int tag, int round)
 /* The same with the communicator. */
 static void freed_communicators(int index)
 {
-    enum { MOMENT = 20 /* milliseconds */ };
     static _Atomic int begun[THREADS];
     const int pair = index & ~1, tag = TAG + pair, free_tag = TAG + THREADS + pair;
 
@@ -233,7 +233,7 @@ static void freed_communicators(int index)
     }
 }
 
-/* Those of the last case. */
+/* What freed_communicators frees. */
 static void make_freed(void)
 {
     for (int pair = 0; pair < THREADS; pair += 2) {

@@ -79,20 +79,20 @@ static void await_end(const mca_pml_fastpath_send_request_t *req)
 static int start_send(ompi_request_t **request)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
-    int rc = OMPI_SUCCESS;
+    int rc;
 
     if (OPAL_UNLIKELY(!req->req_send.req_base.req_pml_complete)) {
         if (mca_pml_fastpath_has_failed(&req->req_watch)) {
             rc = replace_failed(req, request);
+            if (OMPI_SUCCESS != rc) {
+                return rc;
+            }
             req = (mca_pml_fastpath_send_request_t *) *request;
         } else if (mca_pml_fastpath_is_copied(req)) {
             return start_beside(req);
         } else {
             await_end(req);
         }
-    }
-    if (OMPI_SUCCESS != rc) {
-        return rc;
     }
     bsend_reset(req);
     req->req_paid = false;
