@@ -11,7 +11,7 @@
 
 #include "support/fp_test.h"
 
-enum { THREADS = 4, ROUNDS = 8, EXCHANGES = 1024, TAG = 5 };
+enum { THREADS = 4, ROUNDS = 8, EXCHANGES = 400, TAG = 5 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int here, turn; /* protected by it */
