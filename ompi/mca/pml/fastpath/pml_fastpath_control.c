@@ -61,7 +61,7 @@ static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl
     mca_bml_base_btl_t *bml_btl;
     int rc;
 
-    if (mca_pml_fastpath_peer_has_failed(peer)) {
+    if (peer->left || mca_pml_fastpath_peer_has_failed(peer)) {
         return OMPI_SUCCESS; /* nobody waits for it */
     }
     if (OPAL_LIKELY(control_sendi(peer, btl, hdr, size))) {

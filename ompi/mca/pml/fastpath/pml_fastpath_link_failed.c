@@ -51,14 +51,15 @@ static void find_address(const opal_proc_t *proc, char address[MCA_PML_FASTPATH_
     OPAL_THREAD_UNLOCK(&mca_pml_fastpath.lock);
 }
 
-/* Whether MPI_Comm_disconnect has parted us from it, so that its end is no concern of ours. */
+/* Whether it has said that it leaves, or MPI_Comm_disconnect has parted us from it: its end is no concern of
+ * ours. */
 static bool is_parted(const opal_proc_t *proc)
 {
     mca_pml_fastpath_peer_t *peer = NULL == proc ? NULL : mca_pml_fastpath_peer_find((ompi_proc_t *) proc);
     bool parted = false;
 
     if (NULL != peer) {
-        parted = !mca_pml_fastpath_peer_is_connected(peer);
+        parted = peer->left || !mca_pml_fastpath_peer_is_connected(peer);
         OBJ_RELEASE(peer);
     }
     return parted;

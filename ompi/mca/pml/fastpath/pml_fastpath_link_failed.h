@@ -36,8 +36,9 @@ bool mca_pml_fastpath_peer_is_connected(const mca_pml_fastpath_peer_t *peer);
  * A BTL reports that something could not be sent, or that a peer is lost, as
  * btl/tcp does since Open MPI 5.0. Waits some seconds for the runtime, which can
  * say more if the peer has died; then names the peer and ends the job. Returns
- * with fault tolerance, where the peer has failed from here on, when
- * MPI_Comm_disconnect has parted us from it, and at the end of MPI_Finalize.
+ * with fault tolerance, where the peer has failed from here on, when the peer
+ * has said that it leaves or MPI_Comm_disconnect has parted us from it, and at
+ * the end of MPI_Finalize.
  *
  * @param btl       the BTL, or NULL
  * @param endpoint  the BTL's, or NULL when proc is known

@@ -43,7 +43,7 @@ typedef struct {
     size_t num_ends;
     bool ends_known;      /**< they have been asked for */
     unsigned connections; /**< to it, or maybe to it, at the last look */
-    bool left;            /**< of another job, and has said that it leaves */
+    volatile bool left;   /**< of another job, and has said that it leaves: nothing is sent to it any more */
 
     /* pml_fastpath_failure.h; protected by mca_pml_fastpath.lock */
     volatile bool failed; /**< its process has failed, and nothing is sent to it any more */
