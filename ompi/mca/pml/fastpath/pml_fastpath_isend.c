@@ -661,11 +661,20 @@ isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int nar
     return OMPI_SUCCESS;
 }
 
+/* As soon as the message has left another thread may free communicator and datatype (MPI-4.0, sections 7.4.3
+ * and 5.1.9), which the request is made of only then. */
 static __opal_attribute_noinline__ int isend_threads(const void *buf, size_t count, ompi_datatype_t *datatype,
                                                      int dst, int tag, mca_pml_base_send_mode_t mode,
                                                      ompi_communicator_t *comm, ompi_request_t **request)
 {
-    return isend(buf, count, datatype, dst, tag, mode, comm, request, true);
+    int rc;
+
+    OMPI_DATATYPE_RETAIN(datatype);
+    OBJ_RETAIN(comm);
+    rc = isend(buf, count, datatype, dst, tag, mode, comm, request, true);
+    OBJ_RELEASE(comm);
+    OMPI_DATATYPE_RELEASE(datatype);
+    return rc;
 }
 
 int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
