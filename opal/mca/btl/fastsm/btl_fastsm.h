@@ -890,7 +890,8 @@ int mca_btl_fastsm_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base
 
 /** Enlists this process among those whose messages end a sleep; returns at once. The segment is there. */
 void mca_btl_fastsm_sleep_init(void);
-/** Waits until that is done. */
+/** Waits until that is done: from here on nothing writes to the segment for it. Not by several threads at a
+ * time. */
 void mca_btl_fastsm_sleep_fini(void);
 /** The extension's asleep, announce_sleep and sleep (btl_fastsm_ext.h). */
 _Atomic uint32_t *mca_btl_fastsm_asleep(mca_btl_base_endpoint_t *endpoint);

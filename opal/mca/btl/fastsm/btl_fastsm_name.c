@@ -100,6 +100,7 @@ static void give_segment_name(void)
     mca_mpool_fastsm_module_t *segment = component->segment;
 
     component->has_name = true;
+    mca_btl_fastsm_sleep_fini(); /* its thread writes to the segment, which is copied here */
     if (OPAL_SUCCESS
         != segment->names->give(segment, &component->directory, component->me.name, component->n_local)) {
         opal_output_verbose(1, opal_btl_base_framework.framework_output,
