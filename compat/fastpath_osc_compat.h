@@ -28,6 +28,9 @@ typedef int fastpath_osc_disp_unit_t;
 #    define OMPI_OSC_BASE_VERSION_4_0_0 OMPI_OSC_BASE_VERSION_3_0_0
 #endif
 
+/** Whether MPI_Win_shared_query may be asked of windows over the user's memory, too (MPI-4.1, 12.2.3). */
+#define FASTPATH_SHARED_QUERY_OF_CREATED (6 <= OMPI_MAJOR_VERSION)
+
 /* The text of an info key as subscribers get and return it. */
 #if 5 <= OMPI_MAJOR_VERSION
 typedef const char *fastpath_info_text_t;

@@ -5,7 +5,7 @@
 
 /* Kinds of windows: what MPI_Win_get_attr, MPI_Win_get_group and MPI_Win_shared_query say of them, memory of
  * 0 bytes, displacement units that differ, MPI_PROC_NULL, the own rank, duplicates of predefined types,
- * memory that comes and goes, and many small pieces.
+ * memory that comes and goes, many small pieces, and large elements anywhere.
  *
  * usage: rma_kinds [sm | unshared]   sm: what Open MPI's osc/sm has: only windows whose memory MPI allocates,
  * aligned or not; unshared: all but those of MPI_Win_allocate_shared */
@@ -352,6 +352,34 @@ static bool on_one_node(void)
     return size == fp_size;
 }
 
+/* Elements of 16 bytes, for which an operation may use instructions that need them aligned: one message has
+ * them after an element of 8 bytes. Zeros are the same in each format of such numbers. */
+static void try_large_elements(void)
+{
+    static const unsigned char zeros[32];
+    const MPI_Datatype types[] = {MPI_LONG_DOUBLE, MPI_REAL16, MPI_C_DOUBLE_COMPLEX};
+    unsigned char *memory;
+    MPI_Win win;
+
+    FP(MPI_Win_allocate(LENGTH, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    memset(memory, 0, LENGTH);
+    FP(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        fp_case("large elements, type %zu", i);
+        for (int to = 0; MPI_DATATYPE_NULL != types[i] && to < fp_size; to++) {
+            FP(MPI_Accumulate(zeros, 1, types[i], to, 0, 1, types[i], MPI_SUM, win));
+            FP(MPI_Accumulate(zeros, 1, MPI_DOUBLE, to, 4, 1, MPI_DOUBLE, MPI_SUM, win));
+            FP(MPI_Accumulate(zeros, 2, types[i], to, 6, 2, types[i], MPI_SUM, win));
+            FP(MPI_Accumulate(zeros, 1, types[i], to, 11, 1, types[i], MPI_SUM, win));
+        }
+    }
+    FP(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    for (int i = 0; i < LENGTH; i++) {
+        CHECK_INT(memory[i], 0);
+    }
+    FP(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 1);
@@ -369,6 +397,7 @@ int main(int argc, char **argv)
         try_duplicate();
         try_dynamic();
         try_pieces();
+        try_large_elements();
     }
     try_allocated(LENGTH, 1);
     try_allocated(LENGTH, 4);

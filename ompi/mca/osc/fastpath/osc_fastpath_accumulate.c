@@ -67,8 +67,9 @@ static inline bool one_integer(ompi_win_t *win, const void *origin, void *result
 /* Fill in what is updated how. @return OMPI_SUCCESS, or an error class for what cannot be updated */
 static int update(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
 {
-    operation->element = mca_osc_fastpath_element(operation->type);
-    if (NULL == operation->element) {
+    ompi_datatype_t *element = mca_osc_fastpath_element(operation->type);
+
+    if (NULL == element) {
         return MPI_ERR_TYPE;
     }
     if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP == operation->kind && !may_compare(operation->type)) {
@@ -76,9 +77,12 @@ static int update(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
     }
     if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP != operation->kind
         && (0 > mca_osc_fastpath_op_index(operation->op)
-            || !mca_osc_fastpath_op_defined(operation->op, operation->element))) {
+            || !mca_osc_fastpath_op_defined(operation->op, element))) {
         return MPI_ERR_OP;
     }
+    /* A target knows an element by its id, which MPI_CHAR shares with an integer: the same here, or one of us
+     * would update it with the accumulate lock and the other one without. */
+    operation->element = mca_osc_fastpath_predefined((uint32_t) element->id);
     return mca_osc_fastpath_issue(win, operation);
 }
 

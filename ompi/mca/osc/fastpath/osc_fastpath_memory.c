@@ -198,6 +198,15 @@ static bool has_gaps(const ompi_datatype_t *element)
     return element->super.size != (size_t) (element->super.ub - element->super.lb);
 }
 
+/* Whether an operation may load and store elements where they are. Those of more than 8 bytes may have to be
+ * aligned, as _Float128 has, and data in packets is not. */
+static bool may_reduce_there(const ompi_datatype_t *element, const void *origin, const void *target)
+{
+    const uintptr_t bits = element->super.align - 1;
+
+    return MCA_OSC_FASTPATH_ALIGN > bits || 0 == (((uintptr_t) origin | (uintptr_t) target) & bits);
+}
+
 /* target = origin op target, both packed; `count` elements. */
 static int reduce_packed(ompi_op_t *op, ompi_datatype_t *element, const void *origin, void *target,
                          size_t count)
@@ -206,11 +215,11 @@ static int reduce_packed(ompi_op_t *op, ompi_datatype_t *element, const void *or
     mca_osc_fastpath_cursor_t cursor;
     char *spread;
 
-    if (!has_gaps(element)) {
+    if (OPAL_LIKELY(!has_gaps(element) && may_reduce_there(element, origin, target))) {
         ompi_op_reduce(op, (void *) origin, target, count, element);
         return OMPI_SUCCESS;
     }
-    spread = calloc(2 * count, extent); /* gaps are copied, too */
+    spread = calloc(2 * count, extent); /* aligned; gaps are copied, too */
     if (NULL == spread) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

@@ -123,6 +123,7 @@ enum {
     UNIT_LEAST,   /* negative */
     CHECK_BOUNDS, /* 1: wants to know the others' windows */
     THREADS,      /* 1: several threads may be in MPI at a time */
+    NOT_ATOMIC,   /* 1: updates all elements with the accumulate lock */
     NUM_FACTS
 };
 
@@ -179,6 +180,14 @@ static void retract(mca_osc_fastpath_module_t *module)
     mca_common_fastpath_unlock(&component->lock);
 }
 
+/* Whether processors may update integers of a window: it is in host memory, and so are the data of origins
+ * and results. */
+static bool may_be_atomic(int flavor)
+{
+    return (MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor)
+           && !fastpath_have_accelerator();
+}
+
 /* Agree on an id and on what the windows have in common. Threads may make windows on other communicators
  * meanwhile: an id that has been taken on one member is given up by all. */
 static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
@@ -195,6 +204,7 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
         facts[UNIT_LEAST] = -(int64_t) module->disp_unit;
         facts[CHECK_BOUNDS] = mca_osc_fastpath_component.check_bounds;
         facts[THREADS] = opal_using_threads();
+        facts[NOT_ATOMIC] = !may_be_atomic(module->flavor);
         rc = agree(module->comm, facts, NUM_FACTS);
         if (OMPI_SUCCESS != rc || 0 != facts[FAILED] || UINT32_MAX <= facts[NEXT_ID]) {
             return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
@@ -212,6 +222,7 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
     } while (0 != refused);
     module->uniform = facts[BYTES_MOST] == -facts[BYTES_LEAST] && facts[UNIT_MOST] == -facts[UNIT_LEAST];
     module->threads = 0 != facts[THREADS];
+    module->atomic = 0 == facts[NOT_ATOMIC];
     module->wants_sizes = 0 != facts[CHECK_BOUNDS] && MPI_WIN_FLAVOR_DYNAMIC != module->flavor;
     return OMPI_SUCCESS;
 }
@@ -264,8 +275,6 @@ static mca_osc_fastpath_module_t *module_make(ompi_win_t *win, int flavor)
     module->super = module_template;
     module->win = win;
     module->flavor = flavor;
-    module->atomic = (MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor)
-                     && !fastpath_have_accelerator(); /* whose memory origins and results may be in */
     module->post_count = -1;
     OBJ_CONSTRUCT(&module->item, opal_list_item_t);
     OBJ_CONSTRUCT(&module->active, opal_list_t);
@@ -448,10 +457,11 @@ int mca_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
     const mca_osc_fastpath_node_t *node = &module->node;
     int index = -1;
 
-    if (MPI_WIN_FLAVOR_SHARED != module->flavor && MPI_WIN_FLAVOR_ALLOCATE != module->flavor) {
+    if (MPI_WIN_FLAVOR_DYNAMIC == module->flavor
+        || (MPI_WIN_FLAVOR_CREATE == module->flavor && !FASTPATH_SHARED_QUERY_OF_CREATED)) {
         return OMPI_ERR_RMA_FLAVOR;
     }
-    if (node->direct) {
+    if (MPI_WIN_FLAVOR_CREATE != module->flavor && node->direct) {
         index = MPI_PROC_NULL == rank ? first_with_memory(node) : mca_osc_fastpath_node_index(node, rank);
     }
     /* MPI 4.1, 12.2.3: no memory that could be shared is memory of 0 bytes */
