@@ -46,9 +46,36 @@ static bool all_in(const mca_osc_fastpath_region_t *regions, size_t count, uintp
     return begin >= end;
 }
 
-bool mca_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end)
+/* @return whether each piece of some memory is in regions of a list */
+static bool pieces_in(const mca_osc_fastpath_region_t *regions, size_t count,
+                      const mca_osc_fastpath_memory_t *memory)
 {
-    return all_in(module->regions, module->num_regions, begin, end);
+    mca_osc_fastpath_pieces_t pieces;
+    struct iovec piece;
+    bool good = true;
+
+    mca_osc_fastpath_pieces_begin(&pieces, memory, 0);
+    while (good && mca_osc_fastpath_pieces_next(&pieces, SIZE_MAX, &piece)) {
+        const uintptr_t begin = (uintptr_t) piece.iov_base;
+
+        good = all_in(regions, count, begin, begin + piece.iov_len);
+    }
+    mca_osc_fastpath_pieces_end(&pieces);
+    return good;
+}
+
+static bool memory_in(const mca_osc_fastpath_region_t *regions, size_t count, uintptr_t begin, uintptr_t end,
+                      const mca_osc_fastpath_memory_t *memory)
+{
+    return all_in(regions, count, begin, end)
+           || (NULL != memory && !mca_osc_fastpath_is_contiguous(memory->type, memory->count)
+               && pieces_in(regions, count, memory));
+}
+
+bool mca_osc_fastpath_attached(const mca_osc_fastpath_module_t *module, uintptr_t begin, uintptr_t end,
+                               const mca_osc_fastpath_memory_t *memory)
+{
+    return memory_in(module->regions, module->num_regions, begin, end, memory);
 }
 
 /* The list is about to change. */
@@ -124,7 +151,8 @@ static bool read_list(mca_osc_fastpath_module_t *module, void *context)
     return true;
 }
 
-int mca_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end)
+int mca_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begin, uintptr_t end,
+                                   const mca_osc_fastpath_memory_t *memory)
 {
     mca_osc_fastpath_module_t *module = peer->module;
     reading_t reading = {.peer = peer, .rc = OMPI_SUCCESS};
@@ -133,7 +161,7 @@ int mca_osc_fastpath_peer_attached(mca_osc_fastpath_peer_t *peer, uintptr_t begi
     mca_osc_fastpath_enter(module);
     rc = mca_osc_fastpath_wait_until(module, read_list, &reading);
     rc = OMPI_SUCCESS == rc ? reading.rc : rc;
-    if (OMPI_SUCCESS == rc && !all_in(peer->regions.list, peer->regions.count, begin, end)) {
+    if (OMPI_SUCCESS == rc && !memory_in(peer->regions.list, peer->regions.count, begin, end, memory)) {
         rc = OMPI_ERR_RMA_RANGE;
     }
     mca_osc_fastpath_leave(module);

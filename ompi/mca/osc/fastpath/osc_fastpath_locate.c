@@ -27,14 +27,15 @@ static bool inside(size_t bytes, ptrdiff_t unit, int64_t disp, size_t count, omp
            && (first == end || (0 <= first && (size_t) end <= bytes));
 }
 
-static bool inside_attached(const mca_osc_fastpath_module_t *module, int64_t disp, size_t count,
-                            ompi_datatype_t *type)
+static bool inside_attached(const mca_osc_fastpath_module_t *module, int64_t disp,
+                            const mca_osc_fastpath_memory_t *memory)
 {
     ptrdiff_t first, end;
 
-    return covers(disp, 1, count, type, &first, &end)
+    return covers(disp, 1, memory->count, memory->type, &first, &end)
            && (first == end
-               || (0 <= first && mca_osc_fastpath_attached(module, (uintptr_t) first, (uintptr_t) end)));
+               || (0 <= first
+                   && mca_osc_fastpath_attached(module, (uintptr_t) first, (uintptr_t) end, memory)));
 }
 
 /* An access to nothing may name any place, so this is no arithmetic of pointers. */
@@ -48,14 +49,13 @@ int mca_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, siz
 {
     const bool dynamic = MPI_WIN_FLAVOR_DYNAMIC == module->flavor;
 
-    if (dynamic ? !inside_attached(module, disp, count, type)
-                : !inside(module->bytes, module->disp_unit, disp, count, type)) {
-        return OMPI_ERR_RMA_RANGE;
-    }
     memory->type = type;
     memory->count = count;
     memory->address = dynamic ? (void *) (uintptr_t) disp : address_of(module->base, disp, module->disp_unit);
-    return OMPI_SUCCESS;
+    return (dynamic ? inside_attached(module, disp, memory)
+                    : inside(module->bytes, module->disp_unit, disp, count, type))
+               ? OMPI_SUCCESS
+               : OMPI_ERR_RMA_RANGE;
 }
 
 /* The own rank's memory; other threads may attach some meanwhile. */
@@ -74,36 +74,30 @@ static int locate_own(mca_osc_fastpath_module_t *module, int64_t disp, size_t co
 }
 
 /* Dynamic windows: @return OMPI_SUCCESS if so much memory of another member of the node may be accessed */
-static int peer_attached(mca_osc_fastpath_peer_t *peer, int64_t disp, size_t count, ompi_datatype_t *type)
+static int peer_attached(mca_osc_fastpath_peer_t *peer, int64_t disp, const mca_osc_fastpath_memory_t *memory)
 {
     ptrdiff_t first, end;
 
-    if (!covers(disp, 1, count, type, &first, &end)) {
+    if (!covers(disp, 1, memory->count, memory->type, &first, &end)) {
         return OMPI_ERR_RMA_RANGE;
     }
     return first == end ? OMPI_SUCCESS
-                        : mca_osc_fastpath_peer_attached(peer, (uintptr_t) first, (uintptr_t) end);
+                        : mca_osc_fastpath_peer_attached(peer, (uintptr_t) first, (uintptr_t) end, memory);
 }
 
 int mca_osc_fastpath_locate_peer(mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,
                                  ompi_datatype_t *type, mca_osc_fastpath_memory_t *memory)
 {
-    int rc = OMPI_SUCCESS;
-
     if (peer->rank == peer->module->rank) {
         return locate_own(peer->module, disp, count, type, memory);
     }
+    memory->type = type;
+    memory->count = count;
+    memory->address = address_of(peer->base, disp, peer->disp_unit);
     if (MPI_WIN_FLAVOR_DYNAMIC == peer->module->flavor) {
-        rc = peer_attached(peer, disp, count, type);
-    } else if (!inside(peer->size, peer->disp_unit, disp, count, type)) {
-        rc = OMPI_ERR_RMA_RANGE;
+        return peer_attached(peer, disp, memory);
     }
-    if (OMPI_SUCCESS == rc) {
-        memory->type = type;
-        memory->count = count;
-        memory->address = (void *) ((uintptr_t) peer->base + (uintptr_t) (disp * peer->disp_unit));
-    }
-    return rc;
+    return inside(peer->size, peer->disp_unit, disp, count, type) ? OMPI_SUCCESS : OMPI_ERR_RMA_RANGE;
 }
 
 bool mca_osc_fastpath_in_bounds(const mca_osc_fastpath_peer_t *peer, ptrdiff_t disp, size_t count,

@@ -176,7 +176,7 @@ static void *find_element(const mca_osc_fastpath_module_t *module, const mca_osc
         return NULL;
     }
     if (MPI_WIN_FLAVOR_DYNAMIC == module->flavor) {
-        return mca_osc_fastpath_attached(module, (uintptr_t) posted->at, (uintptr_t) end)
+        return mca_osc_fastpath_attached(module, (uintptr_t) posted->at, (uintptr_t) end, NULL)
                    ? (void *) (uintptr_t) posted->at
                    : NULL;
     }
