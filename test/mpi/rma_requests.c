@@ -8,7 +8,8 @@
  * results that are there when the request is complete, without a flush. With osc_fastpath_debug_fault_percent
  * replies come in any order, also for elements and types with gaps.
  *
- * usage: rma_requests [sm]        only memory that MPI allocates */
+ * usage: rma_requests [sm | poll]   sm: only memory that MPI allocates; poll: each rank waits for the one
+ * before it by requests for its own memory, which are complete at once, and must let that one go on */
 
 #include "support/fp_test.h"
 
@@ -258,6 +259,33 @@ static void try_all(void)
     FP(MPI_Win_free(&win));
 }
 
+/* Rank 0 begins; each turn comes from the rank before. */
+static void take_turns(void)
+{
+    enum { TURNS = 20 };
+    int one = 1, turns = 0;
+    MPI_Request request;
+
+    FP(MPI_Win_lock_all(0, win));
+    for (int turn = 1; turn <= TURNS; turn++) {
+        fp_case("turn %d", turn);
+        for (int before = 0 == fp_rank ? turn - 1 : turn; turns < before;) {
+            if (turn % 2) {
+                FP(MPI_Rget_accumulate(NULL, 0, MPI_INT, &turns, 1, MPI_INT, fp_rank, 0, 1, MPI_INT,
+                                       MPI_NO_OP, win, &request));
+            } else {
+                FP(MPI_Rget(&turns, 1, MPI_INT, fp_rank, 0, 1, MPI_INT, win, &request));
+            }
+            FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        FP(MPI_Accumulate(&one, 1, MPI_INT, (fp_rank + 1) % fp_size, 0, 1, MPI_INT, MPI_SUM, win));
+        FP(MPI_Win_flush((fp_rank + 1) % fp_size, win));
+    }
+    FP(MPI_Win_unlock_all(win));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     const MPI_Aint bytes = MOST * sizeof(int);
@@ -270,6 +298,12 @@ int main(int argc, char **argv)
         fp_free(memory);
     }
     FP(MPI_Win_allocate(bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    if (2 == argc && 0 == strcmp(argv[1], "poll")) {
+        memory[0] = 0;
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        take_turns();
+        return fp_finish();
+    }
     try_all();
     return fp_finish();
 }

@@ -37,8 +37,8 @@ static int why(void)
     return ESRCH == errno ? MPI_ERR_PROC_FAILED : OMPI_ERR_RMA_RANGE;
 }
 
-/* Read pieces with what lies between them, which is the window's as well: an operation is within one piece of
- * its memory. @return false where that is too much, or not in this order, or cannot be read */
+/* Read pieces with what lies between them, which is the window's as well, or of no interest to anybody.
+ * @return false where that is too much, or not in this order, or cannot be read */
 static bool read_span(pid_t pid, char *packed, const struct iovec *pieces, unsigned count)
 {
     const uintptr_t begin = (uintptr_t) pieces[0].iov_base;
@@ -147,9 +147,10 @@ static int move_piece(mca_osc_fastpath_peer_t *peer, bool write, void *there, vo
     return good ? OMPI_SUCCESS : why();
 }
 
-/* Move data between a user's buffer and the target's memory, in its packed form where it is not one piece. */
+/* Move so much data between a user's buffer and the target's memory, in its packed form where it is not one
+ * piece. */
 static int move_buffer(mca_osc_fastpath_peer_t *peer, bool write, void *buffer, size_t count,
-                       ompi_datatype_t *type, const mca_osc_fastpath_memory_t *memory)
+                       ompi_datatype_t *type, const mca_osc_fastpath_memory_t *memory, size_t bytes)
 {
     mca_osc_fastpath_cursor_t cursor;
     char small[SMALL], *packed;
@@ -157,21 +158,20 @@ static int move_buffer(mca_osc_fastpath_peer_t *peer, bool write, void *buffer, 
     int rc;
 
     mca_osc_fastpath_cursor_begin(&cursor, buffer, count, type, !write);
-    packed =
-        NULL != cursor.memory ? cursor.memory : (sizeof(small) < cursor.bytes ? malloc(cursor.bytes) : small);
+    packed = NULL != cursor.memory ? cursor.memory : (sizeof(small) < bytes ? malloc(bytes) : small);
     if (NULL == packed) {
         mca_osc_fastpath_cursor_end(&cursor);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    while (write && packed != cursor.memory && done < cursor.bytes && 0 < moved) {
-        moved = mca_osc_fastpath_cursor_pack(&cursor, packed + done, cursor.bytes - done);
+    while (write && packed != cursor.memory && done < bytes && 0 < moved) {
+        moved = mca_osc_fastpath_cursor_pack(&cursor, packed + done, bytes - done);
         done += moved;
     }
     rc = mca_osc_fastpath_is_contiguous(memory->type, memory->count)
-             ? move_piece(peer, write, begin_of(memory), packed, cursor.bytes)
-             : move(peer, write, memory, 0, NULL, packed, cursor.bytes);
+             ? move_piece(peer, write, begin_of(memory), packed, bytes)
+             : move(peer, write, memory, 0, NULL, packed, bytes);
     if (!write && packed != cursor.memory && OMPI_SUCCESS == rc) {
-        mca_osc_fastpath_cursor_unpack(&cursor, packed, cursor.bytes);
+        mca_osc_fastpath_cursor_unpack(&cursor, packed, bytes);
     }
     if (packed != cursor.memory && packed != small) {
         free(packed);
@@ -229,8 +229,7 @@ static void add_put(mca_osc_fastpath_batch_t *batch, const void *from, char *to,
 /* @return whether it is a put that waits for others */
 static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation)
 {
-    return MCA_OSC_FASTPATH_BATCHED >= mca_osc_fastpath_packed_size(operation->type, operation->count)
-           && NULL == operation->request && !peer->module->eager
+    return MCA_OSC_FASTPATH_BATCHED >= operation->bytes && NULL == operation->request && !peer->module->eager
            && mca_osc_fastpath_is_contiguous(operation->type, operation->count)
            && mca_osc_fastpath_is_contiguous(operation->origin_type, operation->origin_count);
 }
@@ -238,7 +237,7 @@ static bool is_small(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
 static int put_small(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
                      const mca_osc_fastpath_memory_t *memory)
 {
-    const size_t bytes = mca_osc_fastpath_packed_size(memory->type, memory->count);
+    const size_t bytes = operation->bytes;
     mca_osc_fastpath_module_t *module = peer->module;
     mca_osc_fastpath_batch_t *batch;
     int rc = OMPI_SUCCESS;
@@ -283,9 +282,9 @@ int mca_osc_fastpath_copy_move(mca_osc_fastpath_peer_t *peer, const mca_osc_fast
         return rc;
     }
     return put ? move_buffer(peer, true, (void *) operation->origin, operation->origin_count,
-                             operation->origin_type, memory)
+                             operation->origin_type, memory, operation->bytes)
                : move_buffer(peer, false, operation->result, operation->result_count, operation->result_type,
-                             memory);
+                             memory, operation->bytes);
 }
 
 int mca_osc_fastpath_copy_update(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update)

@@ -18,7 +18,7 @@
 /** Data that needs a packed form on its way is moved in pieces of so many bytes. */
 #define PIECE 8192
 
-/* Copy from one buffer to another of the same packed size. */
+/* Copy from one buffer to another that is no shorter. */
 static int copy_directly(const void *from, size_t from_count, ompi_datatype_t *from_type, void *to,
                          size_t to_count, ompi_datatype_t *to_type)
 {
@@ -74,24 +74,35 @@ static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_up
     return rc;
 }
 
+/* What the next piece of an update has of the operation's: data of the origin, while there is any, then
+ * MPI_NO_OP. */
+static void next_piece(mca_osc_fastpath_update_t *update, const mca_osc_fastpath_operation_t *operation)
+{
+    const bool sends = update->offset < operation->sent;
+    const size_t left = (sends ? operation->sent : operation->bytes) - update->offset;
+    const size_t most = PIECE - PIECE % operation->element->super.size;
+
+    update->op = sends ? operation->op : &ompi_mpi_op_no_op.op;
+    update->origin = NULL;
+    update->length = left < most ? left : most;
+}
+
 /* Piece by piece: origin data packed, update, result unpacked; without a copy where it is one piece. */
 static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_operation_t *operation,
                            const mca_osc_fastpath_memory_t *memory)
 {
-    const bool sends = &ompi_mpi_op_no_op.op != operation->op;
+    const bool sends = 0 < operation->sent;
     const bool returns = mca_osc_fastpath_returns_data(operation->kind);
     mca_osc_fastpath_update_t update = {.memory = *memory,
                                         .element = operation->element,
-                                        .op = operation->op,
                                         .compare = operation->compare,
                                         .atomic = peer->module->atomic};
-    const size_t total = mca_osc_fastpath_packed_size(memory->type, memory->count);
     mca_osc_fastpath_cursor_t source, sink;
     mca_osc_fastpath_walk_t walk;
     char packed[PIECE], old[PIECE];
     int rc = OMPI_SUCCESS;
 
-    if (OPAL_UNLIKELY(PIECE < total)) {
+    if (OPAL_UNLIKELY(PIECE < operation->bytes)) {
         mca_osc_fastpath_walk_begin(&walk);
         update.walk = &walk;
     }
@@ -103,12 +114,11 @@ static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
         mca_osc_fastpath_cursor_begin(&sink, operation->result, operation->result_count,
                                       operation->result_type, true);
     }
-    for (; update.offset < total && OMPI_SUCCESS == rc; update.offset += update.length) {
-        update.length = PIECE - PIECE % operation->element->super.size;
-        update.length = total - update.offset < update.length ? total - update.offset : update.length;
-        if (sends && NULL != source.memory) {
+    for (; update.offset < operation->bytes && OMPI_SUCCESS == rc; update.offset += update.length) {
+        next_piece(&update, operation);
+        if (update.offset < operation->sent && NULL != source.memory) {
             update.origin = source.memory + update.offset;
-        } else if (sends) {
+        } else if (update.offset < operation->sent) {
             (void) mca_osc_fastpath_cursor_pack(&source, packed, update.length);
             update.origin = packed;
         }

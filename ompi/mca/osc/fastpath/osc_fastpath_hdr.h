@@ -102,7 +102,7 @@ static inline bool mca_osc_fastpath_returns_data(uint8_t kind)
  */
 typedef struct {
     uint8_t kind;     /**< MCA_OSC_FASTPATH_PUT ... */
-    uint8_t op;       /**< of an update: index of the predefined operation */
+    uint8_t op; /**< of an update: index of the predefined operation; of a PUT_WHOLE: 1 with its last piece */
     uint16_t element; /**< of an update: id of the predefined datatype its elements have; of a get: replies
                            are multiples of so many bytes, so that none ends within an element */
     uint32_t length;  /**< bytes of packed data this piece is about */

@@ -12,22 +12,42 @@
 #include "osc_fastpath_operation.h"
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_sync.h"
+#include "osc_fastpath_wait.h"
 
-/* @return whether origin and target speak of the same amount of data */
-static bool sizes_agree(const mca_osc_fastpath_operation_t *operation, size_t total)
+/* Fill in how much data an operation moves. @return OMPI_SUCCESS, or MPI_ERR_TRUNCATE where it does not fit,
+ * or MPI_ERR_TYPE where an element would be cut */
+static int measure(mca_osc_fastpath_operation_t *operation)
 {
-    const bool sends = MCA_OSC_FASTPATH_GET != operation->kind && &ompi_mpi_op_no_op.op != operation->op;
+    const size_t there = mca_osc_fastpath_packed_size(operation->type, operation->count);
+    const bool returns = mca_osc_fastpath_returns_data(operation->kind);
 
-    return (!sends || total == mca_osc_fastpath_packed_size(operation->origin_type, operation->origin_count))
-           && (NULL == operation->result_type
-               || total == mca_osc_fastpath_packed_size(operation->result_type, operation->result_count));
+    operation->bytes = there;
+    operation->sent = 0;
+    if (MCA_OSC_FASTPATH_GET != operation->kind && &ompi_mpi_op_no_op.op != operation->op) {
+        operation->sent = mca_osc_fastpath_packed_size(operation->origin_type, operation->origin_count);
+        if (!returns) {
+            operation->bytes = operation->sent;
+        }
+    }
+    if (OPAL_UNLIKELY(
+            there < operation->sent
+            || (returns
+                && there > mca_osc_fastpath_packed_size(operation->result_type, operation->result_count)))) {
+        return MPI_ERR_TRUNCATE;
+    }
+    return OPAL_UNLIKELY(there != operation->sent && NULL != operation->element
+                         && 0 != operation->sent % operation->element->super.size)
+               ? MPI_ERR_TYPE
+               : OMPI_SUCCESS;
 }
 
-/* An operation has been carried out: nobody has to wait for its request. */
-static int complete(const mca_osc_fastpath_operation_t *operation)
+/* An operation has been carried out: nobody has to wait for its request. Open MPI looks at nothing else then,
+ * so this is where a process that polls by requests lets others progress. */
+static int complete(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_operation_t *operation)
 {
     if (NULL != operation->request) {
         *operation->request = &ompi_request_empty;
+        mca_osc_fastpath_breathe(module);
     }
     return OMPI_SUCCESS;
 }
@@ -35,7 +55,6 @@ static int complete(const mca_osc_fastpath_operation_t *operation)
 int mca_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    const size_t total = mca_osc_fastpath_packed_size(operation->type, operation->count);
     mca_osc_fastpath_peer_t *peer;
     int rc;
 
@@ -43,7 +62,7 @@ int mca_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operat
         if (MPI_PROC_NULL != operation->target) {
             return MPI_ERR_RANK;
         }
-        return complete(operation);
+        return complete(module, operation);
     }
     if (OPAL_UNLIKELY(NULL == module->peers[operation->target])) {
         mca_osc_fastpath_enter(module);
@@ -58,11 +77,9 @@ int mca_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operat
         return OMPI_ERR_RMA_SYNC;
     }
     module->fence_used = true;
-    if (0 == total) {
-        return complete(operation);
-    }
-    if (OPAL_UNLIKELY(!sizes_agree(operation, total))) {
-        return MPI_ERR_TRUNCATE;
+    rc = measure(operation);
+    if (OMPI_SUCCESS != rc || 0 == operation->bytes) {
+        return OMPI_SUCCESS == rc ? complete(module, operation) : rc;
     }
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
         return mca_osc_fastpath_in_bounds(peer, operation->disp, operation->count, operation->type)
@@ -70,5 +87,5 @@ int mca_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operat
                    : OMPI_ERR_RMA_RANGE;
     }
     rc = mca_osc_fastpath_direct(peer, operation);
-    return OMPI_SUCCESS == rc ? complete(operation) : rc;
+    return OMPI_SUCCESS == rc ? complete(module, operation) : rc;
 }

@@ -37,9 +37,8 @@ typedef struct {
     const mca_osc_fastpath_operation_t *operation;
     mca_osc_fastpath_op_hdr_t hdr;    /**< of the next piece */
     mca_osc_fastpath_cursor_t cursor; /**< data that goes to the target */
-    size_t total;                     /**< packed bytes of the operation */
     size_t unit;                      /**< pieces are multiples of so many bytes */
-    bool has_data;                    /**< data goes to the target */
+    bool has_data;                    /**< data goes to the target with the next piece */
     bool wants_data;                  /**< data comes back */
     bool place;                       /**< and may be written by the target's BTL */
     size_t room;                      /**< the next piece needs */
@@ -151,7 +150,7 @@ static int name_type(sending_t *sending)
     if (!ompi_datatype_is_predefined(type) && 0 == type->super.true_lb
         && mca_osc_fastpath_is_contiguous(type, operation->count)) {
         type = &ompi_mpi_byte.dt;
-        sending->hdr.count = sending->total;
+        sending->hdr.count = sending->operation->bytes;
     }
     rc = throttle(sending, may_name_type);
     if (OMPI_SUCCESS != rc) {
@@ -209,9 +208,9 @@ static int prepare(sending_t *sending)
     const mca_osc_fastpath_operation_t *operation = sending->operation;
 
     sending->hdr = (mca_osc_fastpath_op_hdr_t){.kind = operation->kind, .disp = operation->disp};
-    sending->has_data = MCA_OSC_FASTPATH_GET != operation->kind;
+    sending->has_data = 0 < operation->sent;
     sending->wants_data = mca_osc_fastpath_returns_data(operation->kind);
-    sending->place = mca_osc_fastpath_may_place(sending->peer, operation, sending->total);
+    sending->place = mca_osc_fastpath_may_place(sending->peer, operation, sending->operation->bytes);
     if (sending->place) {
         sending->hdr.kind = MCA_OSC_FASTPATH_GET_PLACE;
     }
@@ -219,8 +218,8 @@ static int prepare(sending_t *sending)
     if (NULL != operation->element) {
         sending->hdr.element = (uint16_t) operation->element->id;
         if (NULL != operation->op) {
-            sending->hdr.op = (uint8_t) mca_osc_fastpath_op_index(operation->op);
-            sending->has_data = &ompi_mpi_op_no_op.op != operation->op;
+            sending->hdr.op = (uint8_t) mca_osc_fastpath_op_index(sending->has_data ? operation->op
+                                                                                    : &ompi_mpi_op_no_op.op);
         }
     }
     return name_type(sending);
@@ -239,8 +238,9 @@ static int take_ticket(sending_t *sending, mca_osc_fastpath_request_t **request)
     if (NULL != operation->request && NULL == *request) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    ticket = mca_osc_fastpath_ticket_take(sending->peer, operation->result, operation->result_count,
-                                          operation->result_type, sending->total, &sending->hdr.ticket);
+    ticket =
+        mca_osc_fastpath_ticket_take(sending->peer, operation->result, operation->result_count,
+                                     operation->result_type, sending->operation->bytes, &sending->hdr.ticket);
     if (NULL == ticket) {
         mca_osc_fastpath_request_drop(*request);
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -254,7 +254,8 @@ static int take_ticket(sending_t *sending, mca_osc_fastpath_request_t **request)
 /* How many bytes the next piece has, and the room it needs at least. */
 static size_t piece_length(sending_t *sending)
 {
-    const size_t left = sending->total - sending->hdr.offset;
+    const mca_osc_fastpath_operation_t *operation = sending->operation;
+    const size_t left = (sending->has_data ? operation->sent : operation->bytes) - sending->hdr.offset;
     size_t least = left < PIECE_MIN ? left : PIECE_MIN, most;
 
     sending->room = sizeof(sending->hdr);
@@ -297,6 +298,9 @@ static size_t put_piece(sending_t *sending, mca_osc_fastpath_packet_t *packet, s
         data = sizeof(address);
     }
     sending->hdr.length = (uint32_t) length;
+    if (MCA_OSC_FASTPATH_PUT_WHOLE == sending->hdr.kind) {
+        sending->hdr.op = sending->operation->bytes == sending->hdr.offset + length;
+    }
     memcpy(to, &sending->hdr, sizeof(sending->hdr));
     mca_osc_fastpath_packet_filled(packet, sizeof(sending->hdr) + data);
     if (sending->wants_data) {
@@ -314,9 +318,12 @@ static int put_pieces(sending_t *sending)
     mca_osc_fastpath_packet_t *packet;
     int rc = OMPI_SUCCESS;
 
-    while (sending->hdr.offset < sending->total) {
+    while (sending->hdr.offset < sending->operation->bytes) {
         size_t length = piece_length(sending);
 
+        if (0 == length) { /* an element is longer than a header can say */
+            return OMPI_ERR_TYPE_MISMATCH;
+        }
         rc = get_room(sending, sending->has_data ? sizeof(sending->hdr) + length : 0, &packet);
         if (OMPI_SUCCESS != rc) {
             return rc;
@@ -326,6 +333,11 @@ static int put_pieces(sending_t *sending)
             return OMPI_ERR_TYPE_MISMATCH;
         }
         sending->hdr.offset += length;
+        if (sending->has_data
+            && sending->hdr.offset == sending->operation->sent) { /* the rest is read only */
+            sending->has_data = false;
+            sending->hdr.op = (uint8_t) mca_osc_fastpath_op_index(&ompi_mpi_op_no_op.op);
+        }
         if (sending->place && PLACE_PACKET <= packet->place_bytes) {
             mca_osc_fastpath_origin_send(sending->peer, 0);
         }
@@ -369,7 +381,7 @@ static int put_prepared(sending_t *sending, mca_osc_fastpath_request_t **request
         if (OMPI_SUCCESS != rc && sending->wants_data) {
             /* given up but for the pieces on their way: nobody may wait for what they do not ask for */
             mca_osc_fastpath_ticket_cut(sending->peer, sending->hdr.ticket,
-                                        sending->total - sending->hdr.offset);
+                                        sending->operation->bytes - sending->hdr.offset);
             mca_osc_fastpath_request_drop(*request);
         }
         send_now(sending);
@@ -384,7 +396,6 @@ int mca_osc_fastpath_message(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_ope
     sending_t sending = {.peer = peer, .operation = operation};
     int rc;
 
-    sending.total = mca_osc_fastpath_packed_size(operation->type, operation->count);
     mca_osc_fastpath_enter(module);
     rc = prepare(&sending);
     if (OMPI_SUCCESS == rc) {

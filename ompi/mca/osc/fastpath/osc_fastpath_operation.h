@@ -29,12 +29,18 @@ typedef struct {
     ompi_op_t *op;            /**< of an update */
     ompi_datatype_t *element; /**< of an update: predefined type of the elements */
     ompi_request_t **request; /**< one of MPI_Rput ...: where the request goes; else NULL */
+    size_t
+        bytes;   /**< packed, from the begin of the target's buffer: what is written, read or updated; no more
+                    than any   buffer has room for. Filled in by mca_osc_fastpath_issue(), as is the next */
+    size_t sent; /**< of these, from the begin: those that data of the origin goes to */
 } mca_osc_fastpath_operation_t;
 
 /**
- * Carry out an operation, or bring it on its way, by the access that the target has.
+ * Carry out an operation, or bring it on its way, by the access that the target has. Data has to fit where it
+ * goes, and need not fill it (MPI-4.0, sections 12.3.1, 12.3.2 and 12.3.4).
  *
- * @return OMPI_SUCCESS; OMPI_ERR_RMA_SYNC without an access epoch; OMPI_ERR_RMA_RANGE; another error
+ * @return OMPI_SUCCESS; OMPI_ERR_RMA_SYNC without an access epoch; MPI_ERR_TRUNCATE where data does not fit;
+ *         OMPI_ERR_RMA_RANGE; another error
  */
 int mca_osc_fastpath_issue(ompi_win_t *win, mca_osc_fastpath_operation_t *operation);
 

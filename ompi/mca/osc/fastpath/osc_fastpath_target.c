@@ -231,14 +231,14 @@ static int do_put_whole(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
         memcpy(whole->data + whole->here, arrived->data, arrived->hdr.length);
     }
     whole->here += arrived->hdr.length;
-    if (whole->here < total) {
+    if (whole->here < total && 0 == arrived->hdr.op) {
         return OMPI_SUCCESS;
     }
     opal_list_remove_item(&peer->target.wholes, &whole->super);
     if (NULL != whole->data) {
         arrived->data = whole->data;
         arrived->hdr.offset = 0;
-        arrived->length = total;
+        arrived->length = whole->here;
         do_put(arrived);
     } else {
         rc = OMPI_ERR_OUT_OF_RESOURCE;

@@ -136,11 +136,12 @@ bool mca_osc_fastpath_tickets_ended(const mca_osc_fastpath_peer_t *peer, uint64_
 static mca_osc_fastpath_request_t *ticket_end(mca_osc_fastpath_ticket_t *ticket, uint32_t index)
 {
     mca_osc_fastpath_tickets_t *tickets = ticket->peer->module->tickets;
+    const size_t staged = ticket->cursor.bytes;
 
     mca_osc_fastpath_cursor_end(&ticket->cursor);
     if (NULL != ticket->staged) {
         mca_osc_fastpath_cursor_begin(&ticket->cursor, ticket->address, ticket->count, ticket->type, true);
-        mca_osc_fastpath_cursor_unpack(&ticket->cursor, ticket->staged, ticket->cursor.bytes);
+        mca_osc_fastpath_cursor_unpack(&ticket->cursor, ticket->staged, staged);
         mca_osc_fastpath_cursor_end(&ticket->cursor);
         free(ticket->staged);
     }
