@@ -38,10 +38,11 @@ static bool inside_attached(const mca_osc_fastpath_module_t *module, int64_t dis
                    && mca_osc_fastpath_attached(module, (uintptr_t) first, (uintptr_t) end, memory)));
 }
 
-/* An access to nothing may name any place, so this is no arithmetic of pointers. */
+/* An access to nothing, or one that is not checked yet, may name any place, so this is no arithmetic of
+ * pointers. */
 static void *address_of(const void *base, int64_t disp, ptrdiff_t unit)
 {
-    return (void *) ((uintptr_t) base + (uintptr_t) (disp * unit));
+    return (void *) ((uintptr_t) base + (uintptr_t) disp * (uintptr_t) unit);
 }
 
 int mca_osc_fastpath_locate(mca_osc_fastpath_module_t *module, int64_t disp, size_t count,

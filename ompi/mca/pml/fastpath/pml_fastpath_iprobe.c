@@ -186,7 +186,8 @@ int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *ma
     return *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
 }
 
-/* Another thread may free the communicator while this one waits (MPI-4.0, section 7.4.3). */
+/* Another thread may free the communicator while this one waits (MPI-4.0, section 7.4.3), or as soon as it
+ * has taken a message. */
 static inline void keep(ompi_communicator_t *comm)
 {
     if (OPAL_UNLIKELY(opal_using_threads())) {
@@ -239,13 +240,17 @@ int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *m
 {
     ompi_message_t *handle = ompi_message_alloc();
     mca_pml_fastpath_message_t *found;
+    int rc;
 
     if (OPAL_UNLIKELY(NULL == handle)) {
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
+    keep(comm);
     found = MPI_SUCCESS == fastpath_comm_error(comm, tag) ? take_message(src, tag, comm, status, NULL) : NULL;
     *matched = wrap(handle, found, comm, message);
-    return *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
+    rc = *matched ? OMPI_SUCCESS : probe_error(src, tag, comm);
+    release(comm);
+    return rc;
 }
 
 int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_message_t **message,

@@ -74,6 +74,7 @@ static __opal_attribute_noinline__ bool take_arrived(mca_pml_fastpath_recv_reque
     mca_pml_fastpath_target_t target = {.undecided = true, .tag = tag, .buffer = buffer, .room = room};
     mca_pml_fastpath_member_t *member = NULL;
     mca_pml_fastpath_counter_t counter = find_sender(pml_comm, &src, &member);
+    mca_pml_fastpath_peer_t *peer;
 
     if (OPAL_LIKELY(MCA_PML_FASTPATH_IRECVS_IMMEDIATE == counter)) {
         counter = outcome(mca_pml_fastpath_take(pml_comm, member, src, 1, &target));
@@ -82,10 +83,11 @@ static __opal_attribute_noinline__ bool take_arrived(mca_pml_fastpath_recv_reque
     if (MCA_PML_FASTPATH_IRECVS_IMMEDIATE != counter) {
         return false;
     }
+    peer = member->peer;
+    /* from here on another thread may get what comes next, and free the communicator with its members */
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
     mca_pml_fastpath_recv_request_received(req, target.word1, target.length);
-    mca_pml_fastpath_credit_consumed(member->peer, MCA_PML_FASTPATH_HDR_MATCH, target.length,
-                                     opal_using_threads());
+    mca_pml_fastpath_credit_consumed(peer, MCA_PML_FASTPATH_HDR_MATCH, target.length, opal_using_threads());
     return true;
 }
 
