@@ -29,10 +29,10 @@ typedef struct {
     ompi_op_t *op;            /**< of an update */
     ompi_datatype_t *element; /**< of an update: predefined type of the elements */
     ompi_request_t **request; /**< one of MPI_Rput ...: where the request goes; else NULL */
-    size_t
-        bytes;   /**< packed, from the begin of the target's buffer: what is written, read or updated; no more
-                    than any   buffer has room for. Filled in by mca_osc_fastpath_issue(), as is the next */
-    size_t sent; /**< of these, from the begin: those that data of the origin goes to */
+
+    /* filled in by mca_osc_fastpath_issue(): packed bytes from the begin of the target's buffer */
+    size_t bytes; /**< what is written, read or updated; no more than any buffer has room for */
+    size_t sent;  /**< of these, from the begin: those that data of the origin goes to */
 } mca_osc_fastpath_operation_t;
 
 /**
