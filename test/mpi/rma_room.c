@@ -266,7 +266,7 @@ static void try_all(void)
     FP(MPI_Win_free(&win));
 }
 
-/* Two pieces of an array are attached, or more; what lies between is nobody's. */
+/* Two pieces of an array are attached; what lies between is nobody's. */
 static void try_attached(void)
 {
     enum { PIECE = 1000, GAP = 4000 };

@@ -308,6 +308,12 @@ static inline mca_osc_fastpath_module_t *mca_osc_fastpath_module(ompi_win_t *win
     return (mca_osc_fastpath_module_t *) win->w_osc_module;
 }
 
+/** @return whether MPI allocates the memory of the window */
+static inline bool mca_osc_fastpath_is_allocated(const mca_osc_fastpath_module_t *module)
+{
+    return MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor;
+}
+
 /** Enter what module.lock guards. */
 static inline void mca_osc_fastpath_enter(mca_osc_fastpath_module_t *module)
 {

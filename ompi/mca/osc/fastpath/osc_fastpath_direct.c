@@ -74,9 +74,9 @@ static int update_piece(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_up
     return rc;
 }
 
-/* What the next piece of an update has of the operation's: data of the origin, while there is any, then
- * MPI_NO_OP. */
-static void next_piece(mca_osc_fastpath_update_t *update, const mca_osc_fastpath_operation_t *operation)
+/* Begin the next piece of an update: with data of the origin, while there is any, then with MPI_NO_OP.
+ * @return whether it has data */
+static bool next_piece(mca_osc_fastpath_update_t *update, const mca_osc_fastpath_operation_t *operation)
 {
     const bool sends = update->offset < operation->sent;
     const size_t left = (sends ? operation->sent : operation->bytes) - update->offset;
@@ -85,6 +85,7 @@ static void next_piece(mca_osc_fastpath_update_t *update, const mca_osc_fastpath
     update->op = sends ? operation->op : &ompi_mpi_op_no_op.op;
     update->origin = NULL;
     update->length = left < most ? left : most;
+    return sends;
 }
 
 /* Piece by piece: origin data packed, update, result unpacked; without a copy where it is one piece. */
@@ -115,10 +116,11 @@ static int update_directly(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath
                                       operation->result_type, true);
     }
     for (; update.offset < operation->bytes && OMPI_SUCCESS == rc; update.offset += update.length) {
-        next_piece(&update, operation);
-        if (update.offset < operation->sent && NULL != source.memory) {
+        const bool has_data = next_piece(&update, operation);
+
+        if (has_data && NULL != source.memory) {
             update.origin = source.memory + update.offset;
-        } else if (update.offset < operation->sent) {
+        } else if (has_data) {
             (void) mca_osc_fastpath_cursor_pack(&source, packed, update.length);
             update.origin = packed;
         }

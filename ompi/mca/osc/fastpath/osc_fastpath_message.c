@@ -202,6 +202,13 @@ static void choose_unit(sending_t *sending)
     sending->unit = NULL != element ? element->super.size : 1;
 }
 
+/* From here on an update has no data of the origin, and only reads. */
+static void read_only(sending_t *sending)
+{
+    sending->has_data = false;
+    sending->hdr.op = (uint8_t) mca_osc_fastpath_op_index(&ompi_mpi_op_no_op.op);
+}
+
 /* Fill in what all pieces have in common. The name of the type is in use then. */
 static int prepare(sending_t *sending)
 {
@@ -210,7 +217,7 @@ static int prepare(sending_t *sending)
     sending->hdr = (mca_osc_fastpath_op_hdr_t){.kind = operation->kind, .disp = operation->disp};
     sending->has_data = 0 < operation->sent;
     sending->wants_data = mca_osc_fastpath_returns_data(operation->kind);
-    sending->place = mca_osc_fastpath_may_place(sending->peer, operation, sending->operation->bytes);
+    sending->place = mca_osc_fastpath_may_place(sending->peer, operation, operation->bytes);
     if (sending->place) {
         sending->hdr.kind = MCA_OSC_FASTPATH_GET_PLACE;
     }
@@ -218,8 +225,10 @@ static int prepare(sending_t *sending)
     if (NULL != operation->element) {
         sending->hdr.element = (uint16_t) operation->element->id;
         if (NULL != operation->op) {
-            sending->hdr.op = (uint8_t) mca_osc_fastpath_op_index(sending->has_data ? operation->op
-                                                                                    : &ompi_mpi_op_no_op.op);
+            sending->hdr.op = (uint8_t) mca_osc_fastpath_op_index(operation->op);
+            if (!sending->has_data) {
+                read_only(sending);
+            }
         }
     }
     return name_type(sending);
@@ -333,10 +342,8 @@ static int put_pieces(sending_t *sending)
             return OMPI_ERR_TYPE_MISMATCH;
         }
         sending->hdr.offset += length;
-        if (sending->has_data
-            && sending->hdr.offset == sending->operation->sent) { /* the rest is read only */
-            sending->has_data = false;
-            sending->hdr.op = (uint8_t) mca_osc_fastpath_op_index(&ompi_mpi_op_no_op.op);
+        if (sending->has_data && sending->hdr.offset == sending->operation->sent) {
+            read_only(sending);
         }
         if (sending->place && PLACE_PACKET <= packet->place_bytes) {
             mca_osc_fastpath_origin_send(sending->peer, 0);

@@ -57,18 +57,12 @@ size_t mca_osc_fastpath_alignment(opal_info_t *info)
     return alignment;
 }
 
-/* @return whether MPI allocates the memory of such windows */
-static bool in_file(const mca_osc_fastpath_module_t *module)
-{
-    return MPI_WIN_FLAVOR_ALLOCATE == module->flavor || MPI_WIN_FLAVOR_SHARED == module->flavor;
-}
-
 /* Windows of MPI_Win_allocate_shared lie side by side to the byte, unless the user permits gaps. Everybody
  * else's have pages of their own, so that each may be near the processor of its owner, and begin some lines
  * into the first one. */
 static bool place_data(making_t *making)
 {
-    const bool data = in_file(making->module);
+    const bool data = mca_osc_fastpath_is_allocated(making->module);
     const bool packed = MPI_WIN_FLAVOR_SHARED == making->module->flavor && !making->module->noncontig;
     const size_t page = (size_t) opal_getpagesize();
     mca_osc_fastpath_node_layout_t *layout = &making->layout;
@@ -181,7 +175,7 @@ static bool reserve_own(const making_t *making)
     char *begin = making->base + place->offset / page * page;
     const size_t bytes = (size_t) (making->base + place->offset + place->bytes - begin);
 
-    if (0 == place->bytes || !in_file(making->module)) {
+    if (0 == place->bytes || !mca_osc_fastpath_is_allocated(making->module)) {
         return true;
     }
     mca_common_fastpath_place_here(begin, bytes);
@@ -261,7 +255,8 @@ static bool may_be_on_accelerator(const mca_osc_fastpath_module_t *module)
  * window is looked at when it is attached. */
 static bool may_copy(const mca_osc_fastpath_module_t *module)
 {
-    return mca_osc_fastpath_component.single_copy && !in_file(module) && !may_be_on_accelerator(module)
+    return mca_osc_fastpath_component.single_copy && !mca_osc_fastpath_is_allocated(module)
+           && !may_be_on_accelerator(module)
            && (MPI_WIN_FLAVOR_DYNAMIC == module->flavor
                || mca_common_fastpath_process_readable(module->base, module->bytes));
 }
@@ -306,7 +301,7 @@ static void take_over_memory(const making_t *making)
     node->posts_stride = making->layout.posts_stride;
     module->member = &node->members[node->index];
     node->copy = making->copy;
-    if (in_file(module)) {
+    if (mca_osc_fastpath_is_allocated(module)) {
         node->direct = true;
         module->base = mca_osc_fastpath_node_memory(module, node->index);
     }

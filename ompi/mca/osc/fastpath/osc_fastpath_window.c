@@ -182,10 +182,9 @@ static void retract(mca_osc_fastpath_module_t *module)
 
 /* Whether processors may update integers of a window: it is in host memory, and so are the data of origins
  * and results. */
-static bool may_be_atomic(int flavor)
+static bool may_be_atomic(const mca_osc_fastpath_module_t *module)
 {
-    return (MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor)
-           && !fastpath_have_accelerator();
+    return mca_osc_fastpath_is_allocated(module) && !fastpath_have_accelerator();
 }
 
 /* Agree on an id and on what the windows have in common. Threads may make windows on other communicators
@@ -204,7 +203,7 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
         facts[UNIT_LEAST] = -(int64_t) module->disp_unit;
         facts[CHECK_BOUNDS] = mca_osc_fastpath_component.check_bounds;
         facts[THREADS] = opal_using_threads();
-        facts[NOT_ATOMIC] = !may_be_atomic(module->flavor);
+        facts[NOT_ATOMIC] = !may_be_atomic(module);
         rc = agree(module->comm, facts, NUM_FACTS);
         if (OMPI_SUCCESS != rc || 0 != facts[FAILED] || UINT32_MAX <= facts[NEXT_ID]) {
             return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
@@ -429,7 +428,7 @@ int mca_osc_fastpath_select(ompi_win_t *win, void **base, size_t size, fastpath_
         return rc;
     }
     count_window(module, 1);
-    if (MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor) {
+    if (mca_osc_fastpath_is_allocated(module)) {
         *base = module->base;
     }
     *model = MPI_WIN_UNIFIED;
@@ -461,7 +460,7 @@ int mca_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
         || (MPI_WIN_FLAVOR_CREATE == module->flavor && !FASTPATH_SHARED_QUERY_OF_CREATED)) {
         return OMPI_ERR_RMA_FLAVOR;
     }
-    if (MPI_WIN_FLAVOR_CREATE != module->flavor && node->direct) {
+    if (node->direct) { /* never of a created one */
         index = MPI_PROC_NULL == rank ? first_with_memory(node) : mca_osc_fastpath_node_index(node, rank);
     }
     /* MPI 4.1, 12.2.3: no memory that could be shared is memory of 0 bytes */
