@@ -116,6 +116,99 @@ static void receive_goes_first(size_t length)
     CHECK(!flag);
 }
 
+/* What MPI_Probe has found is there for who looks next, also when its rest is still on its way. */
+static void found_again(size_t length, bool take)
+{
+    MPI_Message message;
+    MPI_Status status;
+    int flag;
+
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, 0, MPI_COMM_WORLD);
+        return;
+    }
+    fp_signal(0, MPI_COMM_WORLD);
+    FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, &status));
+    if (take) {
+        FP(MPI_Improbe(0, TAG, MPI_COMM_WORLD, &flag, &message, &status));
+        CHECK(flag);
+        CHECK_STATUS(&status, 0, TAG, length);
+        receive_matched(&message, length, 0, TAG, 0, true);
+        return;
+    }
+    FP(MPI_Iprobe(0, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status));
+    CHECK(flag);
+    CHECK_STATUS(&status, 0, TAG, length);
+    FP(MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &flag, &status));
+    CHECK(flag);
+    CHECK_STATUS(&status, 0, TAG, length);
+    fp_recv(length, 0, TAG, 0, MPI_COMM_WORLD);
+}
+
+/* A receive that is posted takes what a probe has found, and nobody else finds it then. */
+static void taken_by_receive(size_t length)
+{
+    fp_message_t message;
+    int flag;
+
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, 0, MPI_COMM_WORLD);
+        return;
+    }
+    fp_signal(0, MPI_COMM_WORLD);
+    FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    fp_irecv(&message, length, 0, TAG, 0, MPI_COMM_WORLD);
+    FP(MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    FP(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    fp_wait_recv(&message);
+}
+
+/* The last rank's message is found again, however much comes from all others meanwhile. */
+static void found_among_others(int round)
+{
+    enum { OTHERS_TAG = 22, OTHERS_SEND = 8 };
+    const int last = fp_size - 1;
+    MPI_Message message;
+    MPI_Status status;
+    int flag = 0;
+
+    if (0 < fp_rank) {
+        fp_await(0, MPI_COMM_WORLD);
+        for (int i = 0; last != fp_rank && i < OTHERS_SEND; i++) {
+            fp_send(&fp_modes[FP_STANDARD], 8, 0, OTHERS_TAG, i, MPI_COMM_WORLD);
+        }
+        if (last == fp_rank) {
+            fp_send(&fp_modes[FP_STANDARD], 8, 0, TAG, round, MPI_COMM_WORLD);
+        }
+        return;
+    }
+    for (int other = 1; other < fp_size; other++) {
+        fp_signal(other, MPI_COMM_WORLD);
+    }
+    while (!flag) {
+        FP(MPI_Iprobe(last, TAG, MPI_COMM_WORLD, &flag, &status));
+    }
+    if (round % 2) {
+        FP(MPI_Improbe(last, TAG, MPI_COMM_WORLD, &flag, &message, &status));
+        CHECK(flag);
+        receive_matched(&message, 8, last, TAG, round, true);
+    } else {
+        FP(MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &flag, &status));
+        CHECK(flag);
+        CHECK_STATUS(&status, last, TAG, 8);
+        fp_recv(8, last, TAG, round, MPI_COMM_WORLD);
+    }
+    for (int other = 1; other < last; other++) {
+        for (int i = 0; i < OTHERS_SEND; i++) {
+            fp_recv(8, other, OTHERS_TAG, i, MPI_COMM_WORLD);
+        }
+    }
+}
+
 static void selective(void)
 {
     MPI_Status status;
@@ -193,10 +286,25 @@ int main(int argc, char **argv)
             receive_goes_first(length);
             in_step();
         }
+        for (int round = 0; round < 3 * ROUNDS; round++) {
+            const size_t length = (size_t[]){8, 16000, 100000}[round % 3];
+
+            fp_case("a message of %zu bytes is found again", length);
+            found_again(length, true);
+            in_step();
+            found_again(length, false);
+            in_step();
+            taken_by_receive(length);
+            in_step();
+        }
         fp_case("selective probes");
         selective();
         fp_case("MPI_PROC_NULL");
         nobody();
+    }
+    for (int round = 0; 2 < fp_size && round < 10 * ROUNDS; round++) {
+        fp_case("a message is found again among others, round %d", round);
+        found_among_others(round);
     }
     return fp_finish();
 }

@@ -20,6 +20,7 @@ static void comm_clear(mca_pml_fastpath_comm_t *pml_comm)
     pml_comm->any_src = 0;
     pml_comm->any_streak = 0;
     pml_comm->any_hits = 0;
+    pml_comm->probed.src = -1;
     pml_comm->members = NULL;
 }
 

@@ -52,6 +52,14 @@ typedef struct {
     opal_list_t withdrawn; /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */
 } mca_pml_fastpath_member_t;
 
+/** A message that a probe has reported and left where it arrives: until somebody takes it, whoever looks has
+ * to find it. pml_fastpath_iprobe.c */
+typedef struct {
+    int src;         /**< its sender's rank; negative: there is none */
+    int tag;         /**< its tag */
+    uint32_t number; /**< its sequence number: it is there as long as this one is expected */
+} mca_pml_fastpath_probed_t;
+
 /** Hangs on ompi_communicator_t as c_pml_comm. */
 typedef struct mca_pml_fastpath_comm_t {
     opal_object_t super;
@@ -67,6 +75,7 @@ typedef struct mca_pml_fastpath_comm_t {
                             * member that exists, once any_streak is not 0 */
     unsigned any_streak;   /**< and so many before it, up to some */
     unsigned any_hits;     /**< messages that came from it since all were looked at */
+    mca_pml_fastpath_probed_t probed;    /**< the last one */
     mca_pml_fastpath_member_t **members; /**< by rank; NULL until first used */
 } mca_pml_fastpath_comm_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_comm_t);

@@ -39,6 +39,56 @@ static mca_pml_fastpath_message_t *look_for_message(int src, int tag, ompi_commu
     return message;
 }
 
+/*
+ * What a probe has reported is there for whoever looks next (MPI-4.0, section 3.8.1), but progress need not
+ * deliver it at once: a message in chunks may have begun only, and of many senders one round does not see
+ * all. So the last such message of a communicator is noted. Whoever looks for it and finds nothing looks
+ * again until it has come, or where it arrives. Before another one is reported it has to be in the queues.
+ * With threads nothing is reported but what is in the queues.
+ */
+
+/* Whether the message that a probe has reported is still where it arrives. */
+static bool probed_is_there(const mca_pml_fastpath_comm_t *pml_comm)
+{
+    const mca_pml_fastpath_probed_t *probed = &pml_comm->probed;
+    const mca_pml_fastpath_member_t *member;
+
+    if (OPAL_LIKELY(0 > probed->src)) {
+        return false;
+    }
+    member = pml_comm->members[probed->src];
+    return probed->number == member->expected && !mca_pml_fastpath_peer_has_failed(member->peer);
+}
+
+/* Whether that message is what somebody looks for, and no posted receive's. */
+static bool probed_is(mca_pml_fastpath_comm_t *pml_comm, int src, int tag)
+{
+    const mca_pml_fastpath_probed_t *probed = &pml_comm->probed;
+
+    return OPAL_UNLIKELY(probed_is_there(pml_comm))
+           && (MCA_PML_FASTPATH_ANY_SOURCE == src || probed->src == src)
+           && (probed->tag == tag || (MCA_PML_FASTPATH_ANY_TAG == tag && 0 <= probed->tag))
+           && mca_pml_fastpath_none_before(pml_comm, probed->src, probed->tag);
+}
+
+/* Note a message that a probe is about to report. Returns false when it must not, because an earlier one
+ * cannot be delivered yet. */
+static bool probed_note(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_member_t *member, int src,
+                        uint64_t word1)
+{
+    mca_pml_fastpath_probed_t *probed = &pml_comm->probed;
+
+    if (OPAL_UNLIKELY(probed->src != src && probed_is_there(pml_comm))) {
+        (void) member->peer->ext->poll(pml_comm->members[probed->src]->peer->btl_endpoint, 1);
+        if (probed_is_there(pml_comm)) {
+            return false;
+        }
+    }
+    *probed = (mca_pml_fastpath_probed_t){
+        .src = src, .tag = mca_pml_fastpath_match_word1_tag(word1), .number = member->expected};
+    return true;
+}
+
 /* Find the member whose next message may be the one that a probe asks for: of the sender that it names or, if
  * it names none, of one from whom something has come. Returns what see_arrived() does. */
 static int find_member(const mca_pml_fastpath_comm_t *pml_comm, int *src, mca_pml_fastpath_member_t **member)
@@ -73,7 +123,7 @@ static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t
            && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), &target)
            && (!whole || !view.chunks || ext->move(&view, NULL, NULL, 0, true));
     mca_btl_fastsm_release(&view, false);
-    if (!fits) {
+    if (!fits || !probed_note(pml_comm, member, src, target.word1)) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
     if (MPI_STATUS_IGNORE != status) {
@@ -94,14 +144,16 @@ static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t
  */
 static int see_arrived(int src, int tag, ompi_communicator_t *comm, bool waits, ompi_status_public_t *status)
 {
-    const bool whole = !waits || MCA_PML_FASTPATH_ANY_SOURCE == src;
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
+    const bool again = probed_is(pml_comm, src, tag);
+    const bool whole = !again && (!waits || MCA_PML_FASTPATH_ANY_SOURCE == src);
     mca_pml_fastpath_member_t *member;
     int rc;
 
     if (opal_using_threads() || !mca_pml_fastpath.use_immediate_recv || NULL == mca_pml_fastpath.fastsm) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
+    src = again ? pml_comm->probed.src : src;
     rc = find_member(pml_comm, &src, &member);
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -135,6 +187,19 @@ static void let_arrive(mca_pml_fastpath_idle_t *idle)
     }
 }
 
+/* The same, and then look for a message in the queues, until one is there that a probe has reported. */
+static mca_pml_fastpath_message_t *look_later(int src, int tag, ompi_communicator_t *comm, bool take,
+                                              ompi_status_public_t *status, mca_pml_fastpath_idle_t *idle)
+{
+    mca_pml_fastpath_message_t *message;
+
+    do {
+        let_arrive(idle);
+        message = look_for_message(src, tag, comm, take, status);
+    } while (NULL == message && probed_is(mca_pml_fastpath_comm(comm), src, tag));
+    return message;
+}
+
 /* Whether there is a message, which is not taken. idle: of a probe that waits; else NULL. */
 static bool probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status,
                   mca_pml_fastpath_idle_t *idle)
@@ -152,8 +217,7 @@ static bool probe(int src, int tag, ompi_communicator_t *comm, ompi_status_publi
     if (OMPI_ERR_NOT_FOUND == rc && NULL == idle && may_return()) {
         return false;
     }
-    let_arrive(idle);
-    return NULL != look_for_message(src, tag, comm, false, status);
+    return NULL != look_later(src, tag, comm, false, status, idle);
 }
 
 /* Take a message out of the queues, giving it a chance to arrive first. */
@@ -164,11 +228,7 @@ static mca_pml_fastpath_message_t *take_message(int src, int tag, ompi_communica
 
     mca_pml_fastpath_pace_wait();
     message = look_for_message(src, tag, comm, true, status);
-    if (NULL == message) {
-        let_arrive(idle);
-        message = look_for_message(src, tag, comm, true, status);
-    }
-    return message;
+    return NULL != message ? message : look_later(src, tag, comm, true, status, idle);
 }
 
 /* What a probe says that has found nothing, or on a communicator that is of no use any more. */
