@@ -129,7 +129,7 @@ int mca_osc_fastpath_fence(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
     const int both = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
-    int rc = OMPI_SUCCESS, made;
+    int rc = OMPI_SUCCESS, met = OMPI_SUCCESS, made;
 
     if (0 != module->locks || 0 <= module->post_count
         || (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch && MCA_OSC_FASTPATH_EPOCH_FENCE != module->epoch)) {
@@ -142,10 +142,12 @@ int mca_osc_fastpath_fence(int assertion, ompi_win_t *win)
         rc = end_epoch(module);
     }
     /* Members of the node access its memory as soon as their next epoch begins: all have to have come here,
-     * and all packets to any of them have to have taken effect. */
-    if (OMPI_SUCCESS == rc && mca_osc_fastpath_node_reaches(&module->node) && both != (both & assertion)) {
-        rc = node_barrier(module);
+     * and all packets to any of them have to have taken effect. Who has an error to return comes as well: the
+     * others wait. */
+    if (mca_osc_fastpath_node_reaches(&module->node) && both != (both & assertion)) {
+        met = node_barrier(module);
     }
+    rc = OMPI_SUCCESS == rc ? met : rc;
     mca_osc_fastpath_enter(module);
     ++module->fences;
     module->epoch =

@@ -26,6 +26,7 @@
 #include "opal/util/sys_limits.h"
 
 #include "osc_fastpath.h"
+#include "osc_fastpath_abort.h"
 #include "osc_fastpath_node.h"
 #include "osc_fastpath_layout.h"
 
@@ -201,7 +202,7 @@ static int gather_places(making_t *making, bool failed, opal_info_t *info)
     memcpy(own.nonce, module->probe.nonce, sizeof(own.nonce));
     making->places = calloc((size_t) making->size, sizeof(own));
     if (NULL == making->places) { /* the others wait in the call below */
-        ompi_rte_abort(OMPI_ERR_OUT_OF_RESOURCE, NULL);
+        mca_osc_fastpath_no_memory("the places of a window's members");
     }
     return making->comm->c_coll->coll_allgather(&own, (int) sizeof(own), &ompi_mpi_byte.dt, making->places,
                                                 (int) sizeof(own), &ompi_mpi_byte.dt, making->comm,

@@ -10,6 +10,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_fault.h"
 
+#include "osc_fastpath_abort.h"
 #include "osc_fastpath_packet.h"
 
 /** Packets that are filled in BTLs' buffers at a time. Less than the smallest pool of a BTL has: what is
@@ -114,25 +115,36 @@ static mca_bml_base_btl_t *next_packet_link(const mca_osc_fastpath_peer_t *peer)
                : mca_bml_base_btl_array_get_next(&endpoint->btl_eager);
 }
 
+/* There is no memory for a packet. An origin says so to its caller, but who waits for a reply would do so for
+ * ever. */
+static mca_osc_fastpath_packet_t *without_memory(uint8_t type)
+{
+    if (MCA_OSC_FASTPATH_REPLY == type) {
+        mca_osc_fastpath_no_memory("a reply");
+    }
+    return NULL;
+}
+
 mca_osc_fastpath_packet_t *mca_osc_fastpath_packet_open(mca_osc_fastpath_peer_t *peer, uint8_t type,
                                                         size_t expected, mca_bml_base_btl_t *by)
 {
     mca_bml_base_btl_t *bml_btl = NULL == by ? next_packet_link(peer) : by;
-    mca_osc_fastpath_packet_t *packet = NULL;
+    mca_osc_fastpath_packet_t *packet;
     size_t size;
 
-    if (NULL != bml_btl) {
-        packet = (mca_osc_fastpath_packet_t *) opal_free_list_get(&mca_osc_fastpath_component.packets);
-    }
-    if (NULL == packet) {
+    if (NULL == bml_btl) {
         return NULL;
+    }
+    packet = (mca_osc_fastpath_packet_t *) opal_free_list_get(&mca_osc_fastpath_component.packets);
+    if (NULL == packet) {
+        return without_memory(type);
     }
     packet->peer = peer;
     packet->bml_btl = bml_btl;
     size = packet_size(bml_btl->btl, expected + sizeof(mca_osc_fastpath_hdr_t));
     if (!get_memory(packet, size & ~(size_t) (MCA_OSC_FASTPATH_ALIGN - 1))) {
         opal_free_list_return(&mca_osc_fastpath_component.packets, &packet->super);
-        return NULL;
+        return without_memory(type);
     }
     packet->length = sizeof(mca_osc_fastpath_hdr_t);
     packet->data_from_target = false;

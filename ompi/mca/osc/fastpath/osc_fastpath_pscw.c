@@ -20,31 +20,42 @@
 #include "osc_fastpath_wait_memory.h"
 #include "osc_fastpath_wake.h"
 
-/* Translate a group into ranks of the window. @return malloc'ed array of the group's size, or NULL when there
- * is no memory or somebody is not a member */
-static int *ranks_of(mca_osc_fastpath_module_t *module, ompi_group_t *group)
+/* Fill in the ranks of a group in the window's, room for all of it. @return OMPI_SUCCESS; MPI_ERR_GROUP when
+ * somebody is not a member; OMPI_ERR_OUT_OF_RESOURCE */
+static int translate(mca_osc_fastpath_module_t *module, ompi_group_t *group, int count, int *from, int *ranks)
 {
-    const int count = ompi_group_size(group);
-    int *ranks = calloc(0 < count ? 2 * (size_t) count : 1, sizeof(*ranks));
-    int *from = NULL == ranks ? NULL : ranks + count;
-
-    if (NULL == ranks) {
-        return NULL;
-    }
     for (int i = 0; i < count; ++i) {
         from[i] = i;
     }
     if (OMPI_SUCCESS != ompi_group_translate_ranks(group, count, from, module->comm->c_local_group, ranks)) {
-        free(ranks);
-        return NULL;
+        return MPI_ERR_GROUP;
     }
     for (int i = 0; i < count; ++i) {
-        if (0 > ranks[i] || ranks[i] >= module->size || NULL == mca_osc_fastpath_peer(module, ranks[i])) {
-            free(ranks);
-            return NULL;
+        if (0 > ranks[i] || ranks[i] >= module->size) {
+            return MPI_ERR_GROUP;
+        }
+        if (NULL == mca_osc_fastpath_peer(module, ranks[i])) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
-    return ranks;
+    return OMPI_SUCCESS;
+}
+
+/* The ranks of a group in the window's, malloc'ed, in *ranks. @return what translate() does */
+static int ranks_of(mca_osc_fastpath_module_t *module, ompi_group_t *group, int **ranks)
+{
+    const int count = ompi_group_size(group);
+    int rc;
+
+    *ranks = calloc(0 < count ? 2 * (size_t) count : 1, sizeof(**ranks));
+    if (NULL == *ranks) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = translate(module, group, count, *ranks + count, *ranks);
+    if (OMPI_SUCCESS != rc) {
+        free(*ranks);
+    }
+    return rc;
 }
 
 /* @return whether it is another member of the node that reaches this process's memory, and this process its
@@ -89,9 +100,7 @@ int mca_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win)
     mca_osc_fastpath_enter(module);
     if (!mca_osc_fastpath_no_epoch(module) || 0 != module->locks) {
         rc = OMPI_ERR_RMA_SYNC;
-    } else if (NULL == (ranks = ranks_of(module, group))) {
-        rc = MPI_ERR_GROUP;
-    } else {
+    } else if (OMPI_SUCCESS == (rc = ranks_of(module, group, &ranks))) {
         module->start_ranks = ranks;
         module->start_count = ompi_group_size(group);
         module->epoch = MCA_OSC_FASTPATH_EPOCH_START;
@@ -181,9 +190,7 @@ int mca_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win)
     mca_osc_fastpath_enter(module);
     if (0 <= module->post_count) {
         rc = OMPI_ERR_RMA_SYNC;
-    } else if (NULL == (ranks = ranks_of(module, group))) {
-        rc = MPI_ERR_GROUP;
-    } else {
+    } else if (OMPI_SUCCESS == (rc = ranks_of(module, group, &ranks))) {
         module->post_ranks = ranks;
         module->post_count = ompi_group_size(group);
         for (int i = 0; i < module->post_count; ++i) {

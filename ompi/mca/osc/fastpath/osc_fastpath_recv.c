@@ -10,6 +10,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
+#include "osc_fastpath_abort.h"
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_packet.h"
 #include "osc_fastpath_peer.h"
@@ -21,15 +22,13 @@
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_parked_t, opal_list_item_t, NULL, NULL);
 
-/* Keep a message. Nobody could do without it, hence the end of the job where there is no memory. */
+/* Keep a message. Nobody could do without it. */
 static mca_osc_fastpath_parked_t *keep_arrived(const void *data, size_t length)
 {
     mca_osc_fastpath_parked_t *parked = malloc(sizeof(*parked) + length);
 
     if (NULL == parked) {
-        mca_common_fastpath_show_help("help-mpi-osc-fastpath.txt", "no memory", opal_process_info.nodename,
-                                      "a packet that has to wait");
-        ompi_rte_abort(OMPI_ERR_OUT_OF_RESOURCE, NULL);
+        mca_osc_fastpath_no_memory("a packet that has to wait");
     }
     OBJ_CONSTRUCT(parked, mca_osc_fastpath_parked_t);
     parked->position = sizeof(mca_osc_fastpath_hdr_t);
@@ -186,6 +185,13 @@ static void acknowledged(mca_osc_fastpath_peer_t *peer, uint32_t acked)
 {
     if (0 < (int32_t) (acked - peer->origin.acked) && 0 <= (int32_t) (peer->origin.sent - acked)) {
         peer->origin.acked = acked;
+        /* numbers are compared by their difference, so what is long done must not fall behind for ever */
+        if (0 < (int32_t) (acked - peer->origin.operations)) {
+            peer->origin.operations = acked;
+        }
+        if (0 < (int32_t) (acked - peer->origin.lock_sequence)) {
+            peer->origin.lock_sequence = acked;
+        }
     }
 }
 
@@ -268,8 +274,7 @@ static void work(mca_osc_fastpath_module_t *module, const void *data, size_t len
     memcpy(&hdr, data, sizeof(hdr));
     peer = mca_osc_fastpath_peer(module, (int) hdr.rank);
     if (NULL == peer) {
-        mca_osc_fastpath_complain(&hdr, "no memory");
-        return;
+        mca_osc_fastpath_no_memory("another member of a window");
     }
     acknowledged(peer, hdr.acked);
     if (MCA_OSC_FASTPATH_PACKET == hdr.type) {
@@ -312,7 +317,7 @@ static mca_osc_fastpath_parked_t *from_inbox(mca_osc_fastpath_module_t *module)
     return parked;
 }
 
-/* The window a message is for; it stays until mca_osc_fastpath_release(). NULL: it has been freed. */
+/* The window a message is for; it stays until mca_osc_fastpath_release_window(). NULL: it has been freed. */
 static mca_osc_fastpath_module_t *find_window(const mca_osc_fastpath_hdr_t *hdr)
 {
     mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
@@ -328,7 +333,7 @@ static mca_osc_fastpath_module_t *find_window(const mca_osc_fastpath_hdr_t *hdr)
     return module;
 }
 
-static void release_window(mca_osc_fastpath_module_t *module)
+void mca_osc_fastpath_release_window(mca_osc_fastpath_module_t *module)
 {
     mca_common_fastpath_lock(&mca_osc_fastpath_component.lock);
     --module->users;
@@ -362,7 +367,7 @@ static void deliver_to_window(const void *data, size_t length)
     } else {
         to_inbox(module, data, sizeof(hdr) + hdr.length);
     }
-    release_window(module);
+    mca_osc_fastpath_release_window(module);
 }
 
 static void arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *segments, size_t num_segments)
@@ -380,7 +385,7 @@ static void arrived(mca_btl_base_module_t *btl, const mca_btl_base_segment_t *se
     }
     all = malloc(length);
     if (NULL == all) {
-        ompi_rte_abort(OMPI_ERR_OUT_OF_RESOURCE, NULL);
+        mca_osc_fastpath_no_memory("a packet in several pieces");
     }
     for (size_t i = 0; i < num_segments; ++i) {
         memcpy(all + position, segments[i].seg_addr.pval, segments[i].seg_len);

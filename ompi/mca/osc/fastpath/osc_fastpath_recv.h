@@ -34,4 +34,7 @@ void mca_osc_fastpath_own_lock_give_up(mca_osc_fastpath_peer_t *peer);
  */
 bool mca_osc_fastpath_unblock(mca_osc_fastpath_module_t *module);
 
+/** Who has been counted in module.users does not use the window any more. */
+void mca_osc_fastpath_release_window(mca_osc_fastpath_module_t *module);
+
 #endif /* MCA_OSC_FASTPATH_RECV_H */

@@ -10,6 +10,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
+#include "osc_fastpath_abort.h"
 #include "osc_fastpath_atomic.h"
 #include "osc_fastpath_locate.h"
 #include "osc_fastpath_packet.h"
@@ -34,8 +35,8 @@ void mca_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *re
                                   hdr->window, hdr->rank, reason);
 }
 
-/* The reply that is being filled, with at least `room` bytes of room, or NULL. It leaves by a certain link,
- * if that is not NULL. */
+/* The reply that is being filled, with at least `room` bytes of room, or NULL when nothing leads to the
+ * origin any more. It leaves by a certain link, if that is not NULL. */
 static mca_osc_fastpath_packet_t *reply_packet(mca_osc_fastpath_peer_t *peer, size_t room, size_t expected,
                                                mca_bml_base_btl_t *bml_btl)
 {
@@ -209,6 +210,9 @@ static mca_osc_fastpath_whole_t *find_whole(mca_osc_fastpath_peer_t *peer, const
         return NULL;
     }
     whole = OBJ_NEW(mca_osc_fastpath_whole_t);
+    if (NULL == whole) {
+        mca_osc_fastpath_no_memory("a put in several pieces");
+    }
     whole->number = arrived->hdr.ticket;
     whole->total = total;
     whole->here = 0;

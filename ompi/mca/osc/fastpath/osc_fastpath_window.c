@@ -15,6 +15,7 @@
 
 #include "opal/runtime/opal_progress.h"
 
+#include "osc_fastpath_abort.h"
 #include "osc_fastpath_info.h"
 #include "osc_fastpath_mail.h"
 #include "osc_fastpath_node.h"
@@ -251,8 +252,8 @@ static int fetch_sizes(mca_osc_fastpath_module_t *module)
     }
     if (!module->uniform) {
         module->extents = calloc((size_t) module->size, sizeof(own));
-        if (NULL == module->extents) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
+        if (NULL == module->extents) { /* the others wait in the call below */
+            mca_osc_fastpath_no_memory("the sizes of a window's members");
         }
         rc = comm->c_coll->coll_allgather(&own, (int) sizeof(own), &ompi_mpi_byte.dt, module->extents,
                                           (int) sizeof(own), &ompi_mpi_byte.dt, comm,
