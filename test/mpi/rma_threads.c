@@ -7,7 +7,10 @@
  * at a time, threads that wait for requests or messages meanwhile, threads that flush or lock while others go
  * on.
  *
- * usage: rma_threads [sm]        only memory that MPI allocates */
+ * usage: rma_threads [sm | locks]
+ *     sm     only memory that MPI allocates
+ *     locks  of 3 or 4 ranks on different hosts, the locks and gets of different threads, and those of two
+ * windows */
 
 #define _GNU_SOURCE
 
@@ -272,20 +275,21 @@ static void flushes_of_threads(void)
     drop(&shared, 1, shared_memory);
 }
 
-/* The second thread's lock asks for the first one's, which comes when it has been given back already. */
+/* The first thread's second lock asks for its first one, which comes when the other thread has given it back
+ * already. */
 static void lock_beside(int index)
 {
-    fp_case("thread %d: lock beside unlock of another thread", index);
+    fp_case("thread %d: lock beside unlock by another thread", index);
     if (0 == index) {
         FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, shared));
         FP(MPI_Send(NULL, 0, MPI_INT, 0, 20, comms[0]));
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, shared));
+        FP(MPI_Win_unlock(0, shared));
+    } else {
+        FP(MPI_Recv(NULL, 0, MPI_INT, 0, 20, comms[0], MPI_STATUS_IGNORE));
         fp_sleep_ms(100); /* most likely the other one waits by now */
         FP(MPI_Win_unlock(1, shared));
         fp_come_back(&away);
-    } else {
-        FP(MPI_Recv(NULL, 0, MPI_INT, 0, 20, comms[0], MPI_STATUS_IGNORE));
-        FP(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, shared));
-        FP(MPI_Win_unlock(0, shared));
     }
 }
 
@@ -321,6 +325,106 @@ static void beside_others(void)
         CHECK_INT(shared_memory[12], 8);
     }
     drop(&shared, 1, shared_memory);
+}
+
+enum { MANY_GETS = 5000 };
+static long got_many[MANY_GETS];
+
+/* Rank 1 keeps its lock until the second thread is done, and the first one waits for that. */
+static void lock_apart(int index)
+{
+    const long value = 3;
+
+    fp_case("thread %d: a lock beside another thread's that is not to be had", index);
+    if (0 == index) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, shared));
+        FP(MPI_Put(&value, 1, MPI_LONG, 1, 0, 1, MPI_LONG, shared));
+        FP(MPI_Win_flush(1, shared));
+        FP(MPI_Win_unlock(1, shared));
+        return;
+    }
+    fp_sleep_ms(100);
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, shared));
+    FP(MPI_Put(&value, 1, MPI_LONG, 2, 0, 1, MPI_LONG, shared));
+    FP(MPI_Win_unlock(2, shared));
+    FP(MPI_Send(NULL, 0, MPI_INT, 1, 22, comms[0]));
+}
+
+/* The same with more gets than may be under way, and one of the second thread's from another rank. */
+static void get_apart(int index)
+{
+    long value = 0;
+
+    fp_case("thread %d: a get beside many of another thread's", index);
+    if (0 == index) {
+        fp_sleep_ms(100);
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, shared));
+        for (int i = 0; i < MANY_GETS; i++) {
+            FP(MPI_Get(&got_many[i], 1, MPI_LONG, 1, 0, 1, MPI_LONG, shared));
+        }
+        FP(MPI_Win_unlock(1, shared));
+        CHECK_INT(got_many[MANY_GETS - 1], 3);
+        return;
+    }
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, shared));
+    FP(MPI_Get(&value, 1, MPI_LONG, 2, 0, 1, MPI_LONG, shared));
+    FP(MPI_Win_flush(2, shared));
+    fp_sleep_ms(300);
+    FP(MPI_Get(&value, 1, MPI_LONG, 2, 0, 1, MPI_LONG, shared));
+    FP(MPI_Win_unlock(2, shared));
+    CHECK_INT(value, 3);
+    FP(MPI_Send(NULL, 0, MPI_INT, 1, 22, comms[0]));
+}
+
+static void threads_apart(void (*body)(int index))
+{
+    if (1 == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, shared));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (0 == fp_rank) {
+        fp_run_threads(2, body);
+    } else if (1 == fp_rank) {
+        FP(MPI_Recv(NULL, 0, MPI_INT, 0, 22, comms[0], MPI_STATUS_IGNORE));
+        FP(MPI_Win_unlock(1, shared));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Ranks 0 and 2 lock 1 in one window and then 3 in the other, both in this order. */
+static void two_windows(void)
+{
+    long *memory, value = 1;
+    MPI_Win other;
+
+    fp_case("locks in two windows");
+    FP(MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &other));
+    for (int i = 0; i < 20 * ROUNDS && 0 == fp_rank % 2; i++) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, shared));
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 3, 0, other));
+        FP(MPI_Put(&value, 1, MPI_LONG, 1, 0, 1, MPI_LONG, shared));
+        FP(MPI_Put(&value, 1, MPI_LONG, 3, 0, 1, MPI_LONG, other));
+        if (0 == fp_rank) {
+            FP(MPI_Win_flush(3, other));
+        } else {
+            FP(MPI_Win_flush(1, shared));
+        }
+        FP(MPI_Win_unlock(3, other));
+        FP(MPI_Win_unlock(1, shared));
+    }
+    FP(MPI_Win_free(&other));
+}
+
+static void locks_apart(void)
+{
+    shared = make(MPI_COMM_WORLD, 0, &shared_memory);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    threads_apart(lock_apart);
+    threads_apart(get_apart);
+    if (3 < fp_size) {
+        two_windows();
+    }
+    drop(&shared, 0, shared_memory);
 }
 
 /* The first thread's get has to wait before it is sent, its datatype's description does not, and the second
@@ -422,6 +526,12 @@ int main(int argc, char **argv)
         fp_skip("it has room for %d ranks", (NUMBERS - 10) / 20 / THREADS);
     }
     only_allocated = 1 < argc;
+    if (1 < argc && 0 == strcmp(argv[1], "locks")) {
+        FP(MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]));
+        locks_apart();
+        FP(MPI_Comm_free(&comms[0]));
+        return fp_finish();
+    }
     for (int i = 0; i < THREADS; i++) {
         FP(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
     }

@@ -61,7 +61,7 @@ typedef struct {
     bool check_bounds;      /**< parameter: the origin checks each access against the target's window */
     unsigned packet_size;   /**< parameter: bytes */
     unsigned max_packets;   /**< parameter: unacknowledged packets to one target */
-    unsigned max_pending;   /**< parameter: operations of a window that wait for replies */
+    unsigned max_pending;   /**< parameter: operations of a window that wait for replies of one target */
     unsigned spin_count;    /**< parameter: for an answer in a target's mailbox; 0: none is used */
     unsigned place_limit;   /**< parameter: gets of so many bytes are written by the target's BTL; 0: none */
     bool shared_memory;     /**< parameter: members of a node share memory */
@@ -80,7 +80,8 @@ typedef struct {
     opal_atomic_int32_t pending;    /**< things that progress has to look after; 0 lets it return at once */
     opal_atomic_int32_t locks_held; /**< peers with origin.lock_sent, windows with lock_all_taken */
     struct mca_osc_fastpath_peer_t *last_locked; /**< by MPI_Win_lock, of all windows: its lock may not have
-                                                      been asked for yet; NULL with threads */
+                                                      been asked for yet. With threads one of each, in a list;
+                                                      under lock */
     mca_common_fastpath_idle_t idle;             /**< how waits sleep */
     const volatile int *wait_mode;        /**< pml_fastpath_wait: MCA_COMMON_FASTPATH_WAIT_*; or NULL */
     const volatile unsigned *sleep_after; /**< pml_fastpath_sleep_after: microseconds; or NULL */
@@ -176,6 +177,8 @@ typedef struct mca_osc_fastpath_peer_t {
         uint32_t ack_asked;     /**< sequence of the last packet that will be replied to */
         uint32_t flushing;      /**< sequence of the last packet that somebody who flushes waits for */
         uint32_t lock_sequence; /**< sequence of the packet that has asked for the lock */
+        const void *locked_by;  /**< in component.last_locked: names the thread */
+        struct mca_osc_fastpath_peer_t *next_locked; /**< in component.last_locked */
         unsigned tickets;       /**< operations of this peer that wait for replies */
         size_t ticket_bytes;    /**< and the bytes they wait for, in replies */
         size_t place_bytes;     /**< and the bytes that targets may write into this process's memory */
@@ -223,7 +226,8 @@ typedef struct mca_osc_fastpath_module_t {
     ompi_osc_base_module_t super;
     opal_list_item_t item;                           /**< in component.modules */
     struct mca_osc_fastpath_module_t *next_listener; /**< see component.listener; NULL: not in it */
-    unsigned users; /**< who works on messages of the window; under component.lock */
+    unsigned
+        users; /**< who works on messages of the window, or waits for a lock of it; under component.lock */
     ompi_win_t *win;
     ompi_communicator_t *comm; /**< the window's own duplicate */
     uint32_t id;               /**< the same on all members, and never used again */
@@ -273,8 +277,7 @@ typedef struct mca_osc_fastpath_module_t {
     bool lock_all_taken;   /**< lock_all has the locks of the members of the node */
     bool fence_used;       /**< there were operations since the last fence */
     unsigned locks;        /**< targets locked by MPI_Win_lock */
-    mca_osc_fastpath_peer_t *last_locked; /**< as component.last_locked, where this process uses threads */
-    int *start_ranks;                     /**< its members as ranks of the window */
+    int *start_ranks;      /**< its members as ranks of the window */
     int start_count;
     int *post_ranks;             /**< members of the group of MPI_Win_post as ranks of the window */
     int post_count;              /**< -1: no exposure epoch */

@@ -59,8 +59,8 @@ static const mca_common_fastpath_param_t params[] = {
      1 << 20, .text = "Packets to one target that may be unacknowledged; further operations wait"},
     {"max_pending", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_osc_fastpath_component.max_pending, 4096,
      1, 1 << 24,
-     .text = "Operations of one window that may be waiting for a reply; further operations wait. The info "
-             "key fastpath_max_pending of a window overrides it"},
+     .text = "Operations of one window that may be waiting for replies of one target; further operations "
+             "wait. The info key fastpath_max_pending of a window overrides it"},
     {"debug_fault_percent", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_9,
      &mca_osc_fastpath_component.fault_percent, 0, 0, 90,
      .text =

@@ -120,11 +120,41 @@ static bool was_granted(mca_osc_fastpath_module_t *module, void *context)
     return 0 <= (int32_t) (asked->peer->origin.acked - asked->sequence);
 }
 
-/* Where the target is kept whose lock may not have been asked for yet. What several threads do in several
- * windows has no order. */
-static inline mca_osc_fastpath_peer_t **last_locked(mca_osc_fastpath_module_t *module)
+/* Its address tells a thread from others. */
+static _Thread_local char this_thread;
+
+/* The locks of message targets are asked for late. What a thread has locked last is kept, in a list of one
+ * for each thread: what different threads do has no order, and none may wait for a lock of another one's. */
+static void keep_last_locked(mca_osc_fastpath_peer_t *peer)
 {
-    return opal_using_threads() ? &module->last_locked : &mca_osc_fastpath_component.last_locked;
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    const bool threads = opal_using_threads();
+
+    mca_common_fastpath_lock_if(&component->lock, threads);
+    peer->origin.locked_by = &this_thread;
+    peer->origin.next_locked = component->last_locked;
+    component->last_locked = peer;
+    mca_common_fastpath_unlock_if(&component->lock, threads);
+}
+
+/* Take a target out of that list: `peer` if it is there, or with NULL what this thread has locked last, whose
+ * window then has one more user. */
+static mca_osc_fastpath_peer_t *take_last_locked(mca_osc_fastpath_peer_t *peer)
+{
+    mca_osc_fastpath_component_t *component = &mca_osc_fastpath_component;
+    const bool threads = opal_using_threads();
+    mca_osc_fastpath_peer_t **at, *found;
+
+    mca_common_fastpath_lock_if(&component->lock, threads);
+    for (at = &component->last_locked; NULL != (found = *at); at = &found->origin.next_locked) {
+        if (NULL == peer ? &this_thread == found->origin.locked_by : peer == found) {
+            *at = found->origin.next_locked;
+            found->module->users += NULL == peer;
+            break;
+        }
+    }
+    mca_common_fastpath_unlock_if(&component->lock, threads);
+    return found;
 }
 
 /* Ask for a lock and wait for it, inside the module.lock of its window. */
@@ -146,21 +176,22 @@ static int wait_for_lock(mca_osc_fastpath_peer_t *peer)
  * window. Inside module.lock. */
 static int take_last_lock(mca_osc_fastpath_module_t *module)
 {
-    mca_osc_fastpath_peer_t **slot = last_locked(module), *last = *slot;
+    mca_osc_fastpath_peer_t *last = take_last_locked(NULL);
     int rc;
 
-    *slot = NULL;
     if (NULL == last) {
         return OMPI_SUCCESS;
     }
     if (last->module == module) {
-        return wait_for_lock(last);
+        rc = wait_for_lock(last);
+    } else {
+        mca_osc_fastpath_leave(module);
+        mca_osc_fastpath_enter(last->module);
+        rc = wait_for_lock(last);
+        mca_osc_fastpath_leave(last->module);
+        mca_osc_fastpath_enter(module);
     }
-    mca_osc_fastpath_leave(module);
-    mca_osc_fastpath_enter(last->module);
-    rc = wait_for_lock(last);
-    mca_osc_fastpath_leave(last->module);
-    mca_osc_fastpath_enter(module);
+    mca_osc_fastpath_release_window(last->module);
     return rc;
 }
 
@@ -195,7 +226,7 @@ static int lock_peer(mca_osc_fastpath_peer_t *peer)
     int rc;
 
     if (MCA_OSC_FASTPATH_MESSAGE == peer->access) {
-        *last_locked(module) = peer;
+        keep_last_locked(peer);
         return OMPI_SUCCESS;
     }
     if (peer->origin.nocheck) {
@@ -264,9 +295,7 @@ static int unlock_message(mca_osc_fastpath_peer_t *peer)
 {
     int rc = unlock_begin(peer, peer->origin.nocheck);
 
-    if (peer == *last_locked(peer->module)) {
-        *last_locked(peer->module) = NULL;
-    }
+    (void) take_last_locked(peer);
     if (OMPI_SUCCESS == rc) {
         rc = mca_osc_fastpath_flush_end(peer->module, peer);
     }

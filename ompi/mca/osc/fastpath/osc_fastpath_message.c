@@ -67,11 +67,12 @@ static bool may_go_on(mca_osc_fastpath_module_t *module, void *context)
 
 static bool may_take_ticket(mca_osc_fastpath_module_t *module, void *context)
 {
-    (void) context;
-    if (module->tickets->used < module->max_pending) {
+    const sending_t *sending = context;
+
+    if (sending->peer->origin.tickets < module->max_pending) {
         return true;
     }
-    mca_osc_fastpath_send_gets(module, NULL);
+    mca_osc_fastpath_send_gets(module, sending->peer);
     return false;
 }
 
