@@ -173,7 +173,7 @@ static int register_standard(void)
     btl->btl_max_send_size = FASTSM_MAX_SEND;
     btl->btl_rdma_pipeline_send_length = 32768;
     btl->btl_rdma_pipeline_frag_size = 32768;
-    btl->btl_min_rdma_pipeline_size = INT32_MAX;
+    btl->btl_min_rdma_pipeline_size = SIZE_MAX; /* there is no put */
     btl->btl_get_limit = 0;
     btl->btl_latency = 1;
     btl->btl_bandwidth = 12000;

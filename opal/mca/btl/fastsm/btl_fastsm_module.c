@@ -141,6 +141,8 @@ static int fastsm_add_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
     return rc;
 }
 
+/* The caller's array stays as it is: bml/r2 looks there whether an endpoint of its second list has been in
+ * the first one, and if not deletes it again. */
 static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc_t **procs,
                             mca_btl_base_endpoint_t **endpoints)
 {
@@ -155,7 +157,6 @@ static int fastsm_del_procs(mca_btl_base_module_t *btl, size_t nprocs, opal_proc
         } else {
             mca_btl_fastsm_endpoint_disconnect(endpoints[i]);
         }
-        endpoints[i] = NULL;
     }
     return OPAL_SUCCESS;
 }
