@@ -24,6 +24,23 @@ static void too_long(MPI_Info info)
     }
 }
 
+/* What is freed is gone. */
+static void nothing_stays(MPI_Info info)
+{
+    int before = 0;
+
+    for (int i = 0; i < 20; i++) {
+        void *memory;
+
+        FP(MPI_Alloc_mem(SEGMENT / 2, info, &memory));
+        FP(MPI_Free_mem(memory));
+        if (0 == i) {
+            before = fp_descriptors();
+        }
+        CHECK_INT(fp_descriptors(), before);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const char *const hints[] = {NULL, "mpool=fastsm", "mpool=fastsm,segment_size=65536",
@@ -59,6 +76,7 @@ int main(int argc, char **argv)
             FP(MPI_Free_mem(blocks[(i * 3) % BLOCKS]));
         }
         too_long(info);
+        nothing_stays(info);
         if (MPI_INFO_NULL != info) {
             FP(MPI_Info_free(&info));
         }

@@ -127,6 +127,7 @@ static void persistent(size_t length)
 {
     enum { STARTS = 6 };
     MPI_Request request;
+    MPI_Status status;
 
     if (0 == fp_rank) {
         void *buffer = fp_alloc_filled(length, fp_key(0, 1, TAG, 7));
@@ -138,8 +139,12 @@ static void persistent(size_t length)
                 CHECK(fp_cancel(&request));
                 CHECK(MPI_REQUEST_NULL != request);
             } else {
+                int cancelled;
+
                 fp_signal(1, MPI_COMM_WORLD);
-                FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+                FP(MPI_Wait(&request, &status));
+                FP(MPI_Test_cancelled(&status, &cancelled));
+                CHECK(!cancelled); /* as it was in the round before */
                 fp_await(1, MPI_COMM_WORLD);
             }
         }

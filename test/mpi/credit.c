@@ -8,7 +8,7 @@
  * message, many times over the limit, a short message still leaves at once:
  * without credit it would wait for its receive, which waits for it. */
 
-#include "support/fp_test.h"
+#include "support/fp_counters.h"
 
 enum { TAG = 95, LENGTH = 1000, MANY = 400, SPREAD = 20 };
 
@@ -277,6 +277,43 @@ static void check_credit(MPI_Comm comm)
     }
 }
 
+/* Each start of a persistent send takes credit: while its receiver is outside MPI not all of them can leave.
+ */
+static void restarted(void)
+{
+    static char message[LENGTH];
+    static fp_away_t away;
+    MPI_Request request;
+    int flag = 0, started = 0;
+
+    if (0 == fp_rank) {
+        FP(MPI_Send_init(message, LENGTH, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+    }
+    fp_leave(&away, 1, TAG + 2);
+    if (0 == fp_rank) {
+        do {
+            FP(MPI_Start(&request));
+            for (int tries = 0; tries < 100; tries++) {
+                FP(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+                if (flag) {
+                    break;
+                }
+                fp_sleep_ms(1);
+            }
+        } while (++started < MANY && flag);
+        CHECK(!flag);
+        fp_come_back(&away);
+        for (FP(MPI_Wait(&request, MPI_STATUS_IGNORE)); started < MANY; started++) {
+            FP(MPI_Start(&request));
+            FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        FP(MPI_Request_free(&request));
+    }
+    for (int i = 0; 1 == fp_rank && i < MANY; i++) {
+        FP(MPI_Recv(message, LENGTH, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -295,6 +332,8 @@ int main(int argc, char **argv)
     fp_init(&argc, &argv, 2);
     fp_case("overdrawn");
     overdrawn();
+    fp_case("persistent");
+    restarted();
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &other));
     fp_case("all pairs");
     all_pairs();

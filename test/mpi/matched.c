@@ -26,14 +26,51 @@ static int receive(void *buffer, int count, MPI_Datatype type, MPI_Message *mess
 }
 
 /* The handle is all that is left of the communicator; its memory and its id may be used AGAIN. */
+/* A communicator that is gone for good gives its handle in Fortran to the next one. */
+static void is_gone(MPI_Fint handle)
+{
+    MPI_Comm next;
+
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &next));
+    CHECK_INT(MPI_Comm_c2f(next), handle);
+    FP(MPI_Comm_free(&next));
+}
+
+/* The last receive on a communicator that has been freed keeps it no longer. */
+static void last_receive(const fp_mode_t *mode, size_t length)
+{
+    fp_message_t message;
+    MPI_Comm comm;
+    MPI_Fint handle;
+
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    handle = MPI_Comm_c2f(comm);
+    if (1 == fp_rank) {
+        fp_irecv(&message, length, 0, TAG, 0, comm);
+        fp_signal(0, MPI_COMM_WORLD);
+    } else if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        fp_isend(&message, mode, length, 1, TAG, 0, comm);
+    }
+    FP(MPI_Comm_free(&comm));
+    if (1 == fp_rank) {
+        fp_wait_recv(&message);
+    } else if (0 == fp_rank) {
+        fp_wait_send(&message);
+    }
+    is_gone(handle);
+}
+
 static void communicator_freed(const fp_mode_t *mode, size_t length, bool blocking, bool again)
 {
     fp_message_t send;
     MPI_Message message;
     MPI_Status status;
     MPI_Comm comm, next = MPI_COMM_NULL;
+    MPI_Fint handle;
 
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    handle = MPI_Comm_c2f(comm);
     if (0 == fp_rank) {
         fp_isend(&send, mode, length, 1, TAG, 0, comm);
     } else if (1 == fp_rank) {
@@ -57,6 +94,7 @@ static void communicator_freed(const fp_mode_t *mode, size_t length, bool blocki
     if (again) {
         FP(MPI_Comm_free(&next));
     }
+    is_gone(handle);
 }
 
 /* It has been matched: too late for its sender. */
@@ -231,6 +269,7 @@ int main(int argc, char **argv)
             fp_case("%s of %zu bytes, communicator freed", mode->name, length);
             communicator_freed(mode, length, way & 2, false);
             communicator_freed(mode, length, way & 2, true);
+            last_receive(mode, length);
             fp_case("%s of %zu bytes, sender cancels", mode->name, length);
             sender_cancels(mode, length, way & 2);
         }

@@ -117,6 +117,35 @@ static void wrong_target(MPI_Win win)
     still_works(win);
 }
 
+/* Who was in the group of an earlier MPI_Win_start is not therefore in that of the next one. */
+static void wrong_group(MPI_Win win)
+{
+    const int both[] = {0, 1};
+    MPI_Group world, pair, self;
+
+    fp_case("a target of an earlier group");
+    FP(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    FP(MPI_Group_incl(world, 2, both, &pair));
+    FP(MPI_Group_incl(world, 1, &fp_rank, &self));
+    for (int round = 0; round < 2 && 2 > fp_rank; round++) {
+        const MPI_Group group = 0 == round ? pair : self;
+
+        FP(MPI_Win_post(group, 0, win));
+        FP(MPI_Win_start(group, 0, win));
+        if (0 == round) {
+            FP(MPI_Put(&number, 1, MPI_INT, 1 - fp_rank, 0, 1, MPI_INT, win));
+        } else {
+            FP_ERROR(MPI_ERR_RMA_SYNC, MPI_Put(&number, 1, MPI_INT, 1 - fp_rank, 0, 1, MPI_INT, win));
+        }
+        FP(MPI_Win_complete(win));
+        FP(MPI_Win_wait(win));
+    }
+    FP(MPI_Group_free(&world));
+    FP(MPI_Group_free(&pair));
+    FP(MPI_Group_free(&self));
+    still_works(win);
+}
+
 /* The MPI layer of some series leaves it to the component. */
 static void check_no_rank(int code)
 {
@@ -211,6 +240,10 @@ static void ends(MPI_Win win)
     FP(MPI_Win_attach(dynamic, memory, 0));
     FP(MPI_Win_detach(dynamic, memory));
     FP_ERROR(MPI_ERR_RMA_ATTACH, MPI_Win_detach(dynamic, memory));
+    FP(MPI_Win_attach(dynamic, memory + NUMBERS / 2, NUMBERS / 2 * sizeof(int)));
+    FP(MPI_Win_attach(dynamic, memory, NUMBERS / 2 * sizeof(int))); /* up to the other one */
+    FP(MPI_Win_detach(dynamic, memory));
+    FP(MPI_Win_detach(dynamic, memory + NUMBERS / 2));
     FP(MPI_Win_free(&dynamic));
 }
 
@@ -274,6 +307,25 @@ static void out_of_bounds(void)
     FP(MPI_Win_free(&dynamic));
 }
 
+/* Windows of one size, and of several units. */
+static void units(void)
+{
+    const int unit = sizeof(int) << fp_rank % 2, target = 1;
+    int got;
+    MPI_Win win;
+
+    fp_case("bounds in several units");
+    FP(MPI_Win_create(memory, sizeof(memory), unit, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    FP(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    FP(MPI_Win_lock_all(0, win));
+    FP(MPI_Get(&got, 1, MPI_INT, 0, NUMBERS - 1, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(&got, 1, MPI_INT, 0, NUMBERS, 1, MPI_INT, win));
+    FP(MPI_Get(&got, 1, MPI_INT, target, NUMBERS / 2 - 1, 1, MPI_INT, win));
+    FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(&got, 1, MPI_INT, target, NUMBERS / 2, 1, MPI_INT, win));
+    FP(MPI_Win_unlock_all(win));
+    FP(MPI_Win_free(&win));
+}
+
 /* A member may be accessed before its own call that makes the window returns. The one that came early has the
  * same bounds as all others: windows of several sizes, so that making one takes a step more. */
 static void early_access(void)
@@ -300,19 +352,23 @@ static void early_access(void)
     }
 }
 
-/* Error class of a get from rank 1, which the call itself may report, or the end of its epoch. */
-static int class_of_get(MPI_Win win, MPI_Aint displacement)
+/* Error class of a get from rank 1, which the call itself may report, or the end of its epoch. `all`: which
+ * is that of MPI_Win_lock_all. */
+static int class_of_get(MPI_Win win, MPI_Aint displacement, bool all)
 {
-    int got = 0, class = MPI_SUCCESS, code;
+    int got = 0, class = MPI_SUCCESS, code, end;
 
-    FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
-    code = MPI_Get(&got, 1, MPI_INT, 1, displacement, 1, MPI_INT, win);
-    if (MPI_SUCCESS == code) {
-        code = MPI_Win_unlock(1, win);
+    if (all) {
+        FP(MPI_Win_lock_all(0, win));
     } else {
-        FP(MPI_Win_unlock(1, win));
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
     }
-    FP(MPI_Error_class(code, &class));
+    code = MPI_Get(&got, 1, MPI_INT, 1, displacement, 1, MPI_INT, win);
+    end = all ? MPI_Win_unlock_all(win) : MPI_Win_unlock(1, win);
+    if (MPI_SUCCESS != code) {
+        CHECK_INT(end, MPI_SUCCESS);
+    }
+    FP(MPI_Error_class(MPI_SUCCESS != code ? code : end, &class));
     return class;
 }
 
@@ -335,7 +391,8 @@ static void detached(void)
         }
         FP(MPI_Barrier(MPI_COMM_WORLD));
         for (int i = 0; i < 2; i++) {
-            CHECK_INT(class_of_get(dynamic, MPI_Aint_add(address, i * NUMBERS / 2 * (MPI_Aint) sizeof(int))),
+            CHECK_INT(class_of_get(dynamic, MPI_Aint_add(address, i * NUMBERS / 2 * (MPI_Aint) sizeof(int)),
+                                   round / 2),
                       i == half ? MPI_SUCCESS : MPI_ERR_RMA_RANGE);
         }
         FP(MPI_Barrier(MPI_COMM_WORLD));
@@ -343,7 +400,7 @@ static void detached(void)
             FP(MPI_Win_detach(dynamic, memory + half * NUMBERS / 2));
         }
         FP(MPI_Barrier(MPI_COMM_WORLD));
-        CHECK_INT(class_of_get(dynamic, address), MPI_ERR_RMA_RANGE);
+        CHECK_INT(class_of_get(dynamic, address, round / 2), MPI_ERR_RMA_RANGE);
         FP(MPI_Barrier(MPI_COMM_WORLD));
     }
     FP(MPI_Win_free(&dynamic));
@@ -390,6 +447,7 @@ int main(int argc, char **argv)
     fp_init(&argc, &argv, 2);
     if (1 < argc && 0 == strcmp(argv[1], "bounds")) {
         out_of_bounds();
+        units();
         early_access();
         return fp_finish();
     }
@@ -397,6 +455,7 @@ int main(int argc, char **argv)
     without_epoch(win);
     within_epoch(win);
     wrong_target(win);
+    wrong_group(win);
     bad_arguments(win);
     allocated();
     through_handler(win);

@@ -4,8 +4,9 @@
  */
 
 /* Locks: that exclusive ones exclude, that a writer gets in while readers come and go, that readers who hold
- * several locks do not wait for each other because of a writer, nor writers who lock in one order, also in
- * two windows, the own rank's lock, all of which one comes late, epochs with nothing inside.
+ * several locks, in one window or two, do not wait for each other because of a writer, nor writers who lock
+ * in one order, also in two windows, the own rank's lock, all of which one comes late, epochs with nothing
+ * inside.
  *
  * usage: rma_locks [sm]        only what osc/sm of Open MPI has: memory that MPI allocates */
 
@@ -241,6 +242,55 @@ static void two_windows_in_order(int rounds)
     FP(MPI_Win_free(&wins[1]));
 }
 
+/* Have the lock of a rank, and not only have asked for it. */
+static void have(int type, int rank, MPI_Win window)
+{
+    long value;
+
+    FP(MPI_Win_lock(type, rank, 0, window));
+    FP(MPI_Get(&value, 1, MPI_LONG, rank, 0, 1, MPI_LONG, window));
+    FP(MPI_Win_flush(rank, window));
+}
+
+/* Rank 0 shares a lock, rank 3 one of the other window and waits for rank 0's, rank 2 waits for rank 3's. Now
+ * rank 0 shares that one, too, by MPI_Win_lock_all or because it is its own: were it to wait for rank 2,
+ * nobody would go on. */
+static void reader_of_two_windows(bool all)
+{
+    const int rank = all ? 1 : 0;
+    long *other_memory;
+    MPI_Win other;
+
+    fp_case("a reader with locks in two windows, %s", all ? "lock_all" : "its own");
+    FP(MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &other_memory, &other));
+    if (3 == fp_rank) {
+        have(MPI_LOCK_SHARED, rank, other);
+    } else if (0 == fp_rank) {
+        have(MPI_LOCK_SHARED, 1, win);
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (2 == fp_rank) {
+        have(MPI_LOCK_EXCLUSIVE, rank, other);
+        FP(MPI_Win_unlock(rank, other));
+    } else if (3 == fp_rank) {
+        have(MPI_LOCK_EXCLUSIVE, 1, win);
+        FP(MPI_Win_unlock(1, win));
+        FP(MPI_Win_unlock(rank, other));
+    } else if (0 == fp_rank) {
+        fp_sleep_ms(50); /* most likely both wait by now */
+        if (all) {
+            FP(MPI_Win_lock_all(0, other));
+            FP(MPI_Win_unlock_all(other));
+        } else {
+            have(MPI_LOCK_SHARED, rank, other);
+            FP(MPI_Win_unlock(rank, other));
+        }
+        FP(MPI_Win_unlock(1, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_free(&other));
+}
+
 static void try_all(bool sm)
 {
     exclude(60);
@@ -249,6 +299,9 @@ static void try_all(bool sm)
         readers_with_two(100);
         two_in_order(20);
         two_windows_in_order(20);
+        for (int all = 0; all < 2 && 3 < fp_size; all++) {
+            reader_of_two_windows(all);
+        }
     }
     own_lock(60);
     all_late(5);

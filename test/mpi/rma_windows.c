@@ -225,6 +225,28 @@ static void without_comm(void)
     drop(&place);
 }
 
+/* Nobody puts before the target has come to the fence that opens the epoch, and so stored what it begins
+ * with. */
+static void first_fence(void)
+{
+    int *memory, value = 2;
+    MPI_Win win;
+
+    fp_case("the first fence");
+    FP(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    if (1 == fp_rank) {
+        fp_sleep_ms(50);
+    }
+    *memory = 1;
+    FP(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    if (0 == fp_rank) {
+        FP(MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win));
+    }
+    FP(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    CHECK_INT(*memory, 1 == fp_rank ? 2 : 1);
+    FP(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 2);
@@ -239,5 +261,8 @@ int main(int argc, char **argv)
     messages_meanwhile(2500); /* longer than an eager limit */
     some_ranks(20);
     without_comm();
+    for (int round = 0; round < 3; round++) {
+        first_fence();
+    }
     return fp_finish();
 }
