@@ -247,6 +247,42 @@ static void first_fence(void)
     FP(MPI_Win_free(&win));
 }
 
+/* Who has left a fence and locks a target finds all that has been put there before the fence, though the
+ * target may not have left it. */
+static void lock_after_fence(void)
+{
+    enum { LONG = 1 << 18 };
+    int *memory, *source = calloc(LONG, sizeof(*source)), got = -1;
+    const int value = 2;
+    MPI_Win win;
+
+    fp_case("a lock behind a fence");
+    source[LONG - 1] = 1;
+    FP(MPI_Win_allocate(LONG * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    memory[LONG - 1] = 0;
+    FP(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    if (1 == fp_rank) {
+        FP(MPI_Put(source, LONG, MPI_INT, 2, 0, LONG, MPI_INT, win));
+    }
+    FP(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    if (0 == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win));
+        FP(MPI_Get(&got, 1, MPI_INT, 2, LONG - 1, 1, MPI_INT, win));
+        FP(MPI_Win_flush(2, win));
+        CHECK_INT(got, 1);
+        FP(MPI_Put(&value, 1, MPI_INT, 2, LONG - 1, 1, MPI_INT, win));
+        FP(MPI_Win_unlock(2, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (2 == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, win));
+        CHECK_INT(memory[LONG - 1], value);
+        FP(MPI_Win_unlock(2, win));
+    }
+    FP(MPI_Win_free(&win));
+    free(source);
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 2);
@@ -263,6 +299,9 @@ int main(int argc, char **argv)
     without_comm();
     for (int round = 0; round < 3; round++) {
         first_fence();
+    }
+    for (int round = 0; round < 20 && 2 < fp_size; round++) {
+        lock_after_fence();
     }
     return fp_finish();
 }

@@ -267,6 +267,7 @@ static uint8_t describe_epoch(mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_hd
         break;
     }
     hdr->epoch = MCA_OSC_FASTPATH_EPOCH_PASSIVE;
+    hdr->number = module->fences;
     if (nocheck || peer->origin.lock_sent || 0 == type) {
         return 0;
     }

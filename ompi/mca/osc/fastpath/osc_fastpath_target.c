@@ -440,13 +440,10 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
 /* @return whether packets of this epoch may take effect yet */
 static bool epoch_open(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *hdr)
 {
-    if (MCA_OSC_FASTPATH_EPOCH_FENCE == hdr->epoch) {
-        return 0 <= (int32_t) (peer->module->fences - hdr->number);
-    }
     if (MCA_OSC_FASTPATH_EPOCH_START == hdr->epoch) {
         return 0 <= (int32_t) (peer->target.posts - hdr->number);
     }
-    return true;
+    return 0 <= (int32_t) (peer->module->fences - hdr->number);
 }
 
 bool mca_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass)
