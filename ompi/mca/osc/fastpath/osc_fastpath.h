@@ -226,8 +226,7 @@ typedef struct mca_osc_fastpath_module_t {
     ompi_osc_base_module_t super;
     opal_list_item_t item;                           /**< in component.modules */
     struct mca_osc_fastpath_module_t *next_listener; /**< see component.listener; NULL: not in it */
-    unsigned
-        users; /**< who works on messages of the window, or waits for a lock of it; under component.lock */
+    unsigned users; /**< who works on its messages, or waits for a lock of it; under component.lock */
     ompi_win_t *win;
     ompi_communicator_t *comm; /**< the window's own duplicate */
     uint32_t id;               /**< the same on all members, and never used again */

@@ -47,8 +47,7 @@ enum {
     MCA_OSC_FASTPATH_EPOCH_FENCE = 1, /**< number: the fence that began it */
     MCA_OSC_FASTPATH_EPOCH_START =
         2, /**< number: how many epochs origin and target have had by start and post */
-    MCA_OSC_FASTPATH_EPOCH_PASSIVE =
-        3, /**< lock or lock_all; number: the fence before it, whose puts come first */
+    MCA_OSC_FASTPATH_EPOCH_PASSIVE = 3, /**< lock or lock_all; number: the last fence before it */
 };
 
 /** Begins each packet and each reply. */
