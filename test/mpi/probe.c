@@ -116,6 +116,19 @@ static void receive_goes_first(size_t length)
     CHECK(!flag);
 }
 
+/* Rank 0 sends a message while rank 1 waits for it in MPI_Probe. Returns whether this is rank 1. */
+static bool probed(size_t length)
+{
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, 0, MPI_COMM_WORLD);
+        return false;
+    }
+    fp_signal(0, MPI_COMM_WORLD);
+    FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return true;
+}
+
 /* What MPI_Probe has found is there for who looks next, also when its rest is still on its way. */
 static void found_again(size_t length, bool take)
 {
@@ -123,13 +136,9 @@ static void found_again(size_t length, bool take)
     MPI_Status status;
     int flag;
 
-    if (0 == fp_rank) {
-        fp_await(1, MPI_COMM_WORLD);
-        fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, 0, MPI_COMM_WORLD);
+    if (!probed(length)) {
         return;
     }
-    fp_signal(0, MPI_COMM_WORLD);
-    FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, &status));
     if (take) {
         FP(MPI_Improbe(0, TAG, MPI_COMM_WORLD, &flag, &message, &status));
         CHECK(flag);
@@ -152,13 +161,9 @@ static void taken_by_receive(size_t length)
     fp_message_t message;
     int flag;
 
-    if (0 == fp_rank) {
-        fp_await(1, MPI_COMM_WORLD);
-        fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, 0, MPI_COMM_WORLD);
+    if (!probed(length)) {
         return;
     }
-    fp_signal(0, MPI_COMM_WORLD);
-    FP(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     fp_irecv(&message, length, 0, TAG, 0, MPI_COMM_WORLD);
     FP(MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
     CHECK(!flag);

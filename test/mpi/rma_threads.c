@@ -9,8 +9,7 @@
  *
  * usage: rma_threads [sm | locks]
  *     sm     only memory that MPI allocates
- *     locks  of 3 or 4 ranks on different hosts, the locks and gets of different threads, and those of two
- * windows */
+ *     locks  locks and gets of different threads, and locks of two windows; 3 or 4 ranks on several hosts */
 
 #define _GNU_SOURCE
 
