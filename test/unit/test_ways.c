@@ -93,6 +93,22 @@ static void test_late_peer(void **state)
     assert_in_range(use((int) PROBE - TRIALS, 100, 140), PROBE - TRIALS - 1, PROBE);
 }
 
+/* What is not measured takes the sooner way, and the first one as long as that is not known. */
+static void test_not_measured(void **state)
+{
+    (void) state;
+    assert_int_equal(FIRST, mca_common_fastpath_ways_better(&ways));
+    mca_common_fastpath_ways_note(&ways, SECOND, UNIT, 100);
+    assert_int_equal(FIRST, mca_common_fastpath_ways_better(&ways));
+    mca_common_fastpath_ways_note(&ways, FIRST, UNIT, 200);
+    assert_int_equal(SECOND, mca_common_fastpath_ways_better(&ways));
+    mca_common_fastpath_ways_note(&ways, FIRST, UNIT, 50);
+    assert_int_equal(FIRST, mca_common_fastpath_ways_better(&ways));
+    for (unsigned i = 0; i < 3 * MCA_COMMON_FASTPATH_WAYS_DUE; i++) {
+        assert_int_equal(0 == i % MCA_COMMON_FASTPATH_WAYS_DUE, mca_common_fastpath_ways_is_due(&ways));
+    }
+}
+
 /* Less than a tick for a page is not what is not known. */
 static void test_no_time(void **state)
 {
@@ -106,7 +122,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_first_ones, begin), cmocka_unit_test_setup(test_the_sooner_one, begin),
         cmocka_unit_test_setup(test_slow_begin, begin), cmocka_unit_test_setup(test_changes, begin),
-        cmocka_unit_test_setup(test_late_peer, begin),  cmocka_unit_test_setup(test_no_time, begin),
+        cmocka_unit_test_setup(test_late_peer, begin),  cmocka_unit_test_setup(test_not_measured, begin),
+        cmocka_unit_test_setup(test_no_time, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,19 @@ static inline void mca_common_fastpath_copy_small(void *to, const void *from, si
  */
 void mca_common_fastpath_copy_long(void *to, const void *from, size_t length);
 
+/**
+ * memcpy by one instruction. Some processors write whole lines so without getting first what is in them,
+ * which another processor may have written or read last.
+ */
+static inline void mca_common_fastpath_copy_string(void *to, const void *from, size_t length)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(length) : : "memory");
+#else
+    memcpy(to, from, length);
+#endif
+}
+
 /** memcpy, by the way that is best for the length */
 static inline void mca_common_fastpath_copy(void *to, const void *from, size_t length)
 {

@@ -17,9 +17,13 @@
 
 unsigned mca_common_fastpath_ways_choose(mca_common_fastpath_ways_t *ways)
 {
-    const unsigned better = ways->ticks[0] <= ways->ticks[1] ? 0 : 1;
-    const uint32_t number = ways->uses++;
+    const unsigned better = atomic_load_explicit(&ways->ticks[0], memory_order_relaxed)
+                                    <= atomic_load_explicit(&ways->ticks[1], memory_order_relaxed)
+                                ? 0
+                                : 1;
+    const uint32_t number = atomic_load_explicit(&ways->uses, memory_order_relaxed);
 
+    atomic_store_explicit(&ways->uses, number + 1, memory_order_relaxed);
     if (TRIALS > number) {
         return number % 2;
     }
@@ -31,11 +35,11 @@ unsigned mca_common_fastpath_ways_choose(mca_common_fastpath_ways_t *ways)
 void mca_common_fastpath_ways_note(mca_common_fastpath_ways_t *ways, unsigned way, size_t bytes,
                                    uint64_t ticks)
 {
-    const uint64_t before = ways->ticks[way], now = ticks * UNIT / bytes + 1;
+    const uint64_t before = atomic_load_explicit(&ways->ticks[way], memory_order_relaxed);
+    uint64_t now = ticks * UNIT / bytes + 1;
 
-    if (0 == before || now < before) {
-        ways->ticks[way] = now;
-    } else {
-        ways->ticks[way] = before + ((now < 2 * before ? now : 2 * before) - before) / 8;
+    if (0 != before && now >= before) {
+        now = before + ((now < 2 * before ? now : 2 * before) - before) / 8;
     }
+    atomic_store_explicit(&ways->ticks[way], now, memory_order_relaxed);
 }

@@ -10,21 +10,44 @@
  * are apart, and on what the program does meanwhile.  So both are measured.  The first uses take both in
  * turn, later ones the better one, and now and then the other one, which may be better by now.
  *
- * For one thread at a time.
+ * Threads may use the same at a time: then what one of them has measured may be lost, and nothing else.
  */
 #ifndef COMMON_FASTPATH_WAYS_H
 #define COMMON_FASTPATH_WAYS_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /** What is known of ways 0 and 1; all 0 in the beginning. */
 typedef struct {
-    uint64_t ticks[2]; /**< for 64 KiB of late; 0: not known */
-    uint32_t uses;     /**< that have asked for a way */
+    _Atomic uint64_t ticks[2]; /**< for 64 KiB of late; 0: not known */
+    _Atomic uint32_t uses;     /**< that have asked for a way */
+    _Atomic uint32_t pieces;   /**< that mca_common_fastpath_ways_is_due() has been asked about */
 } mca_common_fastpath_ways_t;
 
-/** @return the way that the next use shall take, 0 or 1 */
+/** of pieces of messages one in so many is measured */
+#define MCA_COMMON_FASTPATH_WAYS_DUE 8u
+
+/** @return whether the next use shall be measured. For uses so short that reading the clock counts */
+static inline bool mca_common_fastpath_ways_is_due(mca_common_fastpath_ways_t *ways)
+{
+    const uint32_t number = atomic_load_explicit(&ways->pieces, memory_order_relaxed);
+
+    atomic_store_explicit(&ways->pieces, number + 1, memory_order_relaxed);
+    return 0 == number % MCA_COMMON_FASTPATH_WAYS_DUE;
+}
+
+/** @return the way that takes less time; 0 as long as that is not known. For a use that is not measured */
+static inline unsigned mca_common_fastpath_ways_better(mca_common_fastpath_ways_t *ways)
+{
+    const uint64_t second = atomic_load_explicit(&ways->ticks[1], memory_order_relaxed);
+
+    return 0 != second && second < atomic_load_explicit(&ways->ticks[0], memory_order_relaxed) ? 1 : 0;
+}
+
+/** @return the way that the next use shall take, 0 or 1. It is to be measured */
 unsigned mca_common_fastpath_ways_choose(mca_common_fastpath_ways_t *ways);
 
 /**
