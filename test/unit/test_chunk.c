@@ -269,6 +269,70 @@ static void test_round_trips_with_threads(void **state)
     round_trips(true);
 }
 
+/* What is known when the other way takes twice as long. None of the next pieces is measured. */
+static mca_common_fastpath_ways_t rather(unsigned way)
+{
+    return (mca_common_fastpath_ways_t){
+        .ticks = {MCA_BTL_FASTSM_BY_LOOP == way ? 100 : 200, MCA_BTL_FASTSM_BY_LOOP == way ? 200 : 100},
+        .pieces = 1};
+}
+
+/* Filled and taken by each way it is the same message. */
+static void test_ways_of_copying(void **state)
+{
+    static const size_t sizes[] = {CHUNK + 1, 2 * CHUNK - 1, 2 * CHUNK, 2 * CHUNK + 2048, 3 * CHUNK + 2047};
+
+    (void) state;
+    for (unsigned way = MCA_BTL_FASTSM_BY_LOOP; way <= MCA_BTL_FASTSM_BY_STRING; ++way) {
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
+            mca_btl_fastsm_view_t view;
+
+            world_open(0);
+            for (uint32_t k = 0; k < BUFFERS; ++k) {
+                world.frags[k].filled = CHUNK;
+            }
+            world.out.fill_ways = world.in.take_ways = rather(way);
+            assert_int_equal(OPAL_SUCCESS, send_chunks(sizes[i]));
+            view = see();
+            copies(&view, sizes[i]);
+            assert_int_equal(0, world.out.fill_ways.uses + world.in.take_ways.uses); /* as it is known */
+            world_close();
+        }
+    }
+}
+
+/* Pieces of 2048 bytes and more are measured, one in so many, but not what comes first in a buffer. */
+static void test_what_is_measured(void **state)
+{
+    const size_t size = 2 * CHUNK + 2047;
+
+    (void) state;
+    world_open(0);
+    for (uint32_t k = 0; k < BUFFERS; ++k) {
+        world.frags[k].filled = 0;
+    }
+    for (uint32_t i = 0; i < 2 * BUFFERS; ++i) {
+        mca_btl_fastsm_view_t view;
+
+        assert_int_equal(OPAL_SUCCESS, send_chunks(size));
+        view = see();
+        copies(&view, size);
+        fastsm_fifo_release(&world.in.in, view.halves);
+        if (BUFFERS / 3 - 1 == i) {
+            assert_int_equal(0, world.out.fill_ways.pieces);
+            assert_int_equal(2 * (BUFFERS / 3), world.in.take_ways.pieces);
+        }
+    }
+    assert_int_not_equal(0, world.out.fill_ways.pieces);
+    assert_int_equal((world.out.fill_ways.pieces + 7) / 8, world.out.fill_ways.uses);
+    assert_int_equal((world.in.take_ways.pieces + 7) / 8, world.in.take_ways.uses);
+    for (unsigned way = MCA_BTL_FASTSM_BY_LOOP; way <= MCA_BTL_FASTSM_BY_STRING; ++way) {
+        assert_int_not_equal(0, world.out.fill_ways.ticks[way]);
+        assert_int_not_equal(0, world.in.take_ways.ticks[way]);
+    }
+    world_close();
+}
+
 /* One buffer's worth is an ordinary reference to a message in one piece. */
 static void test_one_buffer(void **state)
 {
@@ -728,6 +792,8 @@ int main(void)
         cmocka_unit_test(test_more_than_the_fifo_has),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_round_trips_with_threads),
+        cmocka_unit_test(test_ways_of_copying),
+        cmocka_unit_test(test_what_is_measured),
         cmocka_unit_test(test_one_buffer),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fallen_behind),

@@ -315,26 +315,54 @@ typedef struct {
     size_t chunk;
 } source_t;
 
+/* The lines of a loop's destination are fetched before. */
+static inline void fill_by(unsigned way, char *to, const char *from, size_t bytes)
+{
+    if (MCA_BTL_FASTSM_BY_STRING == way) {
+        mca_common_fastpath_copy_string(to, from, bytes);
+    } else {
+        fetch_lines(to, bytes);
+        mca_common_fastpath_copy(to, from, bytes);
+    }
+}
+
+/* What comes first in a buffer is not measured: that would tell what its pages cost, and not what comes after
+ * it. */
+static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag,
+                                   const source_t *source, size_t done, size_t bytes)
+{
+    const bool is_long = MCA_COMMON_FASTPATH_COPY_LONG <= bytes && frag->filled >= bytes;
+    /* what messages of several chunks take; reading the clock twice is 4 % of a single one */
+    const bool noted = is_long && bytes == source->chunk && source->chunk < source->size;
+    const bool due = is_long && mca_common_fastpath_ways_is_due(&endpoint->fill_ways);
+    const unsigned way = due       ? mca_common_fastpath_ways_choose(&endpoint->fill_ways)
+                         : is_long ? mca_common_fastpath_ways_better(&endpoint->fill_ways)
+                                   : MCA_BTL_FASTSM_BY_LOOP;
+    const uint64_t begin = noted || due ? mca_common_fastpath_ticks() : 0;
+
+    fill_by(way, chunk_data(frag), source->payload + done, bytes);
+    if (noted || due) {
+        const uint64_t ticks = mca_common_fastpath_ticks() - begin;
+
+        if (due) {
+            mca_common_fastpath_ways_note(&endpoint->fill_ways, way, bytes, ticks);
+        }
+        if (noted) {
+            note_fill(endpoint, bytes, ticks);
+        }
+    }
+}
+
 static inline void fill(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
                         const source_t *source, size_t done, size_t bytes)
 {
-    /* what is asked for is the time of messages of many chunks; reading the clock twice is 4 % of a single
-     * one.  A buffer's first time says what its pages cost, and not what comes after that */
-    const bool whole = bytes == source->chunk;
-    const bool measured = whole && source->chunk < source->size && NULL == source->data && frag->filled;
-    const uint64_t begin = measured ? mca_common_fastpath_ticks() : 0;
-    char *to = chunk_data(frag);
-
-    frag->filled |= whole;
-    fetch_lines(to, bytes);
     if (OPAL_LIKELY(NULL == source->data)) {
-        mca_common_fastpath_copy(to, source->payload + done, bytes);
+        fill_contiguous(endpoint, frag, source, done, bytes);
     } else {
-        source->data->move(source->data->context, to, done, bytes);
+        fetch_lines(chunk_data(frag), bytes);
+        source->data->move(source->data->context, chunk_data(frag), done, bytes);
     }
-    if (measured) {
-        note_fill(endpoint, bytes, mca_common_fastpath_ticks() - begin);
-    }
+    frag->filled = frag->filled < bytes ? bytes : frag->filled;
 }
 
 static inline bool has_room(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
@@ -516,12 +544,38 @@ const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint
                : NULL;
 }
 
+static inline void take_by(unsigned way, void *to, const char *from, size_t bytes)
+{
+    if (MCA_BTL_FASTSM_BY_STRING == way) {
+        mca_common_fastpath_copy_string(to, from, bytes);
+    } else {
+        mca_common_fastpath_copy(to, from, bytes);
+    }
+}
+
+void mca_btl_fastsm_take_chunk(mca_btl_fastsm_endpoint_t *endpoint, void *to, const char *from, size_t bytes)
+{
+    mca_common_fastpath_ways_t *ways = &endpoint->take_ways;
+
+    if (MCA_COMMON_FASTPATH_COPY_LONG > bytes) {
+        mca_common_fastpath_copy(to, from, bytes);
+    } else if (mca_common_fastpath_ways_is_due(ways)) {
+        const unsigned way = mca_common_fastpath_ways_choose(ways);
+        const uint64_t begin = mca_common_fastpath_ticks();
+
+        take_by(way, to, from, bytes);
+        mca_common_fastpath_ways_note(ways, way, bytes, mca_common_fastpath_ticks() - begin);
+    } else {
+        take_by(mca_common_fastpath_ways_better(ways), to, from, bytes);
+    }
+}
+
 /* A receiver's memory: contiguous, or data. */
-static inline void move_in(void *to, const mca_btl_fastsm_data_t *data, const char *from, size_t offset,
-                           size_t bytes)
+static inline void move_in(mca_btl_fastsm_endpoint_t *endpoint, void *to, const mca_btl_fastsm_data_t *data,
+                           const char *from, size_t offset, size_t bytes)
 {
     if (OPAL_LIKELY(NULL == data)) {
-        mca_common_fastpath_copy((char *) to + offset, from, bytes);
+        mca_btl_fastsm_take_chunk(endpoint, (char *) to + offset, from, bytes);
     } else {
         data->move(data->context, (void *) (uintptr_t) from, offset, bytes);
     }
@@ -542,7 +596,7 @@ static bool all_come(const mca_btl_fastsm_view_t *view, size_t chunk, size_t siz
 bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
                                 const mca_btl_fastsm_data_t *data, size_t length, bool undecided)
 {
-    const mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
+    mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
     const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
     const size_t size = view->length - MCA_BTL_FASTSM_HEADER_BYTES;
     size_t done = mca_btl_fastsm_smaller(length, chunk);
@@ -551,7 +605,7 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
         return false;
     }
     if (0 < done) {
-        move_in(to, data, view->data + MCA_BTL_FASTSM_HEADER_BYTES, 0, done);
+        move_in(endpoint, to, data, view->data + MCA_BTL_FASTSM_HEADER_BYTES, 0, done);
     }
     for (uint32_t i = 1; done < length; ++i) {
         const char *from = mca_btl_fastsm_chunk(endpoint, i, mca_btl_fastsm_smaller(size - i * chunk, chunk));
@@ -560,7 +614,7 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
         if (OPAL_UNLIKELY(NULL == from)) {
             return false;
         }
-        move_in(to, data, from, done, bytes);
+        move_in(endpoint, to, data, from, done, bytes);
         done += bytes;
     }
     return true;

@@ -147,7 +147,8 @@ typedef struct {
 } mca_btl_fastsm_view_t;
 
 /**
- * Copies the beginning of a message that is not in chunks: the extension's move() is for those.
+ * Copies the beginning of a message that is not in chunks: the extension's move() is for those, and sooner
+ * for what is longer than MCA_COMMON_FASTPATH_COPY_LONG.
  *
  * @param to      receives what follows the first MCA_BTL_FASTSM_HEADER_BYTES
  * @param length  bytes, at most those that follow

@@ -127,8 +127,10 @@ bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const
         return (NULL == data || !data->whole)
                && mca_btl_fastsm_move_chunks(view, to, data, length, undecided);
     }
-    if (NULL == data) {
-        mca_btl_fastsm_view_copy(view, to, length);
+    if (NULL == data && 2 >= view->halves) {
+        mca_btl_fastsm_take_chunk(view->endpoint, to, view->data + HEADER, length);
+    } else if (NULL == data) {
+        fastsm_fifo_copy(to, view->head, length);
     } else if (2 < view->halves) {
         fastsm_fifo_extract(piece, view->head, HEADER, length);
         data->move(data->context, piece, 0, length);
