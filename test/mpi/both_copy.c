@@ -364,6 +364,42 @@ static void sender_away(size_t length, int sequence)
     (void) unlink(path);
 }
 
+/* The same by a persistent request that its process has waited for before: that was another round. */
+static void waits_no_more(size_t length)
+{
+    enum { ROUNDS = 2 };
+    unsigned char *buffer = fp_alloc(length);
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    if (0 == fp_rank) {
+        FP(MPI_Send_init(buffer, (int) length, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        char path[256] = "";
+
+        fp_case("the sender waits in round 0, and this is %d, %zu bytes", round, length);
+        name_file(path);
+        if (0 != fp_rank) {
+            fp_await(0, MPI_COMM_WORLD);
+            fp_sleep_ms(0 == round ? 20 : 0);
+            fp_recv(length, 0, TAG, round, MPI_COMM_WORLD);
+            close(open(path, O_CREAT | O_WRONLY, 0600));
+            continue;
+        }
+        fp_fill(buffer, length, fp_key(0, 1, TAG, round));
+        FP(MPI_Start(&request));
+        fp_signal(1, MPI_COMM_WORLD);
+        CHECK(0 == round || file_comes(path, PATIENCE));
+        FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(0 != round || file_comes(path, PATIENCE));
+        (void) unlink(path);
+    }
+    if (0 == fp_rank) {
+        FP(MPI_Request_free(&request));
+    }
+    fp_free(buffer);
+}
+
 /* One thread of each side, in turns. */
 static void turns(int index)
 {
@@ -434,6 +470,7 @@ static void nonblocking(bool threads, int sequence)
         both_ways_nonblocking(lengths[i], ++sequence);
         if (EXACT == counts) {
             sender_away(lengths[i], ++sequence);
+            waits_no_more(lengths[i]);
         }
         if (EXACT == counts && !threads && SURE < lengths[i]) {
             comes_to_wait(lengths[i], ++sequence);

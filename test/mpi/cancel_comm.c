@@ -150,18 +150,30 @@ static void after_free(const fp_mode_t *mode, size_t length, bool delivered)
 }
 
 /* Ranks 1 and 2 have freed a communicator that rank 0 still has, and share
- * another one with its id. The same message by its numbers waits there: it
- * stays, and so does everything of rank 0's away from there. */
-static void id_of_another(const fp_mode_t *mode, size_t length)
+ * another one with its id from now on. */
+static MPI_Comm with_its_id(uint32_t id)
 {
     static const int ranks[] = {1, 2};
     MPI_Group world, both;
+    MPI_Comm other;
+
+    FP(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    FP(MPI_Group_incl(world, 2, ranks, &both));
+    FP(MPI_Comm_create_group(MPI_COMM_WORLD, both, TAG, &other));
+    CHECK_INT(fastpath_comm_cid(other), id);
+    FP(MPI_Group_free(&both));
+    FP(MPI_Group_free(&world));
+    return other;
+}
+
+/* The same message by its numbers waits there: it stays, and so does
+ * everything of rank 0's away from there. */
+static void id_of_another(const fp_mode_t *mode, size_t length)
+{
     fp_message_t send;
     MPI_Comm comm, other;
     uint32_t id;
 
-    FP(MPI_Comm_group(MPI_COMM_WORLD, &world));
-    FP(MPI_Group_incl(world, 2, ranks, &both));
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     id = fastpath_comm_cid(comm);
     if (0 == fp_rank) {
@@ -176,8 +188,7 @@ static void id_of_another(const fp_mode_t *mode, size_t length)
             FP(MPI_Probe(0, TAG, comm, MPI_STATUS_IGNORE));
         }
         FP(MPI_Comm_free(&comm));
-        FP(MPI_Comm_create_group(MPI_COMM_WORLD, both, TAG, &other));
-        CHECK_INT(fastpath_comm_cid(other), id);
+        other = with_its_id(id);
         if (1 == fp_rank) {
             fp_send(&fp_modes[FP_STANDARD], 10, 1, TAG, 5, other);
         } else {
@@ -190,20 +201,20 @@ static void id_of_another(const fp_mode_t *mode, size_t length)
     } else {
         FP(MPI_Comm_free(&comm));
     }
-    FP(MPI_Group_free(&both));
-    FP(MPI_Group_free(&world));
     FP(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 /* The receiver has freed the communicator after it had received the message, and the one before it but
- * not the one behind it: that is remembered. */
-static void received_before_free(const fp_mode_t *mode, size_t length)
+ * not the one behind it: that is remembered, also when another one with its id has been freed there. */
+static void received_before_free(const fp_mode_t *mode, size_t length, bool again)
 {
     enum { COUNT = 3 };
     fp_message_t sends[COUNT];
-    MPI_Comm comm;
+    MPI_Comm comm, other;
+    uint32_t id;
 
     FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    id = fastpath_comm_cid(comm);
     if (0 == fp_rank) {
         for (int i = 0; i < COUNT; i++) {
             fp_isend(&sends[i], mode, length, 1, TAG + i, i, comm);
@@ -219,6 +230,10 @@ static void received_before_free(const fp_mode_t *mode, size_t length)
         FP(MPI_Probe(0, TAG + 2, comm, MPI_STATUS_IGNORE));
     }
     FP(MPI_Comm_free(&comm));
+    if (again && (1 == fp_rank || 2 == fp_rank)) {
+        other = with_its_id(id);
+        FP(MPI_Comm_free(&other));
+    }
     if (1 == fp_rank) {
         fp_signal(0, MPI_COMM_WORLD);
     }
@@ -286,7 +301,10 @@ static void one_length(const fp_mode_t *mode, size_t length)
     fp_case("%s of %zu bytes, id of another communicator", mode->name, length);
     id_of_another(mode, length);
     fp_case("%s of %zu bytes, received before the communicator was freed", mode->name, length);
-    received_before_free(mode, length);
+    received_before_free(mode, length, false);
+    fp_case("%s of %zu bytes, received before two communicators were freed", mode->name, length);
+    received_before_free(mode, length, true);
+    FP(MPI_Barrier(MPI_COMM_WORLD));
     fp_case("%s of %zu bytes, communicator freed by both", mode->name, length);
     freed_by_both(mode, length);
     fp_case("%s of %zu bytes, nobody waits for the answer", mode->name, length);

@@ -24,6 +24,7 @@ enum {
     CREDIT = 1 << 20, /* pml_fastpath_unexpected_limit, if HOW says so */
     GAPS_LOOKED_AT = 32,
     CANCELS = 120,
+    LATE_MESSAGES = 4,
     WINDOW = 40,
     THREADS = 2,
     TURNS = 12,
@@ -350,6 +351,39 @@ static void cancels(void)
     fp_free(buffer);
 }
 
+/* Messages for a communicator that their receiver has freed: nothing is kept of them, nor of their fragments,
+ * whichever came first. */
+static void too_late(void)
+{
+    unsigned char *buffer = fp_alloc(limit);
+    MPI_Request request;
+    MPI_Comm comm;
+
+    fp_case("too late");
+    FP(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    if (0 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        for (int i = 0; i < LATE_MESSAGES; i++) {
+            FP(MPI_Isend(buffer, (int) limit, MPI_BYTE, 1, TAG, comm, &request));
+            CHECK(fp_cancel(&request));
+        }
+        fp_signal(1, MPI_COMM_WORLD);
+        fp_await(1, MPI_COMM_WORLD); /* what comes next would be kept there */
+    }
+    FP(MPI_Comm_free(&comm));
+    if (1 == fp_rank) {
+        fp_signal(0, MPI_COMM_WORLD);
+        fp_await(0, MPI_COMM_WORLD);
+        for (int waited = 0; 0 != fp_counter(KEPT) && PATIENCE / 10 > waited; waited++) {
+            let_come();
+            fp_sleep_ms(1);
+        }
+        CHECK_INT(fp_counter(KEPT), 0);
+        fp_signal(0, MPI_COMM_WORLD);
+    }
+    fp_free(buffer);
+}
+
 /* ---- nobody waits for fragments but their receive ---- */
 
 static void make_file(const char *path)
@@ -494,6 +528,9 @@ int main(int argc, char **argv)
     fp_counters_open(level, names, 2);
     if (1 >= fp_rank) {
         run(how);
+    }
+    if (1 < fp_size) {
+        too_late();
     }
     if (0 == strcmp("refused", how) && 2 < fp_size) {
         others_go_on();
