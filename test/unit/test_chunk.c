@@ -272,9 +272,9 @@ static void test_round_trips_with_threads(void **state)
 /* What is known when the other way takes twice as long. None of the next pieces is measured. */
 static mca_common_fastpath_ways_t rather(unsigned way)
 {
-    return (mca_common_fastpath_ways_t){
-        .ticks = {MCA_BTL_FASTSM_BY_LOOP == way ? 100 : 200, MCA_BTL_FASTSM_BY_LOOP == way ? 200 : 100},
-        .pieces = 1};
+    return (mca_common_fastpath_ways_t){.ticks = {MCA_COMMON_FASTPATH_BY_LOOP == way ? 100 : 200,
+                                                  MCA_COMMON_FASTPATH_BY_LOOP == way ? 200 : 100},
+                                        .pieces = 1};
 }
 
 /* Filled and taken by each way it is the same message. */
@@ -283,7 +283,7 @@ static void test_ways_of_copying(void **state)
     static const size_t sizes[] = {CHUNK + 1, 2 * CHUNK - 1, 2 * CHUNK, 2 * CHUNK + 2048, 3 * CHUNK + 2047};
 
     (void) state;
-    for (unsigned way = MCA_BTL_FASTSM_BY_LOOP; way <= MCA_BTL_FASTSM_BY_STRING; ++way) {
+    for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way <= MCA_COMMON_FASTPATH_BY_STRING; ++way) {
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
             mca_btl_fastsm_view_t view;
 
@@ -326,7 +326,7 @@ static void test_what_is_measured(void **state)
     assert_int_not_equal(0, world.out.fill_ways.pieces);
     assert_int_equal((world.out.fill_ways.pieces + 7) / 8, world.out.fill_ways.uses);
     assert_int_equal((world.in.take_ways.pieces + 7) / 8, world.in.take_ways.uses);
-    for (unsigned way = MCA_BTL_FASTSM_BY_LOOP; way <= MCA_BTL_FASTSM_BY_STRING; ++way) {
+    for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way <= MCA_COMMON_FASTPATH_BY_STRING; ++way) {
         assert_int_not_equal(0, world.out.fill_ways.ticks[way]);
         assert_int_not_equal(0, world.in.take_ways.ticks[way]);
     }

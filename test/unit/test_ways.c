@@ -109,6 +109,39 @@ static void test_not_measured(void **state)
     }
 }
 
+/* Copied by each way it is the same, and one piece in so many is measured, but no short one. */
+static void test_copy(void **state)
+{
+    enum { MOST = 10000, GUARD = 64 };
+    static char from[MOST], to[MOST + GUARD];
+
+    (void) state;
+    for (size_t i = 0; i < MOST; i++) {
+        from[i] = (char) (i * 7 + i / 256);
+    }
+    for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way <= MCA_COMMON_FASTPATH_BY_STRING; way++) {
+        for (size_t length = MCA_COMMON_FASTPATH_COPY_LONG - 2; length <= MOST; length += 1 + length / 9) {
+            ways = (mca_common_fastpath_ways_t){.ticks = {1 + way, 2 - way}, .pieces = 1};
+            memset(to, 0x5a, sizeof(to));
+            mca_common_fastpath_ways_copy(&ways, to, from, length);
+            assert_memory_equal(from, to, length);
+            for (size_t i = length; i < length + GUARD; i++) {
+                assert_int_equal(0x5a, to[i]);
+            }
+            assert_int_equal(0, ways.uses);
+            assert_int_equal(MCA_COMMON_FASTPATH_COPY_LONG > length ? 1 : 2, ways.pieces);
+        }
+    }
+    begin(NULL);
+    for (unsigned i = 0; i < 10 * MCA_COMMON_FASTPATH_WAYS_DUE; i++) {
+        mca_common_fastpath_ways_copy(&ways, to, from, MOST);
+        assert_memory_equal(from, to, MOST);
+    }
+    assert_int_equal(10, ways.uses);
+    assert_int_not_equal(0, ways.ticks[MCA_COMMON_FASTPATH_BY_LOOP]);
+    assert_int_not_equal(0, ways.ticks[MCA_COMMON_FASTPATH_BY_STRING]);
+}
+
 /* Less than a tick for a page is not what is not known. */
 static void test_no_time(void **state)
 {
@@ -123,7 +156,7 @@ int main(void)
         cmocka_unit_test_setup(test_first_ones, begin), cmocka_unit_test_setup(test_the_sooner_one, begin),
         cmocka_unit_test_setup(test_slow_begin, begin), cmocka_unit_test_setup(test_changes, begin),
         cmocka_unit_test_setup(test_late_peer, begin),  cmocka_unit_test_setup(test_not_measured, begin),
-        cmocka_unit_test_setup(test_no_time, begin),
+        cmocka_unit_test_setup(test_copy, begin),       cmocka_unit_test_setup(test_no_time, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,11 +132,6 @@ typedef struct mca_btl_fastsm_frag_list_t {
 /** most buffers that one message takes */
 #define MCA_BTL_FASTSM_CHUNKS_MAX 64u
 
-/** Ways to copy a chunk: mca_common_fastpath_copy(), and mca_common_fastpath_copy_string(). Which one is
- * sooner is measured. */
-#define MCA_BTL_FASTSM_BY_LOOP   0u
-#define MCA_BTL_FASTSM_BY_STRING 1u
-
 /** @return the smaller one of two numbers */
 static inline size_t mca_btl_fastsm_smaller(size_t a, size_t b)
 {
@@ -217,7 +212,7 @@ struct mca_btl_base_endpoint_t {
     bool readable;      /**< `in` may be looked at: connected, and a dynamic peer has moved to a FIFO */
     bool connected;     /**< accepted by add_procs and not yet removed */
     bool heard;         /**< a message came from it; protected by component.lock */
-    mca_common_fastpath_ways_t take_ways; /**< of copying a chunk from there, as fill_ways */
+    mca_common_fastpath_ways_t take_ways; /**< of copying chunks from there */
     uint32_t index;     /**< local index */
     uint32_t in_number; /**< of the FIFO that `in` is */
     uint32_t assigned;  /**< number of the deep FIFO that it may move to, or has; 0: none */
@@ -231,7 +226,8 @@ struct mca_btl_base_endpoint_t {
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
     _Atomic uint64_t fill_ticks;   /**< what filling 4096 bytes takes of late, on the average; 0: not known */
     _Atomic uint32_t n_slow;       /**< messages for which chunks were slow */
-    mca_common_fastpath_ways_t fill_ways; /**< of filling a chunk: MCA_BTL_FASTSM_BY_LOOP or _BY_STRING */
+    mca_common_fastpath_ways_t fill_ways; /**< of filling chunks: MCA_COMMON_FASTPATH_BY_LOOP, or _STRING */
+    mca_common_fastpath_ways_t pack_ways; /**< of filling other buffers, as fill_ways */
     mca_btl_fastsm_turns_t stream; /**< messages that are sent while it has not read the last one yet */
     mca_btl_fastsm_turns_t exchange; /**< messages that go both ways at once */
     uint32_t answered;             /**< where `in` was when the last message left in eager buffers */
@@ -847,8 +843,6 @@ bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, u
  * @return       its data, or NULL: it does not come soon, or makes no sense
  */
 const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes);
-/** Copies what is in a buffer of a peer's, by the way that is sooner.  For who consumes its FIFO. */
-void mca_btl_fastsm_take_chunk(mca_btl_fastsm_endpoint_t *endpoint, void *to, const char *from, size_t bytes);
 /** The extension's move (btl_fastsm_ext.h) for a message in chunks. */
 bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
                                 const mca_btl_fastsm_data_t *data, size_t length, bool undecided);

@@ -318,7 +318,7 @@ typedef struct {
 /* The lines of a loop's destination are fetched before. */
 static inline void fill_by(unsigned way, char *to, const char *from, size_t bytes)
 {
-    if (MCA_BTL_FASTSM_BY_STRING == way) {
+    if (MCA_COMMON_FASTPATH_BY_STRING == way) {
         mca_common_fastpath_copy_string(to, from, bytes);
     } else {
         fetch_lines(to, bytes);
@@ -335,11 +335,17 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mc
     /* what messages of several chunks take; reading the clock twice is 4 % of a single one */
     const bool noted = is_long && bytes == source->chunk && source->chunk < source->size;
     const bool due = is_long && mca_common_fastpath_ways_is_due(&endpoint->fill_ways);
-    const unsigned way = due       ? mca_common_fastpath_ways_choose(&endpoint->fill_ways)
-                         : is_long ? mca_common_fastpath_ways_better(&endpoint->fill_ways)
-                                   : MCA_BTL_FASTSM_BY_LOOP;
-    const uint64_t begin = noted || due ? mca_common_fastpath_ticks() : 0;
+    unsigned way = MCA_COMMON_FASTPATH_BY_LOOP;
+    uint64_t begin = 0;
 
+    if (due) {
+        way = mca_common_fastpath_ways_choose(&endpoint->fill_ways);
+    } else if (is_long) {
+        way = mca_common_fastpath_ways_better(&endpoint->fill_ways);
+    }
+    if (noted || due) {
+        begin = mca_common_fastpath_ticks();
+    }
     fill_by(way, chunk_data(frag), source->payload + done, bytes);
     if (noted || due) {
         const uint64_t ticks = mca_common_fastpath_ticks() - begin;
@@ -544,38 +550,12 @@ const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint
                : NULL;
 }
 
-static inline void take_by(unsigned way, void *to, const char *from, size_t bytes)
-{
-    if (MCA_BTL_FASTSM_BY_STRING == way) {
-        mca_common_fastpath_copy_string(to, from, bytes);
-    } else {
-        mca_common_fastpath_copy(to, from, bytes);
-    }
-}
-
-void mca_btl_fastsm_take_chunk(mca_btl_fastsm_endpoint_t *endpoint, void *to, const char *from, size_t bytes)
-{
-    mca_common_fastpath_ways_t *ways = &endpoint->take_ways;
-
-    if (MCA_COMMON_FASTPATH_COPY_LONG > bytes) {
-        mca_common_fastpath_copy(to, from, bytes);
-    } else if (mca_common_fastpath_ways_is_due(ways)) {
-        const unsigned way = mca_common_fastpath_ways_choose(ways);
-        const uint64_t begin = mca_common_fastpath_ticks();
-
-        take_by(way, to, from, bytes);
-        mca_common_fastpath_ways_note(ways, way, bytes, mca_common_fastpath_ticks() - begin);
-    } else {
-        take_by(mca_common_fastpath_ways_better(ways), to, from, bytes);
-    }
-}
-
 /* A receiver's memory: contiguous, or data. */
 static inline void move_in(mca_btl_fastsm_endpoint_t *endpoint, void *to, const mca_btl_fastsm_data_t *data,
                            const char *from, size_t offset, size_t bytes)
 {
     if (OPAL_LIKELY(NULL == data)) {
-        mca_btl_fastsm_take_chunk(endpoint, (char *) to + offset, from, bytes);
+        mca_common_fastpath_ways_copy(&endpoint->take_ways, (char *) to + offset, from, bytes);
     } else {
         data->move(data->context, (void *) (uintptr_t) from, offset, bytes);
     }

@@ -576,8 +576,8 @@ int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *d
     return OPAL_SUCCESS;
 }
 
-/* Packs data into a buffer. @return OPAL_SUCCESS or what the convertor says */
-static int pack(opal_convertor_t *convertor, void *to, size_t *length)
+/* Packs data into a buffer for a peer. @return OPAL_SUCCESS or what the convertor says */
+static int pack(mca_btl_base_endpoint_t *endpoint, opal_convertor_t *convertor, void *to, size_t *length)
 {
     const bool contiguous = !fastpath_convertor_needs_buffers(convertor);
     /* a convertor without a place to pack to says where contiguous data is */
@@ -586,7 +586,7 @@ static int pack(opal_convertor_t *convertor, void *to, size_t *length)
     const int rc = opal_convertor_pack(convertor, &iov, &iov_count, length);
 
     if (contiguous && 0 <= rc) {
-        mca_common_fastpath_copy(to, iov.iov_base, *length);
+        mca_common_fastpath_ways_copy(&endpoint->pack_ways, to, iov.iov_base, *length);
     }
     return rc;
 }
@@ -615,7 +615,8 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
     }
 
     if (0 < length
-        && OPAL_UNLIKELY(0 > pack(convertor, (char *) des->des_segments->seg_addr.pval + reserve, &length))) {
+        && OPAL_UNLIKELY(
+            0 > pack(endpoint, convertor, (char *) des->des_segments->seg_addr.pval + reserve, &length))) {
         mca_btl_fastsm_free(btl, des);
         return NULL;
     }

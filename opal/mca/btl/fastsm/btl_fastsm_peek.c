@@ -128,7 +128,7 @@ bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const
                && mca_btl_fastsm_move_chunks(view, to, data, length, undecided);
     }
     if (NULL == data && 2 >= view->halves) {
-        mca_btl_fastsm_take_chunk(view->endpoint, to, view->data + HEADER, length);
+        mca_common_fastpath_ways_copy(&view->endpoint->take_ways, to, view->data + HEADER, length);
     } else if (NULL == data) {
         fastsm_fifo_copy(to, view->head, length);
     } else if (2 < view->halves) {

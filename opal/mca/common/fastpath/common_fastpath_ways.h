@@ -60,4 +60,16 @@ unsigned mca_common_fastpath_ways_choose(mca_common_fastpath_ways_t *ways);
 void mca_common_fastpath_ways_note(mca_common_fastpath_ways_t *ways, unsigned way, size_t bytes,
                                    uint64_t ticks);
 
+/** Ways to copy a piece of a message: mca_common_fastpath_copy(), and mca_common_fastpath_copy_string(). */
+#define MCA_COMMON_FASTPATH_BY_LOOP   0u
+#define MCA_COMMON_FASTPATH_BY_STRING 1u
+
+/**
+ * memcpy between processes, by the one of these ways that is sooner.
+ *
+ * @param ways  of the pieces between these two that go in this direction
+ */
+void mca_common_fastpath_ways_copy(mca_common_fastpath_ways_t *ways, void *to, const void *from,
+                                   size_t length);
+
 #endif /* COMMON_FASTPATH_WAYS_H */
