@@ -285,6 +285,27 @@ static void cancel_after_error(int sequence)
     fp_free(buffer);
 }
 
+/* What there is of the message fills the buffer. It is not received before its sender has written the rest,
+ * which rank 2 lets it do when it has sent its own message. */
+static void truncated(int page, int sequence)
+{
+    const size_t room = (size_t) page * BUFFER;
+    unsigned char *buffer = fp_alloc(room);
+    MPI_Request request;
+    int flag;
+
+    FP(MPI_Irecv(buffer, (int) room, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    FP_ERROR(MPI_ERR_TRUNCATE, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    FP(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    FP(MPI_Iprobe(2, OTHER, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    CHECK(flag);
+    fp_recv(SHORT, 2, OTHER, sequence, MPI_COMM_WORLD);
+    CHECK_DATA(buffer, room, fp_key(1, 0, TAG, sequence));
+    fp_free(buffer);
+}
+
 /* ---- a page that comes late ---- */
 
 static void stalls(void)
@@ -297,24 +318,28 @@ static void stalls(void)
 
     catch_signals();
     for (int page = 0; page < PAGES; page++) {
-        for (int i = 0; i <= count + 2; i++) {
+        for (int i = 0; i <= count + 3; i++) {
             const int sequence = page * 100 + i;
-            const bool error = count + 2 == i;
+            const bool error = count + 2 == i, is_short = count + 3 == i;
 
             fp_case("page %d, %s", page,
-                    i < count ? ways[i].name
-                    : error   ? "MPI_Waitall in error"
-                              : "MPI_Cancel");
+                    i < count  ? ways[i].name
+                    : error    ? "MPI_Waitall in error"
+                    : is_short ? "a short buffer"
+                               : "MPI_Cancel");
             if (0 == fp_rank && i < count) {
                 receive_both(&ways[i], sequence);
             } else if (0 == fp_rank && error) {
                 cancel_after_error(sequence);
+            } else if (0 == fp_rank && is_short) {
+                truncated(page, sequence);
             } else if (0 == fp_rank) {
                 cancel(sequence);
             } else if (1 == fp_rank) {
                 send_stalling(page, sequence, error);
             } else if (2 == fp_rank && !error) {
-                send_when_it_has_stalled(i < count ? TAG : OTHER, sequence, i < count && ways[i].may_begin);
+                send_when_it_has_stalled(i < count ? TAG : OTHER, sequence,
+                                         is_short || (i < count && ways[i].may_begin));
             } else {
                 FP(MPI_Barrier(MPI_COMM_WORLD));
             }

@@ -634,8 +634,10 @@ static void test_not_here(void **state)
             assert_int_equal(6, view.halves);
             assert_false(mca_btl_fastsm_chunks_are_here(&world.in, 6));
             assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, 6 * CHUNK, false));
-            assert_true(mca_btl_fastsm_move_chunks(&view, received, NULL, missing * CHUNK, false));
             memset(received, 0x5a, sizeof(received));
+            /* what finds no room has to come, too: all halves are handed back */
+            assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, missing * CHUNK, false));
+            assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, 0, false));
             assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, CHUNK, true));
             assert_int_equal(0x5a, received[0]);
             assert_null(mca_btl_fastsm_chunk(&world.in, missing, CHUNK));

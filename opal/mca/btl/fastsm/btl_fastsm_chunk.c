@@ -581,7 +581,8 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
     const size_t size = view->length - MCA_BTL_FASTSM_HEADER_BYTES;
     size_t done = mca_btl_fastsm_smaller(length, chunk);
 
-    if (undecided && !all_come(view, chunk, size)) {
+    /* the caller hands all halves back, also of chunks that find no room: none may still be written */
+    if ((undecided || length < size) && !all_come(view, chunk, size)) {
         return false;
     }
     if (0 < done) {

@@ -283,7 +283,8 @@ typedef struct {
      *
      * @param to         receives what follows the first MCA_BTL_FASTSM_HEADER_BYTES
      * @param data       takes the place of to; or NULL
-     * @param length     bytes, at most those that follow; with data, all of them
+     * @param length     bytes, at most those that follow; with data, all of them.  If some are left out, all
+     *                   chunks have come when it returns true
      * @param undecided  the receive may yet get another message, or none: nothing is written unless all
      *                   chunks have come
      * @return           false when they do not come soon, because their sender has lost its processor, or
