@@ -22,7 +22,10 @@
  *          child     it is a process that has been spawned, and its parents
  *                    receive from it
  *          parted    the same, but they have disconnected before, and the
- *                    parents go on without it */
+ *                    parents go on without it
+ *          late      it is a process that has been spawned; its parents have
+ *                    a large message from it, and receive it when another
+ *                    process has been spawned */
 
 #include "support/fp_test.h"
 
@@ -32,6 +35,7 @@
 enum { TAG = 9, LARGE = 1 << 20, VERY_LARGE = 300 << 20, SHORT = 16 };
 
 static const char *how, *where;
+static char *program;
 
 static void die(void)
 {
@@ -69,7 +73,7 @@ static void victim(int others, MPI_Comm comm)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (int i = 0; i < others; i++) {
-        if (at("rendezvous") || at("middle")) {
+        if (at("rendezvous") || at("middle") || at("late")) {
             FP(MPI_Isend(buffer, at("middle") ? VERY_LARGE : LARGE, MPI_BYTE, i, TAG, comm, &request));
         }
     }
@@ -81,6 +85,16 @@ static void victim(int others, MPI_Comm comm)
     }
     soon();
     die();
+}
+
+static MPI_Comm spawn(const char *child_how)
+{
+    char *arguments[] = {(char *) child_how, (char *) where, NULL};
+    MPI_Comm comm;
+
+    FP(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &comm, MPI_ERRCODES_IGNORE));
+    FP(MPI_Barrier(comm));
+    return comm;
 }
 
 static void other(int peer, MPI_Comm comm)
@@ -104,9 +118,12 @@ static void other(int peer, MPI_Comm comm)
         FP(MPI_Isend(buffer, LARGE, MPI_BYTE, peer, TAG, comm, &request));
         FP(MPI_Send(buffer, VERY_LARGE, MPI_BYTE, peer, TAG, comm));
     }
-    if (at("rendezvous")) {
+    if (at("rendezvous") || at("late")) {
         FP(MPI_Probe(peer, TAG, comm, MPI_STATUS_IGNORE));
         usleep(600000);
+    }
+    if (at("late")) {
+        (void) spawn("guest"); /* whoever meets it parts from those that have ended */
     }
     FP(MPI_Recv(buffer, VERY_LARGE, MPI_BYTE, at("any") ? MPI_ANY_SOURCE : peer, TAG, comm,
                 MPI_STATUS_IGNORE));
@@ -143,11 +160,12 @@ static void go_on(void)
 
 int main(int argc, char **argv)
 {
-    char *child_arguments[3];
     MPI_Comm comm = MPI_COMM_WORLD, parent;
+    int parents = 0;
 
     how = (1 < argc) ? argv[1] : "kill";
     where = (2 < argc) ? argv[2] : "recv";
+    program = argv[0];
     fp_init(&argc, &argv, 1);
     fp_case("%s, %s", how, where);
     FP(MPI_Comm_get_parent(&parent));
@@ -156,20 +174,21 @@ int main(int argc, char **argv)
         if (at("parted")) {
             part(&parent, false);
         }
-        victim(0, parent);
+        if (0 == strcmp(how, "guest")) { /* until the job has ended */
+            FP(MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, parent, MPI_STATUS_IGNORE));
+        }
+        if (at("late")) {
+            FP(MPI_Comm_remote_size(parent, &parents));
+        }
+        victim(parents, parent);
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
     if (0 == fp_rank) {
         printf("running\n");
         fflush(stdout);
     }
-    if (at("child") || at("parted")) {
-        child_arguments[0] = (char *) how;
-        child_arguments[1] = (char *) where;
-        child_arguments[2] = NULL;
-        FP(MPI_Comm_spawn(argv[0], child_arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &comm,
-                          MPI_ERRCODES_IGNORE));
-        FP(MPI_Barrier(comm));
+    if (at("child") || at("parted") || at("late")) {
+        comm = spawn(how);
         if (at("parted")) {
             part(&comm, true);
             go_on();

@@ -266,8 +266,12 @@ void mca_btl_fastsm_await(mca_btl_base_module_t *btl, const uint64_t *names, uin
 
 bool mca_btl_fastsm_is_awaited(mca_btl_base_endpoint_t *endpoint, uint64_t name)
 {
-    mca_btl_fastsm_ring_ctl_t *ctl = ctl_of(endpoint->base, &endpoint->layout);
+    mca_btl_fastsm_ring_ctl_t *ctl;
 
+    if (OPAL_UNLIKELY(NULL == endpoint->base)) { /* a process of another job that has ended */
+        return false;
+    }
+    ctl = ctl_of(endpoint->base, &endpoint->layout);
     for (uint32_t i = 0; 0 != name && i < MCA_BTL_FASTSM_AWAITED; ++i) {
         if (name == fastsm_load_awaited(&ctl->awaited[i])) {
             return true;
