@@ -54,7 +54,9 @@ void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
 
-    mca_common_fastpath_process_permit();
+    if (component->single_copy) {
+        mca_common_fastpath_process_permit();
+    }
     component->smsc = component->smsc && component->single_copy && fastpath_smsc();
     if (!component->single_copy) {
         btl->btl_flags &= ~MCA_BTL_FLAGS_GET;

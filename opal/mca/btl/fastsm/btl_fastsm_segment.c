@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
+#include "opal/mca/common/fastpath/common_fastpath_process.h"
 #include "opal/mca/mpool/base/base.h"
 #include "opal/util/output.h"
 
@@ -327,8 +328,11 @@ bool mca_btl_fastsm_segment_alive(const mca_btl_fastsm_endpoint_t *endpoint)
     if (0 == stat(segment_path(path, (int) endpoint->pid, endpoint->fd), &status)) {
         return 0 == endpoint->inode || status.st_ino == endpoint->inode;
     }
-    /* a process that may not be looked at any more has not ended */
-    return ENOENT != errno && ESRCH != errno;
+    if (ENOENT == errno || ESRCH == errno) {
+        return false;
+    }
+    /* it may not be looked at any more, or has ended, and its parent has not taken notice */
+    return !mca_common_fastpath_process_ended(endpoint->pid);
 }
 
 int mca_btl_fastsm_segment_attach(const mca_btl_fastsm_modex_t *modex, mca_btl_fastsm_endpoint_t *endpoint,

@@ -10,6 +10,8 @@
 #include "opal_config.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -53,4 +55,31 @@ bool mca_common_fastpath_process_readable(const void *begin, size_t size)
     return 0 == size
            || (mca_common_fastpath_process_copy(getpid(), false, &byte, first, 1)
                && mca_common_fastpath_process_copy(getpid(), false, &byte, first + size - 1, 1));
+}
+
+/* State and number of threads are the third and the twentieth field of what proc(5) calls stat; the second
+ * one is a name in parentheses, which may have some itself. A process whose initial thread has ended before
+ * others looks ended, but has more than one. */
+bool mca_common_fastpath_process_ended(pid_t pid)
+{
+    char path[32], text[512] = "";
+    const char *behind;
+    long threads = 0;
+    char state = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+    file = fopen(path, "re");
+    if (NULL == file) {
+        return ENOENT == errno || ESRCH == errno;
+    }
+    (void) fgets(text, sizeof(text), file);
+    fclose(file);
+    behind = strrchr(text, ')');
+    return NULL != behind
+           && 2
+                  == sscanf(behind,
+                            ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+                            &state, &threads)
+           && ('Z' == state || 'X' == state) && 1 >= threads;
 }

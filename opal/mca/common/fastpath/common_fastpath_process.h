@@ -43,4 +43,12 @@ bool mca_common_fastpath_process_copy(pid_t pid, bool write, void *local, uint64
  */
 bool mca_common_fastpath_process_readable(const void *begin, size_t size);
 
+/**
+ * Whether a process has ended, also if its parent has not taken notice yet. Then the kernel refuses to say
+ * what it has open, but for root, as if it still ran under another user.
+ *
+ * @return false where it runs, or that is not known
+ */
+bool mca_common_fastpath_process_ended(pid_t pid);
+
 #endif /* MCA_COMMON_FASTPATH_PROCESS_H */
