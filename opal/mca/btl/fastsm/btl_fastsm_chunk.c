@@ -315,17 +315,6 @@ typedef struct {
     size_t chunk;
 } source_t;
 
-/* The lines of a loop's destination are fetched before. */
-static inline void fill_by(unsigned way, char *to, const char *from, size_t bytes)
-{
-    if (MCA_COMMON_FASTPATH_BY_STRING == way) {
-        mca_common_fastpath_copy_string(to, from, bytes);
-    } else {
-        fetch_lines(to, bytes);
-        mca_common_fastpath_copy(to, from, bytes);
-    }
-}
-
 /* What comes first in a buffer is not measured: that would tell what its pages cost, and not what comes after
  * it. */
 static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag,
@@ -334,19 +323,20 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mc
     const bool is_long = MCA_COMMON_FASTPATH_COPY_LONG <= bytes && frag->filled >= bytes;
     /* what messages of several chunks take; reading the clock twice is 4 % of a single one */
     const bool noted = is_long && bytes == source->chunk && source->chunk < source->size;
-    const bool due = is_long && mca_common_fastpath_ways_is_due(&endpoint->fill_ways);
     unsigned way = MCA_COMMON_FASTPATH_BY_LOOP;
     uint64_t begin = 0;
+    bool due = false;
 
-    if (due) {
-        way = mca_common_fastpath_ways_choose(&endpoint->fill_ways);
-    } else if (is_long) {
-        way = mca_common_fastpath_ways_better(&endpoint->fill_ways);
+    if (is_long) {
+        way = mca_common_fastpath_ways_next(&endpoint->fill_ways, &due);
     }
     if (noted || due) {
         begin = mca_common_fastpath_ticks();
     }
-    fill_by(way, chunk_data(frag), source->payload + done, bytes);
+    if (MCA_COMMON_FASTPATH_BY_LOOP == way) {
+        fetch_lines(chunk_data(frag), bytes);
+    }
+    mca_common_fastpath_copy_by(way, chunk_data(frag), source->payload + done, bytes);
     if (noted || due) {
         const uint64_t ticks = mca_common_fastpath_ticks() - begin;
 

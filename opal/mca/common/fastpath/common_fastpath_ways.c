@@ -6,7 +6,6 @@
 #include "opal_config.h"
 
 #include "common_fastpath_clock.h"
-#include "common_fastpath_copy.h"
 #include "common_fastpath_ways.h"
 
 /** uses that take both ways in turn, the first ones: memory that a way uses for the first time is slow */
@@ -46,27 +45,21 @@ void mca_common_fastpath_ways_note(mca_common_fastpath_ways_t *ways, unsigned wa
     atomic_store_explicit(&ways->ticks[way], now, memory_order_relaxed);
 }
 
-static inline void copy_by(unsigned way, void *to, const void *from, size_t length)
-{
-    if (MCA_COMMON_FASTPATH_BY_STRING == way) {
-        mca_common_fastpath_copy_string(to, from, length);
-    } else {
-        mca_common_fastpath_copy(to, from, length);
-    }
-}
-
 void mca_common_fastpath_ways_copy(mca_common_fastpath_ways_t *ways, void *to, const void *from,
                                    size_t length)
 {
+    uint64_t begin;
+    unsigned way;
+    bool due;
+
     if (MCA_COMMON_FASTPATH_COPY_LONG > length) {
         mca_common_fastpath_copy(to, from, length);
-    } else if (mca_common_fastpath_ways_is_due(ways)) {
-        const unsigned way = mca_common_fastpath_ways_choose(ways);
-        const uint64_t begin = mca_common_fastpath_ticks();
-
-        copy_by(way, to, from, length);
+        return;
+    }
+    way = mca_common_fastpath_ways_next(ways, &due);
+    begin = due ? mca_common_fastpath_ticks() : 0;
+    mca_common_fastpath_copy_by(way, to, from, length);
+    if (due) {
         mca_common_fastpath_ways_note(ways, way, length, mca_common_fastpath_ticks() - begin);
-    } else {
-        copy_by(mca_common_fastpath_ways_better(ways), to, from, length);
     }
 }

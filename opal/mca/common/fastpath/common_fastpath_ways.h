@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common_fastpath_copy.h"
+
 /** What is known of ways 0 and 1; all 0 in the beginning. */
 typedef struct {
     _Atomic uint64_t ticks[2]; /**< for 64 KiB of late; 0: not known */
@@ -51,6 +53,17 @@ static inline unsigned mca_common_fastpath_ways_better(mca_common_fastpath_ways_
 unsigned mca_common_fastpath_ways_choose(mca_common_fastpath_ways_t *ways);
 
 /**
+ * The way of the next piece of a message.
+ *
+ * @param due  receives whether it is to be measured
+ */
+static inline unsigned mca_common_fastpath_ways_next(mca_common_fastpath_ways_t *ways, bool *due)
+{
+    *due = mca_common_fastpath_ways_is_due(ways);
+    return *due ? mca_common_fastpath_ways_choose(ways) : mca_common_fastpath_ways_better(ways);
+}
+
+/**
  * Something has been copied.
  *
  * @param way    that it has taken
@@ -63,6 +76,16 @@ void mca_common_fastpath_ways_note(mca_common_fastpath_ways_t *ways, unsigned wa
 /** Ways to copy a piece of a message: mca_common_fastpath_copy(), and mca_common_fastpath_copy_string(). */
 #define MCA_COMMON_FASTPATH_BY_LOOP   0u
 #define MCA_COMMON_FASTPATH_BY_STRING 1u
+
+/** memcpy by that way. */
+static inline void mca_common_fastpath_copy_by(unsigned way, void *to, const void *from, size_t length)
+{
+    if (MCA_COMMON_FASTPATH_BY_STRING == way) {
+        mca_common_fastpath_copy_string(to, from, length);
+    } else {
+        mca_common_fastpath_copy(to, from, length);
+    }
+}
 
 /**
  * memcpy between processes, by the one of these ways that is sooner.
