@@ -12,6 +12,11 @@ AC_ARG_WITH([ompi],
         [Open MPI's installation prefix or its C compiler wrapper (default: mpicc.openmpi or mpicc in PATH)])],
     [], [with_ompi=yes])
 
+# What is found there is used in other directories, too.
+AS_CASE([$with_ompi],
+    [yes|no|/*], [],
+    [*/*], [with_ompi=`pwd`/$with_ompi])
+
 # A mpicc may be another MPI's (on Debian it is an alternatives link); only Open MPI's knows --showme.
 AC_MSG_CHECKING([for Open MPI's C compiler wrapper])
 AS_CASE([$with_ompi],

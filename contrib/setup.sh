@@ -41,9 +41,11 @@ devel_headers() {
 missing_packages() {
     have "${CC:-gcc}" || echo gcc libc6-dev
     have make || echo make
-    have autoconf || echo autoconf
-    have automake || echo automake
-    have libtoolize || echo libtool
+    if [ ! -f "$top/configure" ]; then # as in a git clone
+        have autoconf || echo autoconf
+        have automake || echo automake
+        have libtoolize || echo libtool
+    fi
     have ompi_info || echo openmpi-bin
     devel_headers || echo openmpi-bin libopenmpi-dev
     [ "${for_tests:-no}" = yes ] || return 0

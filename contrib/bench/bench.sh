@@ -70,13 +70,18 @@ warn_load()
     }' "${BENCH_LOADAVG:-/proc/loadavg}" >&2
 }
 
+# find_build: the build tree, unless it has been named: what the script is in, or build/ there.
+find_build()
+{
+    for one_tree in "$here/../.." "$here/../../build"; do
+        if [ -z "$build" ] && [ -d "$one_tree/components" ]; then build=$(cd "$one_tree" && pwd); fi
+    done
+}
+
 # set_up PROGRAM ...: finds the build tree, mpirun and the programs, and makes a scratch directory.
 set_up()
 {
-    # The build tree: the script may be in it (or in the source tree, if that is the same).
-    if [ -z "$build" ] && [ -d "$here/../../components" ]; then
-        build=$(cd "$here/../.." && pwd)
-    fi
+    find_build
     programs=${programs:-${build:-$here/../..}/contrib/bench}
     for program in "$@" ${refuse:+refuse}; do
         [ -x "$programs/$program" ] || fail "no $program in $programs: run make, or say --build DIR or --programs DIR"

@@ -301,9 +301,9 @@ static void print_rfc(const options_t *options)
 /* All processes are members, and on one node. */
 static void print_window(const options_t *options)
 {
-    printf("osc/fastpath, bytes of a window: of each process, for each member it has to do with, for each so "
-           "many\n"
-           "operations that wait for data at a time, for small puts that the kernel copies, and once for the "
+    printf("osc/fastpath, bytes of a window: of each process, for each member it has to do with, for each 64 "
+           "operations\n"
+           "that wait for data at a time, for small puts that the kernel copies, and once for the "
            "node\n%9s %10s %10s %10s %10s %10s\n",
            "processes", "window", "member", "operations", "puts", "node");
     for (unsigned i = 0; i < options->n_counts; ++i) {

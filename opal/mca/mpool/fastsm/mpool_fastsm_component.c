@@ -45,12 +45,13 @@ static int mpool_fastsm_register(void)
     mca_mpool_fastsm_component_t *component = &mca_mpool_fastsm_component;
     const mca_common_fastpath_param_t table[] = {
         {"min_size", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_5, &component->min_size, 0, 0, UINT64_C(1) << 46,
-         .text = "Smallest shared segment in bytes, even if less is needed; at most mpool_fastsm_max_size"},
+         .text = "Smallest shared segment in bytes, even if less is needed; at most mpool_fastsm_max_size. "
+                 "btl_fastsm_print_memory and fastpath-memory say what is needed"},
         {"max_size", MCA_COMMON_FASTPATH_SIZE, OPAL_INFO_LVL_4, &component->max_size, 0, 0, UINT64_C(1) << 46,
          .zero = "no limit",
          .text =
-             "Largest shared segment in bytes; a process that needs more does without shared memory. 0: no "
-             "limit"},
+             "Largest shared segment in bytes, of a process for its messages, and of a node for a window; what "
+             "needs more does without shared memory. 0: no limit"},
         {"backing", MCA_COMMON_FASTPATH_STRING, OPAL_INFO_LVL_4, &component->backing,
          .string = "memfd,/dev/shm,/tmp",
          .text = "Where shared segments are: a list, separated by commas, of directories and the word memfd, "
