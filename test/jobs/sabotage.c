@@ -6,7 +6,8 @@
 /*
  * To be preloaded: rank 1 damages the segment of another process just before it attaches to it, as another
  * process of the same user could.  FP_SABOTAGE is what it does: "scribble", "truncate", "limit", which
- * leaves no descriptor to open it with, or "pause", which does nothing for four seconds, once.
+ * leaves no descriptor to open it with, or "pause", which does nothing for four seconds, once.  With "interrupt" each
+ * process gets the pages of its own segment at the tenth attempt only.
  * All ranks truncate: one that had attached before somebody else truncates would go on with less than it needs, and
  * would rightly end the job.
  */
@@ -16,6 +17,7 @@
 #endif
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -72,4 +74,17 @@ int open(const char *path, int flags, ...)
     mode = (O_CREAT | O_TMPFILE) & flags ? va_arg(args, mode_t) : 0;
     va_end(args);
     return real(path, flags, mode);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t length)
+{
+    typedef int fallocate_function_t(int fd, int mode, off_t offset, off_t length);
+    const char *how = getenv("FP_SABOTAGE");
+    static int attempts;
+
+    if (NULL != how && 0 == strcmp(how, "interrupt") && 10 > ++attempts) {
+        errno = EINTR;
+        return -1;
+    }
+    return ((fallocate_function_t *) dlsym(RTLD_NEXT, "fallocate"))(fd, mode, offset, length);
 }

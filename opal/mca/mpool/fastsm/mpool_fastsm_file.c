@@ -114,6 +114,17 @@ static int map(mca_mpool_fastsm_file_t *file)
     return OPAL_SUCCESS;
 }
 
+/* Before Linux 5.14 any signal interrupts this, such as those of a profiler's timer. */
+static int allocate_pages(mca_mpool_fastsm_file_t *file, size_t length)
+{
+    int rc;
+
+    do {
+        rc = fallocate(file->fd, 0, 0, (off_t) length);
+    } while (0 != rc && EINTR == errno);
+    return 0 == rc ? OPAL_SUCCESS : failed(file, "fallocate");
+}
+
 /* Where the kernel cannot reserve pages of a mapping, the whole file is reserved. */
 static int reserve_pages(mca_mpool_fastsm_file_t *file, size_t first)
 {
@@ -121,7 +132,7 @@ static int reserve_pages(mca_mpool_fastsm_file_t *file, size_t first)
                                                     : mca_common_fastpath_reserve(file->base, first);
 
     if (OPAL_ERR_NOT_SUPPORTED == rc) {
-        return 0 == fallocate(file->fd, 0, 0, (off_t) file->size) ? OPAL_SUCCESS : failed(file, "fallocate");
+        return allocate_pages(file, file->size);
     }
     if (OPAL_SUCCESS != rc) {
         errno = ENOSPC;
@@ -140,8 +151,8 @@ int mca_mpool_fastsm_file_fill(mca_mpool_fastsm_file_t *file, const void *data, 
     if (OPAL_SUCCESS == rc) {
         rc = set_length(file, false);
     }
-    if (OPAL_SUCCESS == rc && 0 != fallocate(file->fd, 0, 0, (off_t) (parts ? first : file->size))) {
-        rc = failed(file, "fallocate");
+    if (OPAL_SUCCESS == rc) {
+        rc = allocate_pages(file, parts ? first : file->size);
     }
     while (OPAL_SUCCESS == rc && done < first) {
         const ssize_t written = pwrite(file->fd, (const char *) data + done, first - done, (off_t) done);
