@@ -50,7 +50,7 @@ static inline void fastpath_comm_revoke(ompi_communicator_t *comm, bool coll_onl
 #endif
 }
 
-/** What all members of a communicator call it that have not agreed on an id. */
+/** The name of a communicator whose members have not agreed on an id; the same at all of them. */
 typedef struct {
     uint64_t word[2];
 } fastpath_comm_name_t;
@@ -183,7 +183,7 @@ static inline bool fastpath_is_contiguous(const void *buf, const ompi_datatype_t
     return fastpath_has_no_gaps(datatype, count) && fastpath_is_host_memory(buf);
 }
 
-/** @return whether Open MPI's functions that wait for requests do no more than MPI says of them */
+/** @return whether Open MPI's functions that wait for requests can be replaced: they have no side effects */
 static inline bool fastpath_waits_replaceable(void)
 {
 #if 5 > OMPI_MAJOR_VERSION && OPAL_ENABLE_FT_CR

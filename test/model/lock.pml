@@ -157,7 +157,7 @@ proctype all() {
     unshare(1)
 }
 
-byte asked;     /* word of the owner, or 0 */
+byte claim;     /* of the owner, or 0 */
 byte passed;    /* readers that got in since it was 0 */
 bool tried[2];  /* by reader: the owner has tried again since the reader saw its word */
 
@@ -167,13 +167,13 @@ proctype patient(byte id) {
     for (round : 1 .. ROUNDS) {
         seen = 0;
         do
-        :: (asked == 0 || BROKEN == 9) && writers[0] == 0 ->
+        :: (claim == 0 || BROKEN == 9) && writers[0] == 0 ->
             if
             :: d_step { holders[0] < EXCLUSIVE ->
                 holders[0]++;
                 inside[0]++;
                 if
-                :: asked != 0 -> passed++
+                :: claim != 0 -> passed++
                 :: else
                 fi };
                 assert(writing[0] == 0);
@@ -181,16 +181,16 @@ proctype patient(byte id) {
                 break
             :: holders[0] >= EXCLUSIVE -> (holders[0] < EXCLUSIVE)
             fi
-        :: asked != 0 && BROKEN != 9 ->
+        :: claim != 0 && BROKEN != 9 ->
             if
-            :: d_step { asked != seen -> seen = asked; tried[id] = false }
-            :: asked == seen && seen != 0 -> /* a compare and swap follows, or nothing to compare */
+            :: d_step { claim != seen -> seen = claim; tried[id] = false }
+            :: claim == seen && seen != 0 -> /* a compare and swap follows, or nothing to compare */
                 if
-                :: d_step { asked == seen || (BROKEN == 8 && asked != 0) -> assert(!tried[id]); asked = 0 }
-                :: asked != seen && BROKEN != 8 -> skip
-                :: asked == 0 -> skip
+                :: d_step { claim == seen || (BROKEN == 8 && claim != 0) -> assert(!tried[id]); claim = 0 }
+                :: claim != seen && BROKEN != 8 -> skip
+                :: claim == 0 -> skip
                 fi
-            :: asked == 0 && seen == 0 -> skip
+            :: claim == 0 && seen == 0 -> skip
             fi
         od;
         unshare(0)
@@ -213,16 +213,16 @@ proctype owner() {
             :: BROKEN == 7 && waits
             :: else ->
                 if
-                :: asked == 0 -> passed = 0
+                :: claim == 0 -> passed = 0
                 :: else
                 fi;
-                asked = word;
+                claim = word;
                 tried[0] = true;
                 tried[1] = true
             fi }
         :: goto end_away
         od;
-        asked = 0;
+        claim = 0;
         if
         :: waits -> writers[0]--; waits = false
         :: else

@@ -135,7 +135,7 @@ OBJ_CLASS_DECLARATION(mca_osc_fastpath_whole_t);
 /** How often an origin asks a target that may be outside MPI. */
 typedef struct {
     _Atomic uint8_t skip; /**< operations before it is asked again; a hint, so relaxed */
-    uint8_t pause;        /**< what skip was when nobody had answered the last time; 0: somebody has */
+    uint8_t pause;        /**< last value of skip, doubled after each try without an answer; 0 after one */
 } mca_osc_fastpath_tries_t;
 
 /** What this process knows of another member of a window, and of itself; made when first needed. */
@@ -195,7 +195,7 @@ typedef struct mca_osc_fastpath_peer_t {
         int error;           /**< what went wrong with the packet that is being worked on */
         uint8_t held;        /**< MCA_OSC_FASTPATH_LOCK_SHARED, _EXCLUSIVE or 0: the lock it has here */
         bool blocked;        /**< in module.blocked: its next packet may not take effect yet */
-        bool waits_for_lock; /**< counted in module.asking */
+        bool waits_for_lock; /**< counted in module.claims */
         bool wants_lock;     /**< the own rank only: MPI_Win_lock waits for its turn in module.blocked */
         opal_list_t parked;  /**< mca_osc_fastpath_parked_t in order of sequence */
         opal_list_t wholes;  /**< mca_osc_fastpath_whole_t */
@@ -292,11 +292,11 @@ typedef struct mca_osc_fastpath_module_t {
     opal_list_t refused;                        /**< packets no BTL has taken yet */
     opal_list_t blocked;                        /**< peers by target.blocked_item, in order of arrival */
     bool rerun;                                 /**< a lock has been given back: the blocked may go on */
-    mca_osc_fastpath_asking_t asking;           /**< peers that wait for the own lock exclusively */
+    mca_osc_fastpath_claims_t claims;           /**< peers that wait for the own lock exclusively */
     opal_list_t inbox;                     /**< mca_osc_fastpath_parked_t that came while lock was taken */
     mca_common_fastpath_lock_t inbox_lock; /**< guards the inbox */
 
-    unsigned calls; /**< counts synchronisations, see mca_osc_fastpath_breathe() */
+    unsigned calls; /**< counts synchronisations, see mca_osc_fastpath_progress_sometimes() */
 
     mca_osc_fastpath_region_t *regions; /**< dynamic: attached memory in order of address */
     size_t num_regions;

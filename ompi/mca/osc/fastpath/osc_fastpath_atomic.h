@@ -72,9 +72,9 @@ static inline mca_osc_fastpath_integer_t mca_osc_fastpath_integer(const void *fr
 }
 
 /*
- * The atomic steps: U1, which load an element, and U2, which store to it. Each U1 acquires and is the partner
- * of the U2 that has stored what it finds: who sees the new value of an element sees what its writer has
- * stored before, as it would inside the accumulate lock. What is not a mere load is both.
+ * Atomic accesses to elements of a window: U1 are loads (acquire), U2 are stores (release); a read-modify-
+ * write is both. A U1 that reads a value pairs with the U2 that has stored it: the reader then sees all that
+ * the writer stored before, as it would inside the accumulate lock.
  */
 
 /** U1.  Partner: U2.  @return the integer at an aligned address */

@@ -15,7 +15,7 @@
 
 /** Pieces of the target's memory that one call of the kernel is about */
 #define MCA_OSC_FASTPATH_CALL_PIECES 32
-/** A put of no more bytes waits for others, which one call of the kernel makes together */
+/** Puts of at most this many bytes are collected and made by one system call. */
 #define MCA_OSC_FASTPATH_BATCHED 64
 
 /** Small puts to one peer that have not been made; the next synchronisation makes them. */

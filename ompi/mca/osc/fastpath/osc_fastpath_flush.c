@@ -214,7 +214,7 @@ static mca_osc_fastpath_peer_t *peer_to_flush(mca_osc_fastpath_module_t *module,
     }
     *rc = OMPI_SUCCESS;
     if (NULL == peer || MCA_OSC_FASTPATH_MESSAGE != peer->access) {
-        mca_osc_fastpath_breathe(module);
+        mca_osc_fastpath_progress_sometimes(module);
         return NULL;
     }
     return peer;
@@ -252,7 +252,7 @@ int mca_osc_fastpath_flush(int target, ompi_win_t *win)
         rc = mca_osc_fastpath_take_error(peer);
     }
     mca_osc_fastpath_leave(module);
-    mca_osc_fastpath_breathe(module);
+    mca_osc_fastpath_progress_sometimes(module);
     return rc;
 }
 
@@ -284,7 +284,7 @@ int mca_osc_fastpath_flush_all(ompi_win_t *win)
         rc = OMPI_SUCCESS == rc ? error : rc;
     }
     mca_osc_fastpath_leave(module);
-    mca_osc_fastpath_breathe(module);
+    mca_osc_fastpath_progress_sometimes(module);
     return OMPI_SUCCESS == rc ? made : rc;
 }
 
@@ -309,7 +309,7 @@ int mca_osc_fastpath_flush_local(int target, ompi_win_t *win)
     flush_local_begin(peer);
     rc = mca_osc_fastpath_wait_for_data(module, peer);
     mca_osc_fastpath_leave(module);
-    mca_osc_fastpath_breathe(module);
+    mca_osc_fastpath_progress_sometimes(module);
     return rc;
 }
 
@@ -329,7 +329,7 @@ int mca_osc_fastpath_flush_local_all(ompi_win_t *win)
     }
     rc = mca_osc_fastpath_wait_for_data(module, NULL);
     mca_osc_fastpath_leave(module);
-    mca_osc_fastpath_breathe(module);
+    mca_osc_fastpath_progress_sometimes(module);
     return rc;
 }
 

@@ -47,7 +47,7 @@ static int complete(mca_osc_fastpath_module_t *module, const mca_osc_fastpath_op
 {
     if (NULL != operation->request) {
         *operation->request = &ompi_request_empty;
-        mca_osc_fastpath_breathe(module);
+        mca_osc_fastpath_progress_sometimes(module);
     }
     return OMPI_SUCCESS;
 }

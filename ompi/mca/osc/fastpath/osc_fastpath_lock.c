@@ -40,23 +40,24 @@ static inline bool try_lock(mca_osc_fastpath_peer_t *peer)
     return taken;
 }
 
-/** Tries for a lock after which a wait says that it may sleep: it does not before. */
-#define TRIES_BEFORE_DROWSING 128u
+/** Failed tries for a lock before a waiting process registers as a sleeper. */
+#define TRIES_BEFORE_REGISTERING 128u
 
-_Static_assert(MCA_OSC_FASTPATH_TRIES_AWAKE > TRIES_BEFORE_DROWSING, "it says so before it sleeps");
+_Static_assert(MCA_OSC_FASTPATH_TRIES_AWAKE > TRIES_BEFORE_REGISTERING, "it registers before it sleeps");
 
 /** What MPI_Win_lock waits for. */
 typedef struct {
     mca_osc_fastpath_peer_t *peer;
     unsigned tries;
-    mca_osc_fastpath_doubt_t doubt;
+    mca_osc_fastpath_claim_watch_t watch;
 } lock_one_t;
 
-/* Who waits for a lock to share it must not wait for its owner, which may be outside MPI. */
-static void doubt(mca_osc_fastpath_lockword_t *word, mca_osc_fastpath_doubt_t *doubt)
+/* A reader must not depend on progress of the process that owns the lock, which may be outside MPI: it
+ * removes an expired claim of that process. */
+static void check_claim(mca_osc_fastpath_lockword_t *word, mca_osc_fastpath_claim_watch_t *watch)
 {
-    if (0 != atomic_load_explicit(&word->asked, memory_order_relaxed)) {
-        mca_osc_fastpath_lock_doubt(word, doubt, mca_common_fastpath_nanoseconds());
+    if (0 != atomic_load_explicit(&word->claim, memory_order_relaxed)) {
+        mca_osc_fastpath_lock_check_claim(word, watch, mca_common_fastpath_nanoseconds());
     }
 }
 
@@ -67,11 +68,11 @@ static bool lock_taken(mca_osc_fastpath_module_t *module, void *context)
     if (try_lock(wanted->peer)) {
         return true;
     }
-    if (TRIES_BEFORE_DROWSING == ++wanted->tries) {
-        mca_osc_fastpath_lock_drowse(&wanted->peer->member->lock, module->node.index);
+    if (TRIES_BEFORE_REGISTERING == ++wanted->tries) {
+        mca_osc_fastpath_lock_register_sleeper(&wanted->peer->member->lock, module->node.index);
     }
     if (MPI_LOCK_SHARED == wanted->peer->origin.lock_type) {
-        doubt(&wanted->peer->member->lock, &wanted->doubt);
+        check_claim(&wanted->peer->member->lock, &wanted->watch);
     }
     return false;
 }
@@ -82,8 +83,8 @@ static int lock_other(mca_osc_fastpath_peer_t *peer)
     lock_one_t wanted = {.peer = peer};
     int rc = mca_osc_fastpath_wait_for_memory(peer->module, lock_taken, &wanted);
 
-    if (TRIES_BEFORE_DROWSING <= wanted.tries) {
-        mca_osc_fastpath_lock_rouse(&peer->member->lock, peer->module->node.index);
+    if (TRIES_BEFORE_REGISTERING <= wanted.tries) {
+        mca_osc_fastpath_lock_unregister_sleeper(&peer->member->lock, peer->module->node.index);
     }
     if (OMPI_SUCCESS != rc) {
         mca_osc_fastpath_lock_give_up(&peer->member->lock, &peer->origin.waits_for_lock);
@@ -334,7 +335,7 @@ int mca_osc_fastpath_unlock(int target, ompi_win_t *win)
     }
     made = mca_osc_fastpath_make_puts(module);
     if (OPAL_LIKELY(unlock_now(peer))) {
-        mca_osc_fastpath_breathe(module);
+        mca_osc_fastpath_progress_sometimes(module);
         return made;
     }
     /* stores to the window come before the unlock */
@@ -352,7 +353,7 @@ int mca_osc_fastpath_unlock(int target, ompi_win_t *win)
     --module->locks;
     module->fence_used = false;
     mca_osc_fastpath_leave(module);
-    mca_osc_fastpath_breathe(module);
+    mca_osc_fastpath_progress_sometimes(module);
     return OMPI_SUCCESS == made ? rc : made;
 }
 
@@ -363,9 +364,9 @@ static void release_node(mca_osc_fastpath_module_t *module, int count)
     }
 }
 
-/* Take the locks of all members of the node, or none: who waits for one holds none, because those that it
- * waits for may wait for the others. @return whether they have been taken; else *refused is one that has not
- */
+/* Take the locks of all members of the node, or none: a process that waited for one lock while it holds
+ * others could cause a deadlock. @return whether they have been taken; else *refused is the index of one that
+ * has not */
 static bool lock_node(mca_osc_fastpath_module_t *module, bool pass, int *refused)
 {
     for (int index = 0; index < module->node.count; ++index) {
@@ -383,7 +384,7 @@ typedef struct {
     bool pass;                      /**< other locks are held already: waiting writers are passed */
     int index;                      /**< of the member whose lock is not to be had */
     unsigned tries;
-    mca_osc_fastpath_doubt_t doubt; /**< of it */
+    mca_osc_fastpath_claim_watch_t watch; /**< of it */
 } lock_all_t;
 
 static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
@@ -391,16 +392,16 @@ static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
     lock_all_t *wanted = context;
     mca_osc_fastpath_lockword_t *word = &module->node.members[wanted->index].lock;
 
-    if (TRIES_BEFORE_DROWSING == ++wanted->tries) {
+    if (TRIES_BEFORE_REGISTERING == ++wanted->tries) {
         for (int index = 0; index < module->node.count; ++index) {
-            mca_osc_fastpath_lock_drowse(&module->node.members[index].lock, module->node.index);
+            mca_osc_fastpath_lock_register_sleeper(&module->node.members[index].lock, module->node.index);
         }
     }
     if (!mca_osc_fastpath_lock_sharable(word, wanted->pass)) {
-        doubt(word, &wanted->doubt);
+        check_claim(word, &wanted->watch);
         return false;
     }
-    wanted->doubt = (mca_osc_fastpath_doubt_t){0};
+    wanted->watch = (mca_osc_fastpath_claim_watch_t){0};
     return lock_node(module, wanted->pass, &wanted->index);
 }
 
@@ -421,8 +422,8 @@ int mca_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
     if (OMPI_SUCCESS == rc && !module->lock_all_nocheck) {
         wanted.pass = 0 < mca_osc_fastpath_component.locks_held;
         rc = mca_osc_fastpath_wait_for_memory(module, node_locked, &wanted);
-        for (int index = 0; TRIES_BEFORE_DROWSING <= wanted.tries && index < module->node.count; ++index) {
-            mca_osc_fastpath_lock_rouse(&module->node.members[index].lock, module->node.index);
+        for (int index = 0; TRIES_BEFORE_REGISTERING <= wanted.tries && index < module->node.count; ++index) {
+            mca_osc_fastpath_lock_unregister_sleeper(&module->node.members[index].lock, module->node.index);
         }
         if (OMPI_SUCCESS == rc) {
             mca_osc_fastpath_set_locked(&module->lock_all_taken, true);
@@ -463,7 +464,7 @@ int mca_osc_fastpath_unlock_all(ompi_win_t *win)
     module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
     module->fence_used = false;
     mca_osc_fastpath_leave(module);
-    mca_osc_fastpath_breathe(module);
+    mca_osc_fastpath_progress_sometimes(module);
     rc = OMPI_SUCCESS == rc ? error : rc;
     return OMPI_SUCCESS == rc ? made : rc;
 }

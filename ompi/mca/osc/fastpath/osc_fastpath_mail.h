@@ -46,14 +46,13 @@ static inline void mca_osc_fastpath_no_answer(mca_osc_fastpath_tries_t *tries)
 bool mca_osc_fastpath_mail(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_update_t *update, int *rc);
 
 /**
- * The same for a put or a get of a few bytes, which waits for nobody to have the target's accumulate lock.
+ * The same for a put or a get of a few bytes. Does not take the target's accumulate lock.
  *
  * @param here    the origin's memory
  * @param there   the target's memory, in its process; it may be accessed
  * @param length  more than 0
  * @param inside  the window whose lock the caller has, or NULL
  * @param rc      as above
- *
  * @return as above
  */
 bool mca_osc_fastpath_mail_bytes(mca_osc_fastpath_peer_t *peer, bool put, void *here, const void *there,

@@ -33,22 +33,23 @@
 #define MCA_OSC_FASTPATH_EXCLUSIVE 0x80000000u
 
 /**
- * A lock that many can share or one can have.
+ * A lock that many can share or one can have. Zeroed memory is a free lock. No function here blocks: a caller
+ * that is refused retries.
  *
- * Zeroed memory is a free lock. A waiting writer keeps new readers out, so that it gets in. Who is refused
- * tries again later; nothing here waits.
+ * Writers that share the memory wait inside MPI and are counted in `writers`. While one waits, new readers
+ * are refused, so that it is not starved.
  *
- * Writers that share the memory are inside MPI while they wait, and are counted. For those who ask by message
- * the member itself tries, whenever it makes progress, and it may be outside MPI for long. So its word that
- * it has tried in vain holds only as long as it is repeated: a reader that has found the same word there for
- * some time takes it away and goes on. How long is in the word, and doubles whenever that has happened, so
- * that the next try of a member that comes to MPI seldom finds the lock without readers in the end.
+ * A writer that does not share the memory asks by message, and the member that owns the lock tries it on the
+ * writer's behalf, at each of its progress calls. In between it may be outside MPI for long. Each failed try
+ * therefore stores a claim, which keeps readers out only until it expires: a reader that has seen
+ * the same claim for the time that is in it removes it and goes on. The time doubles with each claim that was
+ * removed, so that the writer gets the lock in the end.
  */
 typedef struct {
     _Atomic uint32_t holders; /**< 0, number of sharers, or MCA_OSC_FASTPATH_EXCLUSIVE */
     _Atomic uint32_t writers; /**< processes that share the memory and wait for the lock exclusively */
-    _Atomic uint32_t asked;   /**< 0, or the member's word for writers that have asked by message; see
-                                   mca_osc_fastpath_lock_asked() */
+    _Atomic uint32_t claim;   /**< 0, or the member's claim for writers that have asked by message; see
+                                   mca_osc_fastpath_lock_claim() */
     _Atomic uint32_t sleepers; /**< processes that share the memory, have waited for long, and may sleep */
     /** which: a bit for each member of the node, by index */
     _Atomic uint64_t asleep[MCA_OSC_FASTPATH_SLEEPERS / 64];
@@ -57,29 +58,29 @@ typedef struct {
 _Static_assert(MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_lockword_t),
                "who gives it back has the line");
 
-/** Nanoseconds that readers believe the first word of a member that has asked in vain. */
-#define MCA_OSC_FASTPATH_PATIENCE 1000000ul
-/** Times that it doubles: up to a quarter of a second. */
-#define MCA_OSC_FASTPATH_PATIENCE_DOUBLED 8u
+/** Nanoseconds until the first claim of a member expires. */
+#define MCA_OSC_FASTPATH_CLAIM_TIME 1000000ul
+/** How often that doubles: up to a quarter of a second. */
+#define MCA_OSC_FASTPATH_CLAIM_TIME_DOUBLED 8u
 
 /** What a member knows of the writers that have asked it by message. Zeroed: nothing yet. */
 typedef struct {
     unsigned waiting; /**< how many of them wait */
-    unsigned doubted; /**< times that a reader has not believed the member, since one of them got the lock */
-    uint32_t word;    /**< the last one */
-} mca_osc_fastpath_asking_t;
+    unsigned expired; /**< claims that readers have removed since one of the writers got the lock */
+    uint32_t last;    /**< claim */
+} mca_osc_fastpath_claims_t;
 
-/** What a reader that waits has seen of a member's word. Zeroed: nothing yet. */
+/** What a reader that waits has seen of a member's claim. Zeroed: nothing yet. */
 typedef struct {
-    uint32_t word;
+    uint32_t claim;
     unsigned long since; /**< when it was seen first: nanoseconds of the reader's clock */
-} mca_osc_fastpath_doubt_t;
+} mca_osc_fastpath_claim_watch_t;
 
 /** @return whether writers wait that have the right to go before new readers */
 static inline bool mca_osc_fastpath_lock_wanted(const mca_osc_fastpath_lockword_t *word)
 {
     return 0 != atomic_load_explicit(&word->writers, memory_order_relaxed)
-           || 0 != atomic_load_explicit(&word->asked, memory_order_relaxed);
+           || 0 != atomic_load_explicit(&word->claim, memory_order_relaxed);
 }
 
 /**
@@ -116,23 +117,23 @@ static inline bool mca_osc_fastpath_lock_sharable(const mca_osc_fastpath_lockwor
 }
 
 /**
- * A reader that waits looks whether it waits for a member that is outside MPI, and ends that.
+ * A reader that waits removes the claim of a member that seems to be outside MPI.
  *
- * @param doubt  what it has seen so far, of this lock; updated
+ * @param watch  what it has seen so far, of this lock; updated
  * @param now    nanoseconds of its clock
  */
-static inline void mca_osc_fastpath_lock_doubt(mca_osc_fastpath_lockword_t *word,
-                                               mca_osc_fastpath_doubt_t *doubt, unsigned long now)
+static inline void mca_osc_fastpath_lock_check_claim(mca_osc_fastpath_lockword_t *word,
+                                                     mca_osc_fastpath_claim_watch_t *watch, unsigned long now)
 {
-    uint32_t asked = atomic_load_explicit(&word->asked, memory_order_relaxed);
-    const unsigned doubled = asked >> 1 & 0xf;
+    uint32_t claim = atomic_load_explicit(&word->claim, memory_order_relaxed);
+    const unsigned doubled = claim >> 1 & 0xf;
 
-    if (asked != doubt->word) {
-        doubt->word = asked;
-        doubt->since = now;
-    } else if (0 != asked && now - doubt->since >= MCA_OSC_FASTPATH_PATIENCE << doubled) {
-        /* not a word that has come meanwhile */
-        (void) atomic_compare_exchange_strong_explicit(&word->asked, &asked, 0, memory_order_relaxed,
+    if (claim != watch->claim) {
+        watch->claim = claim;
+        watch->since = now;
+    } else if (0 != claim && now - watch->since >= MCA_OSC_FASTPATH_CLAIM_TIME << doubled) {
+        /* not a claim that has come meanwhile */
+        (void) atomic_compare_exchange_strong_explicit(&word->claim, &claim, 0, memory_order_relaxed,
                                                        memory_order_relaxed);
     }
 }
@@ -181,31 +182,31 @@ static inline bool mca_osc_fastpath_lock_exclusive(mca_osc_fastpath_lockword_t *
 /**
  * The lock's member takes it exclusively for another one that has asked by message.
  *
- * @param asking   all of those
+ * @param claims   all of those
  * @param waiting  whether that one is counted there; false at the first try
  *
  * @return whether it could be taken
  */
-static inline bool mca_osc_fastpath_lock_asked(mca_osc_fastpath_lockword_t *word,
-                                               mca_osc_fastpath_asking_t *asking, bool *waiting)
+static inline bool mca_osc_fastpath_lock_claim(mca_osc_fastpath_lockword_t *word,
+                                               mca_osc_fastpath_claims_t *claims, bool *waiting)
 {
     if (mca_osc_fastpath_lock_seize(word)) {
-        asking->doubted = 0;
-        if (*waiting && 0 == --asking->waiting) {
-            atomic_store_explicit(&word->asked, 0, memory_order_relaxed);
+        claims->expired = 0;
+        if (*waiting && 0 == --claims->waiting) {
+            atomic_store_explicit(&word->claim, 0, memory_order_relaxed);
         }
         *waiting = false;
         return true;
     }
-    if (0 < asking->waiting && 0 == atomic_load_explicit(&word->asked, memory_order_relaxed)
-        && MCA_OSC_FASTPATH_PATIENCE_DOUBLED > asking->doubted) {
-        ++asking->doubted;
+    if (0 < claims->waiting && 0 == atomic_load_explicit(&word->claim, memory_order_relaxed)
+        && MCA_OSC_FASTPATH_CLAIM_TIME_DOUBLED > claims->expired) {
+        ++claims->expired;
     }
-    asking->waiting += *waiting ? 0 : 1;
+    claims->waiting += *waiting ? 0 : 1;
     *waiting = true;
-    /* another word than the last one, and not 0: the number of tries, how often doubted, 1 */
-    asking->word = ((asking->word >> 5) + 1) << 5 | asking->doubted << 1 | 1;
-    atomic_store_explicit(&word->asked, asking->word, memory_order_relaxed);
+    /* another claim than the last one, and not 0: the number of tries, how many have expired, 1 */
+    claims->last = ((claims->last >> 5) + 1) << 5 | claims->expired << 1 | 1;
+    atomic_store_explicit(&word->claim, claims->last, memory_order_relaxed);
     return false;
 }
 
@@ -221,12 +222,12 @@ static inline void mca_osc_fastpath_lock_release(mca_osc_fastpath_lockword_t *wo
 }
 
 /**
- * O1. Who waits for the lock and may sleep says so, before it announces that to its peers and tries once
- * more. Whoever gives the lock back later wakes it.
+ * O1. Register the caller as a sleeper, before it announces its sleep to its peers and retries the lock once
+ * more. The process that releases the lock wakes all registered sleepers.
  *
- * @param index  of the caller among the members of the node; nothing is said if that is too large
+ * @param index  of the caller among the members of the node; nothing is registered if that is too large
  */
-static inline void mca_osc_fastpath_lock_drowse(mca_osc_fastpath_lockword_t *word, int index)
+static inline void mca_osc_fastpath_lock_register_sleeper(mca_osc_fastpath_lockword_t *word, int index)
 {
     if (MCA_OSC_FASTPATH_SLEEPERS > index) {
         atomic_fetch_or_explicit(&word->asleep[index / 64], UINT64_C(1) << index % 64, memory_order_relaxed);
@@ -234,8 +235,8 @@ static inline void mca_osc_fastpath_lock_drowse(mca_osc_fastpath_lockword_t *wor
     }
 }
 
-/** O1. It does not wait any more. */
-static inline void mca_osc_fastpath_lock_rouse(mca_osc_fastpath_lockword_t *word, int index)
+/** O1. Unregister the caller: it has the lock, or does not wait any more. */
+static inline void mca_osc_fastpath_lock_unregister_sleeper(mca_osc_fastpath_lockword_t *word, int index)
 {
     if (MCA_OSC_FASTPATH_SLEEPERS > index) {
         atomic_fetch_and_explicit(&word->asleep[index / 64], ~(UINT64_C(1) << index % 64),

@@ -13,13 +13,13 @@
 #include "osc_fastpath_abort.h"
 #include "osc_fastpath_packet.h"
 
-/** Packets that are filled in BTLs' buffers at a time. Less than the smallest pool of a BTL has: what is
- * still being filled must not keep buffers from what somebody waits for. */
+/** Packets that may be filled in BTL buffers at a time: fewer than the smallest pool of a BTL has, so that
+ * other packets still find a buffer. */
 #define FILLED_MOST 3
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_packet_t, opal_free_list_item_t, NULL, NULL);
 
-bool mca_osc_fastpath_refuse(void)
+bool mca_osc_fastpath_inject_fault(void)
 {
     return OPAL_UNLIKELY(0 != mca_osc_fastpath_component.fault_percent)
            && mca_common_fastpath_fault(mca_osc_fastpath_component.fault_percent);
@@ -40,7 +40,7 @@ static bool get_descriptor(mca_osc_fastpath_packet_t *packet, size_t size)
 {
     mca_btl_base_descriptor_t *descriptor = NULL;
 
-    if (!mca_osc_fastpath_refuse()) {
+    if (!mca_osc_fastpath_inject_fault()) {
         mca_bml_base_alloc(packet->bml_btl, &descriptor, MCA_BTL_NO_ORDER, size,
                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     }
@@ -167,7 +167,7 @@ static bool try_send(mca_osc_fastpath_packet_t *packet)
         memcpy(packet->data, data, packet->length);
         free(data);
     }
-    if (mca_osc_fastpath_refuse()) {
+    if (mca_osc_fastpath_inject_fault()) {
         return false;
     }
     packet->descriptor->des_segments->seg_len = packet->length;

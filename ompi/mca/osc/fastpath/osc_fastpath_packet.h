@@ -11,8 +11,8 @@
 
 #include "osc_fastpath.h"
 
-/** @return whether a call to a BTL shall be refused for the sake of a test */
-bool mca_osc_fastpath_refuse(void);
+/** @return whether a call of a BTL shall fail (osc_fastpath_debug_fault_percent) */
+bool mca_osc_fastpath_inject_fault(void);
 
 /** @return the links to a peer, or NULL when there are none */
 static inline mca_bml_base_endpoint_t *mca_osc_fastpath_endpoint(const mca_osc_fastpath_peer_t *peer)

@@ -80,7 +80,7 @@ static bool write_some(mca_osc_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_bt
 {
     mca_osc_fastpath_placing_t *placing;
 
-    if (mca_osc_fastpath_refuse()) {
+    if (mca_osc_fastpath_inject_fault()) {
         return false;
     }
     placing = malloc(sizeof(*placing));

@@ -22,7 +22,8 @@
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_parked_t, opal_list_item_t, NULL, NULL);
 
-/* Keep a message. Nobody could do without it. */
+/* Copy a message that cannot be processed yet. Without memory for it the job ends: the message would be lost.
+ */
 static mca_osc_fastpath_parked_t *keep_arrived(const void *data, size_t length)
 {
     mca_osc_fastpath_parked_t *parked = malloc(sizeof(*parked) + length);
@@ -73,7 +74,7 @@ static void block(mca_osc_fastpath_peer_t *peer)
     if (!peer->target.blocked) {
         peer->target.blocked = true;
         if (1 < module->node.count && opal_list_is_empty(&module->blocked)) {
-            mca_osc_fastpath_lock_drowse(&module->member->lock, module->node.index);
+            mca_osc_fastpath_lock_register_sleeper(&module->member->lock, module->node.index);
         }
         opal_list_append(&module->blocked, &peer->target.blocked_item);
         mca_osc_fastpath_pend(1);
@@ -88,7 +89,7 @@ static void unblock(mca_osc_fastpath_peer_t *peer)
         peer->target.blocked = false;
         opal_list_remove_item(&module->blocked, &peer->target.blocked_item);
         if (1 < module->node.count && opal_list_is_empty(&module->blocked)) {
-            mca_osc_fastpath_lock_rouse(&module->member->lock, module->node.index);
+            mca_osc_fastpath_lock_unregister_sleeper(&module->member->lock, module->node.index);
         }
         mca_osc_fastpath_pend(-1);
     }
@@ -103,7 +104,8 @@ static bool run_parked(mca_osc_fastpath_peer_t *peer)
         mca_osc_fastpath_parked_t *parked =
             (mca_osc_fastpath_parked_t *) opal_list_get_first(&peer->target.parked);
 
-        if (0 >= (int32_t) (sequence_of(parked) - peer->target.done)) { /* not behind it for ever */
+        /* packets behind a duplicate must not wait for ever */
+        if (0 >= (int32_t) (sequence_of(parked) - peer->target.done)) {
             mca_osc_fastpath_complain((const mca_osc_fastpath_hdr_t *) parked->data,
                                       "a packet has come twice");
             opal_list_remove_item(&peer->target.parked, &parked->super);

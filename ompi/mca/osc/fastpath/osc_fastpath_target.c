@@ -448,7 +448,7 @@ static bool epoch_open(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpa
 
 bool mca_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass)
 {
-    return (pass || 0 == module->asking.waiting) && mca_osc_fastpath_lock_shared(&module->member->lock, pass);
+    return (pass || 0 == module->claims.waiting) && mca_osc_fastpath_lock_shared(&module->member->lock, pass);
 }
 
 /* Take the lock a packet asks for. @return whether the packet has it */
@@ -461,7 +461,7 @@ static bool take_packet_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpa
     }
     if (MCA_OSC_FASTPATH_LOCK_EXCLUSIVE & hdr->flags) {
         *locked =
-            mca_osc_fastpath_lock_asked(&module->member->lock, &module->asking, &peer->target.waits_for_lock);
+            mca_osc_fastpath_lock_claim(&module->member->lock, &module->claims, &peer->target.waits_for_lock);
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : 0;
     } else {
         *locked = mca_osc_fastpath_share_own(module, 0 != (MCA_OSC_FASTPATH_LOCK_PASS & hdr->flags));

@@ -11,7 +11,7 @@
 
 #include "osc_fastpath.h"
 
-/** Say what is wrong with a message. Nothing but one that nobody has sent leads there. */
+/** Report a malformed message. Only corruption of a message can cause this. */
 void mca_osc_fastpath_complain(const mca_osc_fastpath_hdr_t *hdr, const char *reason);
 
 /**

@@ -11,11 +11,11 @@
 #include "osc_fastpath_memory.h"
 #include "osc_fastpath_types.h"
 
-/** A description that is longer than this is none. */
+/** Largest accepted description of a datatype, in bytes; a longer one is corrupt. */
 #define DESCRIPTION_MAX ((uint64_t) 1 << 31)
 
-/* Checksum of a description (FNV-1a). What makes a datatype of a description believes all it reads, so only
- * one that is as its sender has sent it may get there. */
+/* Checksum of a description (FNV-1a). Open MPI's decoder of descriptions checks nothing, so a damaged one
+ * must not get there. */
 static uint64_t sum_of(const void *description, size_t length)
 {
     const unsigned char *byte = description;

@@ -49,7 +49,7 @@ bool mca_osc_fastpath_type_nameable(const mca_osc_fastpath_peer_t *peer, const o
  * Origin: name a datatype that can be named for a target. The name holds until
  * mca_osc_fastpath_type_release(), also when other threads name other types.
  *
- * @return OMPI_SUCCESS; or an error, MPI_ERR_TYPE's for a type that cannot be described
+ * @return OMPI_SUCCESS; OMPI_ERR_TYPE_MISMATCH for a type that cannot be described; OMPI_ERR_OUT_OF_RESOURCE
  */
 int mca_osc_fastpath_type_name(mca_osc_fastpath_peer_t *peer, ompi_datatype_t *type,
                                mca_osc_fastpath_type_name_t *name);
@@ -60,7 +60,12 @@ void mca_osc_fastpath_type_release(mca_osc_fastpath_peer_t *peer, uint32_t type)
 /** Origin: the description that mca_osc_fastpath_type_name() has asked for has not been sent. */
 void mca_osc_fastpath_type_unsent(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_type_name_t *name);
 
-/** Target: a piece of a description has come. @return OMPI_SUCCESS or an error: nobody sends such a thing */
+/**
+ * Target: a piece of a description has come.
+ *
+ * @return OMPI_SUCCESS; OMPI_ERR_OUT_OF_RESOURCE; OMPI_ERR_BAD_PARAM if the piece is malformed or out of
+ *         order, which only corruption can cause
+ */
 int mca_osc_fastpath_type_described(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr,
                                     const void *data);
 

@@ -31,21 +31,21 @@ int mca_osc_fastpath_wait_until(mca_osc_fastpath_module_t *module, mca_osc_fastp
 /** Find out how waits sleep: as those of pml/fastpath do, if that is there. */
 void mca_osc_fastpath_wait_init(void);
 
-/** Synchronisations that need not wait let everything else progress once in so many calls. */
-#define MCA_OSC_FASTPATH_BREATHE 8u
+/** Of the synchronisations that need not wait, one in so many calls opal_progress. */
+#define MCA_OSC_FASTPATH_CALLS_PER_PROGRESS 8u
 
 /**
- * After a synchronisation that did not wait: others may wait for this process, and it may call nothing else,
- * such as one that polls its own window. Outside module.lock.
+ * After a synchronisation that did not wait: call opal_progress now and then. Other processes may depend on
+ * it, and this one may call nothing else, for instance if it polls its own window. Outside module.lock.
  */
-static inline void mca_osc_fastpath_breathe(mca_osc_fastpath_module_t *module)
+static inline void mca_osc_fastpath_progress_sometimes(mca_osc_fastpath_module_t *module)
 {
-    if (OPAL_UNLIKELY(0 == ++module->calls % MCA_OSC_FASTPATH_BREATHE)) {
+    if (OPAL_UNLIKELY(0 == ++module->calls % MCA_OSC_FASTPATH_CALLS_PER_PROGRESS)) {
         opal_progress();
     }
 }
 
-/** Between two tries for a lock in memory that is held for a short time: spin, then yield. */
+/** Pause between two tries for a lock that is held for a short time: spin, after some tries yield. */
 void mca_osc_fastpath_backoff(unsigned *tries);
 
 #endif /* MCA_OSC_FASTPATH_WAIT_H */

@@ -17,8 +17,8 @@
 bool mca_osc_fastpath_find_asleep(mca_osc_fastpath_peer_t *peer);
 
 /**
- * Wake a peer if it sleeps. Comes after the store that the peer waits for. A peer that btl/fastsm has not
- * reached yet is not woken; its sleep ends with its time.
+ * Wake a peer if it sleeps. Call it after the store that the peer waits for. A peer that btl/fastsm is not
+ * connected with is not woken; its sleep times out.
  */
 static inline void mca_osc_fastpath_wake(mca_osc_fastpath_peer_t *peer)
 {
@@ -43,7 +43,7 @@ static inline void mca_osc_fastpath_give_back(const mca_osc_fastpath_module_t *m
     }
 }
 
-/** Something has happened here that another thread may sleep for. */
+/** Wake other threads of this process, which may sleep until what has just happened. */
 static inline void mca_osc_fastpath_wake_threads(void)
 {
     if (OPAL_UNLIKELY(opal_using_threads()) && NULL != mca_osc_fastpath_component.idle.ext) {
@@ -51,8 +51,7 @@ static inline void mca_osc_fastpath_wake_threads(void)
     }
 }
 
-/** What may be here could not be looked at, because another thread does something there: who is about to
- * sleep looks again. */
+/** Work was left because another thread held a lock: a thread that is about to sleep must look again. */
 static inline void mca_osc_fastpath_missed(void)
 {
     if (OPAL_UNLIKELY(opal_using_threads()) && NULL != mca_osc_fastpath_component.idle.ext) {

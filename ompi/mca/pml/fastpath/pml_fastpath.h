@@ -97,7 +97,7 @@ typedef struct {
     bool use_immediate_send; /**< try to send before a request is made */
     bool use_immediate_recv; /**< try to receive before a request is made */
     bool use_immediate;     /**< move data that is contiguous without a convertor */
-    bool offered;           /**< a large message has been offered by a send that nobody has waited for yet */
+    bool offered; /**< a large message of a nonblocking send that is not waited for yet is offered */
     bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */
     unsigned interval;      /**< microseconds that may pass without opal_progress where calls do not wait */
     unsigned spin_count; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
@@ -137,8 +137,8 @@ typedef struct {
     struct mca_pml_fastpath_comm_t *spare_comms; /**< memory of those that have been freed */
 } mca_pml_fastpath_t;
 
-/** The one of this process. Hidden, as every access to it would go by the table of global offsets otherwise:
- * an extern declaration is not the compiler's -fvisibility=hidden's business. */
+/** The only instance. -fvisibility=hidden does not apply to declarations with extern: without the attribute
+ * every access would go by the global offset table. */
 extern mca_pml_fastpath_t mca_pml_fastpath __opal_attribute_visibility__("hidden");
 
 /** @return whether the job goes on when processes fail; constant where Open MPI knows no such thing */
@@ -262,9 +262,8 @@ static inline bool mca_pml_fastpath_last_hold(opal_atomic_int32_t *holds)
     return 0 == OPAL_THREAD_ADD_FETCH32(holds, -1);
 }
 
-/** Keep a request from completing: add 1 to what counts who needs it, unless that is 0. @return whether it is
- * not
- */
+/** Keep a request from completing: add 1 to its reference count, unless that is 0. @return whether it was
+ * added; false if the request has completed */
 static inline bool mca_pml_fastpath_hold(opal_atomic_int64_t *todo)
 {
     int64_t before = *todo;

@@ -98,7 +98,8 @@ static void deliver_parked(mca_pml_fastpath_parked_t *parked)
     mca_pml_fastpath_parked_free(parked);
 }
 
-/* A message as if it had come with our number; if comm is NULL it has been freed. */
+/* Deliver a message under our id of the communicator instead of the sender's. comm is NULL if it has been
+ * freed. */
 static void deliver_adopted(ompi_communicator_t *comm, uint32_t ctx, const mca_pml_fastpath_extcid_hdr_t *hdr,
                             mca_pml_fastpath_parked_t *parked)
 {

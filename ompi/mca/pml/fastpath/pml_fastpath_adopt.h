@@ -19,10 +19,10 @@ void mca_pml_fastpath_extcid_arrived(mca_btl_base_module_t *btl, const mca_btl_b
 void mca_pml_fastpath_known_arrived(const mca_btl_base_module_t *btl,
                                     const mca_pml_fastpath_known_hdr_t *hdr);
 
-/** It is ready to receive: deliver what came before. */
+/** Deliver the messages that came before the communicator was ready to receive. */
 void mca_pml_fastpath_extcid_adopt(ompi_communicator_t *comm);
 
-/** A communicator is known from now on, also by its id: deliver what came before. */
+/** Deliver the messages that came before the communicator's id was known here. */
 void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm);
 
 /** mca_pml_fastpath_enable() and _close(). */

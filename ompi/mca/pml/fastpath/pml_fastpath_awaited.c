@@ -34,8 +34,8 @@ static bool may_be_helped(const ompi_request_t *request)
            && !req->req_helped;
 }
 
-/* Says which those are, if it is a call that says so. Before a name is seen its request counts as waited for.
- * @return how many there are, MOST at the most */
+/* Publish the names of the sends that are waited for, if `awaited.says`. A send counts as waited for before
+ * its name can be seen. @return how many there are, at most MOST */
 static uint32_t say_awaited(void)
 {
     const uint32_t most =
@@ -62,7 +62,7 @@ static uint32_t say_awaited(void)
     return found;
 }
 
-/* Also those that are complete: measured, and no help to the end of such a call was sooner. */
+/* Completed requests count, too: leaving them out was measured and is not faster. */
 static bool are_receives_among(size_t count, ompi_request_t **requests)
 {
     for (size_t i = 0; i < count; ++i) {

@@ -42,14 +42,14 @@ void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
 /** Whether such a call is under way here that had large sends to wait for when it began. */
 bool mca_pml_fastpath_awaited_sends(void);
 
-/** During such a call so many bytes of a message begin to come, all that have not: they are streamed, if
- * req_streams says so, or the kernel copies them. */
+/** During such a call, account for a message of which no byte has come yet: it is streamed, if req_streams
+ * says so, or the kernel copies it. */
 void mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, size_t bytes);
 
 /**
- * Nothing more of a message is to come, whether it was asked for so or not.
+ * No more data of this message will come.
  *
- * @param whole  or its sender has failed
+ * @param whole  all of it has come, or its sender has failed
  */
 void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole);
 

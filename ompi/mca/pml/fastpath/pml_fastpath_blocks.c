@@ -15,8 +15,8 @@
 #include "pml_fastpath.h"
 #include "pml_fastpath_blocks.h"
 
-/* Whether a description is one item of data, with loops around it and nothing else: so many loops begin, then
- * comes the item, then they end. */
+/* Whether a description consists of one data element inside nested loops: all loop begins, the element, all
+ * loop ends. */
 static bool is_nest(const dt_type_desc_t *desc)
 {
     const uint32_t loops = desc->used / 2;
@@ -55,7 +55,7 @@ nest_of(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks, size
     return &desc->desc[blocks->loops].elem;
 }
 
-/* Rows of one block each: the loop around them is the row. */
+/* Every row has one block: use the outer loop as the row. */
 static void merge_rows(mca_pml_fastpath_blocks_t *blocks)
 {
     blocks->blocks = blocks->loop[0].count;
@@ -132,7 +132,8 @@ static bool is_list(const dt_elem_desc_t *entry, size_t entries, unsigned depth,
     return true;
 }
 
-/* Whether a loop is such. @param most  entries that it may have, itself included */
+/* Whether a loop can be described by blocks. @param most  entries left in the description, this one included
+ */
 static bool is_loop(const ddt_loop_desc_t *loop, size_t most, unsigned depth)
 {
     const dt_elem_desc_t *entry = (const dt_elem_desc_t *) loop;

@@ -22,9 +22,9 @@
 #include "pml_fastpath_sync.h"
 #include "pml_fastpath_unanswered.h"
 
-/* Make a request wait for the answer, whether it is under way or complete already. A request that is
- * completing on another thread at this moment (todo is 0) is complete in an instant. Somebody may be
- * waiting for it: req_complete then refers to him, and stays. */
+/* Make a request incomplete until the answer comes, whether it is under way or complete. If another thread is
+ * completing it at this moment (todo is 0), wait for that. A thread that waits for the request has stored its
+ * synchronisation object in req_complete, which must stay. */
 static void await_answer(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;

@@ -26,7 +26,7 @@
 /** req_cancel of send requests; always succeeds: whether the send was cancelled is in its status. */
 int mca_pml_fastpath_send_request_cancel(ompi_request_t *request, int complete);
 
-/** Sender: a message that somebody has cancelled may have taken its number: then ask its receiver now. */
+/** Sender: another message may have the sequence number of a cancelled one. If so, ask the receiver now. */
 void mca_pml_fastpath_cancel_leave(mca_pml_fastpath_send_request_t *req);
 
 /** Receiver: a CANCEL has come by a BTL. Not to be called with a lock held. */

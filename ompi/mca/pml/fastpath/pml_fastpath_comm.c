@@ -10,7 +10,7 @@
 #include "pml_fastpath_comm.h"
 #include "pml_fastpath_counters.h"
 
-/* Nobody's: only the lock is used before add_comm has filled it in. */
+/* Reset to an unused communicator: until add_comm has filled it in only its lock is used. */
 static void comm_clear(mca_pml_fastpath_comm_t *pml_comm)
 {
     pml_comm->next = NULL;
@@ -71,7 +71,8 @@ void mca_pml_fastpath_comms_fini(void)
     }
 }
 
-/* Take one out of its list, which it may not be in: the one behind before is it. */
+/* Unlink a communicator from its list, behind `before`, or as the first one if that is NULL. It need not be
+ * in the list. */
 static void unlink_behind(mca_pml_fastpath_comm_t *before, mca_pml_fastpath_comm_t *pml_comm)
 {
     if (NULL == before) {

@@ -21,8 +21,8 @@ typedef struct {
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_packet_t);
 
 /**
- * Send a control header: all but MATCH, RNDV, RGET and FRAG, and what follows it. Never refused: what the BTL
- * does not take now, progress sends later.
+ * Send a control header: any that no data of a message follows. Never refused: what the BTL does not take
+ * now, progress sends later.
  *
  * @param btl   the BTL it has to travel by, or NULL for the fastest
  * @param hdr   header; copied
@@ -35,8 +35,8 @@ void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_m
 void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size);
 
 /**
- * A BTL's word that a descriptor it owns has left. Nothing of ours hangs on it
- * unless it failed, which ends the job: the message is lost.
+ * A BTL's completion of a control header's descriptor. If it failed the message is lost: the job ends, or
+ * with fault tolerance the peer counts as failed.
  */
 void mca_pml_fastpath_control_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                                          mca_btl_base_descriptor_t *descriptor, int status);

@@ -71,7 +71,7 @@ static inline bool mca_pml_fastpath_credit_take_st(mca_pml_fastpath_peer_t *peer
 }
 
 /** Sender: put back what was taken for a message that did not leave. */
-static inline void mca_pml_fastpath_credit_untake(mca_pml_fastpath_peer_t *peer, int64_t cost)
+static inline void mca_pml_fastpath_credit_restore(mca_pml_fastpath_peer_t *peer, int64_t cost)
 {
     (void) OPAL_THREAD_ADD_FETCH64(&peer->credit, cost);
 }

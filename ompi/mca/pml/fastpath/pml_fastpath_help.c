@@ -112,8 +112,8 @@ static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
     return own;
 }
 
-/* What else could be done than to read a message alone, if the sender waits: streaming it, in an exchange and
- * where that is sooner; or help. */
+/* Choose how to receive a message whose sender waits: streamed, in an exchange and where that is faster; with
+ * the sender's help; or by reading all of it. */
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {

@@ -87,12 +87,12 @@ static inline size_t mca_pml_fastpath_help_piece(const mca_pml_fastpath_recv_req
 void mca_pml_fastpath_help_read(mca_pml_fastpath_recv_request_t *req, size_t unread);
 
 /**
- * Sender: the receiver answers a message. Its HELP may come before that and after it, so each of them takes
- * what it takes out of req_todo whichever is first: the answer leaves 1 in there for the HELP that it
- * announces. req_lock is held.
+ * Sender: the receiver answers a message. Its HELP may come before or after the answer. Each of the two
+ * subtracts its own share from req_todo, so their order does not matter: the answer leaves 1 for the HELP
+ * that it announces. req_lock is held.
  *
  * @param flags  of the answer
- * @return false when that cannot be
+ * @return false if the answer contradicts what is known, which only a damaged message does
  */
 static inline bool mca_pml_fastpath_help_announced(mca_pml_fastpath_send_request_t *req, uint8_t flags)
 {

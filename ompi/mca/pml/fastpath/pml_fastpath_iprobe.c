@@ -177,7 +177,7 @@ static inline bool may_return(void)
     return !opal_progress_yield_when_idle && 0 != ++looks % LOOKS_PER_PROGRESS;
 }
 
-/* Nothing is there: everything has its turn. idle: of a probe that waits; else NULL. */
+/* No message is there: call progress. idle: of a probe that waits; else NULL. */
 static void let_arrive(mca_pml_fastpath_idle_t *idle)
 {
     if (NULL == idle) {

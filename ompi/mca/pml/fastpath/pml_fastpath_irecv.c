@@ -39,7 +39,7 @@ static __opal_attribute_noinline__ int irecv_any(mca_pml_fastpath_recv_request_t
     return rc;
 }
 
-/* What an attempt to take a message has come to, by what mca_pml_fastpath_take() says. */
+/* The counter for a return code of mca_pml_fastpath_take(). */
 static inline mca_pml_fastpath_counter_t outcome(int rc)
 {
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? MCA_PML_FASTPATH_IRECVS_IMMEDIATE

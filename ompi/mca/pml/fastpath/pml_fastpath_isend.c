@@ -28,10 +28,9 @@ static inline bool immediate_mode(mca_pml_base_send_mode_t mode)
 }
 
 /*
- * The same number, of which the compiler has to keep 64 bits from here on. Left to itself it puts 32 bits of
- * a tag aside and later loads 64, to make a header of them. Such a load cannot be served from the store
- * before it: it waits until that has left the store buffer, and with it all stores of the last message, whose
- * slot another processor has.
+ * The same tag in 64 bits, which the compiler has to keep from here on. Otherwise it stores 32 bits and loads
+ * 64 to build the header from. Store forwarding does not work for such a load: it waits until the store, and
+ * with it all stores to the last message's slot, have left the store buffer.
  */
 static inline int keep_wide(int tag)
 {
@@ -172,8 +171,8 @@ send_contiguous(const void *buf, size_t count, const ompi_datatype_t *datatype, 
                                           MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH)
                  : OMPI_SUCCESS == sendi_contiguous(member, data, size, tag, *sequence, comm);
     if (OPAL_UNLIKELY(!left)) {
-        mca_pml_fastpath_number_untake(member, *sequence);
-        mca_pml_fastpath_credit_untake(member->peer, cost);
+        mca_pml_fastpath_number_restore(member, *sequence);
+        mca_pml_fastpath_credit_restore(member->peer, cost);
         *refused = !slots;
     }
     if (left || *refused) {
@@ -274,7 +273,7 @@ static int send_whole(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml
     if (OPAL_LIKELY(mca_pml_fastpath_number_take(member, sequence))) {
         rc = hand_to_btl(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm);
         if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-            mca_pml_fastpath_number_untake(member, *sequence);
+            mca_pml_fastpath_number_restore(member, *sequence);
         }
     }
     return rc;
@@ -390,7 +389,7 @@ static int send_packed(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bm
     *kept = OMPI_SUCCESS == rc && *kept && !buffered && 2 == req->req_todo;
     req->req_todo = 0;
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        mca_pml_fastpath_number_untake(member, *sequence);
+        mca_pml_fastpath_number_restore(member, *sequence);
         if (OMPI_ERR_OUT_OF_RESOURCE != rc) {
             /* it may still have the descriptor, and is not to get another one */
             mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &member->peer->proc->super, opal_strerror(rc));
@@ -399,8 +398,8 @@ static int send_packed(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bm
     return rc;
 }
 
-/* Send a short message over a BTL that has no sendi, in a job without threads. Only if that keeps it a
- * request is set up for it. req: the request, or NULL; then it receives one from the free list */
+/* Send a short message over a BTL that has no sendi, in a job without threads. A request is made only if the
+ * BTL keeps the descriptor. req: the request, or NULL; then it receives one from the free list */
 static int send_copied(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
                        ompi_datatype_t *datatype, int dst, int tag, mca_pml_base_send_mode_t mode,
                        ompi_communicator_t *comm, mca_pml_fastpath_send_request_t **req, uint32_t *sequence,
@@ -476,7 +475,7 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
                                  tag, sequence, comm);
 
             if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-                mca_pml_fastpath_credit_untake(member->peer, cost);
+                mca_pml_fastpath_credit_restore(member->peer, cost);
                 counter = OMPI_ERR_OUT_OF_RESOURCE == rc ? MCA_PML_FASTPATH_SENDS_NO_ROOM
                                                          : MCA_PML_FASTPATH_SENDS_NO_SENDI;
             }
@@ -501,8 +500,8 @@ static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, i
            && peer->ext->exchange_is_slow(peer->btl_endpoint, size, !mca_pml_fastpath.offered);
 }
 
-/* Whether a message that could leave at once is offered to its receiver, so that the kernel copies it: that
- * is sooner. Who reduces what comes has it sooner from chunks, as it copies these itself. */
+/* Whether a message that could be sent at once is offered to its receiver instead, so that the kernel copies
+ * it once. Measured to be faster, but not in reductions: chunks leave the data in the receiver's cache. */
 static __opal_attribute_noinline__ bool offer(const mca_pml_fastpath_member_t *member, const void *buf,
                                               size_t count, const ompi_datatype_t *datatype, int dst, int tag,
                                               mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm,

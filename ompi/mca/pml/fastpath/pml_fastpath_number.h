@@ -78,7 +78,7 @@ static inline bool mca_pml_fastpath_number_take(mca_pml_fastpath_member_t *membe
 }
 
 /** Put the last number back that was taken, for a message that did not leave. In a job without threads. */
-static inline void mca_pml_fastpath_number_untake(mca_pml_fastpath_member_t *member, uint32_t number)
+static inline void mca_pml_fastpath_number_restore(mca_pml_fastpath_member_t *member, uint32_t number)
 {
     mca_pml_fastpath_number_set(member, number - 1);
 }

@@ -37,7 +37,7 @@
 #define MS (1000 * US)
 
 /* Calls of opal_progress from one look at the clock to the next. */
-#define LOOK_CALLS 64
+#define LOOK_CALLS 63
 
 /* The same while yields are measured; none in between where these calls take longer than LOOK_TIME. */
 #define LOOK_CALLS_YIELDING 7
@@ -46,10 +46,11 @@
  * pml_fastpath_others.c): short waits for the core add up from one look to the next. */
 #define LOOK_TIME (500 * US)
 
-/* Time from one count of processes and cores to the next: the first, and the longest, per process counted. */
-#define COUNT_TIME_FIRST (2 * MS)
-#define COUNT_TIME_MOST  (100 * MS)
-#define COUNT_TIME_EACH  (1 * MS)
+/* Time from one count of processes and cores to the next: it starts with FIRST and doubles while it is below
+ * DOUBLED_BELOW, which gives 128 ms; at least EACH per process counted. */
+#define COUNT_TIME_FIRST         (2 * MS)
+#define COUNT_TIME_DOUBLED_BELOW (100 * MS)
+#define COUNT_TIME_EACH          (1 * MS)
 
 /* Time for which a count looks up neighbors. */
 #define FIND_TIME (200 * US)
@@ -192,7 +193,7 @@ static void count_now_and_then(uint64_t now)
         pause_.counted_short = count_short(now);
         pause_.count_next =
             mca_common_fastpath_nanoseconds() + (pause_.count_time > least ? pause_.count_time : least);
-        if (COUNT_TIME_MOST > pause_.count_time) {
+        if (COUNT_TIME_DOUBLED_BELOW > pause_.count_time) {
             pause_.count_time *= 2;
         }
     }

@@ -44,7 +44,7 @@ static inline void mca_pml_fastpath_pause_note(void)
     }
 }
 
-/** @return what grows with all that comes, though it may not be what somebody waits for */
+/** @return a counter of all that has arrived at this process, also of what is not waited for */
 static inline unsigned long mca_pml_fastpath_arrived(void)
 {
     const mca_btl_fastsm_ext_t *ext = mca_pml_fastpath.fastsm_ext;

@@ -127,7 +127,7 @@ static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
         cost -= mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_RNDV, size); /* that comes back by itself */
     }
     if (credit && OPAL_UNLIKELY(0 != cost)) {
-        mca_pml_fastpath_credit_untake(req->req_peer, cost);
+        mca_pml_fastpath_credit_restore(req->req_peer, cost);
     }
     return rc;
 }

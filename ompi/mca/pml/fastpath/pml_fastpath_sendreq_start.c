@@ -82,8 +82,8 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
     return rc;
 }
 
-/* Take the cost of an eager message out of the peer's credit, once. A buffered send without data must
- * not wait for its receive and leaves nothing that could be copied: it goes on credit. */
+/* Take the cost of an eager message out of the peer's credit, once. A buffered send without data must not
+ * wait for its receive, and has no data to copy: it is sent even without credit. */
 static inline bool eager_pay(mca_pml_fastpath_send_request_t *req)
 {
     size_t size = req->req_send.req_bytes_packed;
@@ -93,7 +93,7 @@ static inline bool eager_pay(mca_pml_fastpath_send_request_t *req)
         req->req_paid = mca_pml_fastpath_credit_take(req->req_peer, cost);
         if (OPAL_UNLIKELY(!req->req_paid && 0 == size
                           && MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode)) {
-            mca_pml_fastpath_credit_untake(req->req_peer, -cost);
+            mca_pml_fastpath_credit_restore(req->req_peer, -cost);
             req->req_paid = true;
         }
     }
@@ -215,7 +215,7 @@ static int eager_sendi(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t 
         convertor_rewind(req);
         req->req_hdr.hdr_flags &= (uint8_t) ~MCA_PML_FASTPATH_HDR_FLAG_TELL;
         if (!has_number) {
-            mca_pml_fastpath_number_untake(req->req_member, req->req_sequence);
+            mca_pml_fastpath_number_restore(req->req_member, req->req_sequence);
             req->req_numbered = false;
         }
     }
@@ -326,7 +326,7 @@ static int start_once(mca_pml_fastpath_send_request_t *req)
         }
     }
     if (OPAL_UNLIKELY(req->req_paid)) { /* a BTL has refused it; or this one takes less in one piece */
-        mca_pml_fastpath_credit_untake(
+        mca_pml_fastpath_credit_restore(
             req->req_peer,
             mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, req->req_send.req_bytes_packed));
         req->req_paid = false;

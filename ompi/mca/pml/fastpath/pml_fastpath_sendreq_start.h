@@ -21,9 +21,9 @@
 int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req);
 
 /**
- * Make a request active and send as much of it as goes. What the BTL refuses is
- * retried from progress; an error of the BTL's ends the job, because the receiver
- * would wait for this sequence number for ever.
+ * Make a request active and send as much of it as goes. What the BTL refuses is retried from progress. After
+ * an error of the BTL's the receiver would wait for this sequence number for ever: the job ends, or with
+ * fault tolerance the peer counts as failed.
  */
 void mca_pml_fastpath_send_request_start(mca_pml_fastpath_send_request_t *req);
 

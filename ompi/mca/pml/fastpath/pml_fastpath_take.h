@@ -20,9 +20,8 @@
  * so much waits poll only once. */
 #define MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST 6
 
-/** How many times as often as elsewhere others poll there: until an answer must have come from somebody who
- * polls only once between two calls of progress. If both gave up before that, neither would find out that the
- * other one answers fast. */
+/** Factor of the spin count there: a peer that polls only once between two calls of progress must have time
+ * to answer. With less both peers back off and do not notice that the other one answers fast. */
 #define MCA_PML_FASTPATH_SHARED_SPINS 2
 
 /** mca_pml_fastpath_spin_count() where whoever waits gives its core to others. */

@@ -6,10 +6,9 @@
  * @file
  * Cancels whose answers have not come, and that MPI_Finalize waits for them.
  *
- * Who frees a request that he has cancelled waits for no answer, and may leave MPI before its receiver
- * writes it. btl/tcp of Open MPI 4.1 and 5.0 does not stand such a write: it says that it failed, and leaves
- * with libevent an event whose memory it frees, on which MPI_Finalize then crashes or hangs. So nobody leaves
- * before his answers are here.
+ * A process that frees a cancelled send does not wait for the answer, and could leave MPI before the receiver
+ * sends it. btl/tcp of Open MPI 4.1 and 5.0 then frees memory that libevent still uses, and the receiver's
+ * MPI_Finalize crashes or hangs. So MPI_Finalize waits until all answers have come.
  *
  * The wait is where MPI_Finalize deletes the attributes of MPI_COMM_SELF (MPI 3.1, 8.7.1): after that it
  * tells the runtime that this process has arrived, and who has heard so from all may go. Until then all

@@ -117,8 +117,8 @@ typedef struct mca_btl_fastsm_frag_list_t {
     uint32_t n_spare;                  /**< how many */
     mca_btl_fastsm_rotation_t rotation;
     uint32_t used_before;           /**< `used` at its last step */
-    uint32_t turns;                 /**< so many are made before one has its second turn, if not all */
-    uint32_t full_turns;            /**< no more than these where each is full */
+    uint32_t turns;                 /**< buffers that are made before the first one is used again */
+    uint32_t full_turns;            /**< limit of `turns` for messages that fill their buffers */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
     uint32_t used;  /**< frags made so far */
@@ -953,7 +953,7 @@ static inline mca_btl_fastsm_dynamic_t *mca_btl_fastsm_admitted(uint32_t index)
     return atomic_load_explicit(&mca_btl_fastsm_component.admitted[index].peer, memory_order_acquire);
 }
 
-/** Counts an event; of two threads' at once one may be missed. */
+/** Counts an event. Not atomic: of two concurrent ones one may be lost. */
 static inline void mca_btl_fastsm_count(_Atomic unsigned long *counter)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,

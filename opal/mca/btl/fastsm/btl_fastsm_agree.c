@@ -41,7 +41,7 @@ typedef struct {
     unsigned rounds;
     long nap;
     uint64_t began; /* nanoseconds; 0: not asked yet */
-} fastsm_patience_t;
+} fastsm_timeout_t;
 
 static bool is_open(const mca_btl_fastsm_endpoint_t *endpoint)
 {
@@ -105,7 +105,7 @@ static void give_up_all(mca_btl_base_endpoint_t **endpoints, size_t count)
 }
 
 /* Lets the others work.  Returns false when it has been long enough. */
-static bool wait_more(fastsm_patience_t *patience)
+static bool wait_more(fastsm_timeout_t *patience)
 {
     const unsigned limit = mca_btl_fastsm_component.agree_timeout;
     const struct timespec nap = {.tv_nsec = patience->nap};
@@ -124,7 +124,7 @@ static bool wait_more(fastsm_patience_t *patience)
 
 void mca_btl_fastsm_agree(mca_btl_base_endpoint_t **endpoints, size_t count)
 {
-    fastsm_patience_t patience = {.nap = FASTSM_NAP_FIRST};
+    fastsm_timeout_t patience = {.nap = FASTSM_NAP_FIRST};
     bool dynamic = false;
 
     for (size_t i = 0; i < count; ++i) {

@@ -349,8 +349,8 @@ typedef struct {
 
     /**
      * Says whether a process of another job has ended without leaving MPI.  Nothing else says so: shared
-     * memory stays as it is.  Costs a system call.  May say no once more when another thread is at work on
-     * such processes.
+     * memory stays as it is.  Costs a system call.  While another thread checks such processes it returns
+     * false.
      *
      * @param endpoint  one of fastsm's, of a process of whatever job
      */

@@ -34,11 +34,11 @@
 /** bytes of buffers whose pages are asked for at a time */
 #define GROWTH_LEAST ((size_t) 64 * 1024)
 #define GROWTH_MOST  ((size_t) 512 * 1024)
-/** a pool grows by a number of buffers when so many times as many have been taken: at least, */
+/** fewest buffers that are taken between two growths of a pool, as a multiple of the growth */
 #define GROWTH_TAKEN 32u
-/** so many times as often as the first turns of the last ones took longer than the turns after these, */
+/** weight of how much longer first uses of new buffers took than later ones */
 #define GROWTH_PRICE 4u
-/** and at most, because the program may have done something else in between */
+/** most buffers that are taken between two growths, as a multiple: the program may have changed in between */
 #define GROWTH_TAKEN_MOST 1024u
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
@@ -301,7 +301,8 @@ static inline void spare_one_less(mca_btl_fastsm_frag_list_t *list)
     mca_btl_fastsm_frag_list_put(list, frag);
 }
 
-/* Of those that are free so many go on taking turns, 1 at the least, and the others are spare.  None was. */
+/* Keep `keep` free buffers in rotation, at least 1, and make the others spare. There must be no spare ones
+ * yet. */
 static void spare_all_but(mca_btl_fastsm_frag_list_t *list, uint32_t keep)
 {
     mca_btl_fastsm_frag_t *frag = list->free;

@@ -8,10 +8,10 @@
  * @file
  *
  * What other components have of btl/fastsm in their own code: slots, both ends of a FIFO, and what is done
- * with them without a call.  btl_fastsm_ext.h, which hands the ends out, is the only header that they
- * include, and this one the only one that it does.  Whatever changes here, a type, a size or the order of
- * accesses, raises MCA_BTL_FASTSM_ABI there; the sizes and offsets are asserted.  The members of the ends are
- * for the functions of this header only.
+ * with them without a call.  They include btl_fastsm_ext.h, which hands the ends out and includes this one,
+ * and no other header of btl/fastsm.  Whatever changes here, a type, a size or the order of accesses, raises
+ * MCA_BTL_FASTSM_ABI there; the sizes and offsets are asserted.  The members of the ends are for the
+ * functions of this header only.
  *
  * The FIFO of one ordered pair has one producer and one consumer:
  *

@@ -32,10 +32,10 @@ double mca_common_fastpath_cores_quota(const char *root);
 typedef bool (*mca_common_fastpath_cores_mask_fn_t)(void *context, size_t index, cpu_set_t *mask);
 
 /**
- * Says whether there are fewer cores than processes.  Those are counted that may run nowhere but where this
- * one may; and those that may run nowhere but where somebody may that shares a core with it.  So two
- * processes that are bound to one core are short of cores wherever the others are, and one that is bound
- * beside one that is not is not.
+ * Says whether there are fewer cores than processes.  Processes are counted that are confined to this one's
+ * cores, or to the cores of one that shares a core with it.  So two processes that are bound to one core are
+ * short of cores wherever the others are.  A bound process beside an unbound one is not: that one can use
+ * other cores.
  *
  * @param own     what this process may run on
  * @param others  further processes, each of which `mask_of` is asked for, perhaps twice; one of whom nothing

@@ -43,9 +43,9 @@ _Static_assert(1000 * MS > SLEEP_MOST * LONGER_MOST, "fastsm_sleep() takes less 
  * one in such a time for each process of the node: together they cost a core less than a thousandth. */
 #define ANNOUNCE_TIME_EACH (1 * MS)
 
-/* A sleep that brings about what it waits for is one too many: docs/waiting.md, "A core that others need".
- * Something has come within such a part of the time after which a wait sleeps; then that time is doubled, so
- * many times at the most, for so long. */
+/* A message that comes soon after a process fell asleep shows that it slept too early (docs/waiting.md, "A
+ * core that others need"). If one comes within 1/SOON_PART of the time after which waits sleep, that time is
+ * doubled, at most LATER_MOST times, until LATER_EXPIRES has passed. */
 #define SOON_PART     4
 #define LATER_MOST    3
 #define LATER_EXPIRES (1000 * MS)

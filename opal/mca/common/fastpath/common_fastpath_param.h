@@ -48,7 +48,7 @@ typedef struct {
     bool power_of_two;
     /** 0 can be used too, although it is below min: the component then chooses */
     bool or_zero;
-    /** what 0 means, where it is not the least there is ("unlimited"), for whoever is told that it is used */
+    /** what 0 means if it is not the minimum, such as "unlimited": for messages that name the value used */
     const char *zero;
     /** default of STRING, may be NULL */
     const char *string;

@@ -6,11 +6,11 @@
 /**
  * @file
  *
- * Two ways to copy the same, of which one is sooner: which one depends on the processor, on how far the cores
- * are apart, and on what the program does meanwhile.  So both are measured.  The first uses take both in
- * turn, later ones the better one, and now and then the other one, which may be better by now.
+ * An adaptive choice between two ways to copy. Which one is faster depends on the processor, on how far the
+ * cores are apart, and on what the program does meanwhile, so both are measured: the first copies try both in
+ * turn, later ones use the better one and try the other one now and then.
  *
- * Threads may use the same at a time: then what one of them has measured may be lost, and nothing else.
+ * Several threads may use one of these at a time: a measurement may be lost then, and nothing else.
  */
 #ifndef COMMON_FASTPATH_WAYS_H
 #define COMMON_FASTPATH_WAYS_H

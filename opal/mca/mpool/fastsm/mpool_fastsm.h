@@ -86,7 +86,7 @@ typedef struct {
      *
      * @param processes  on the node that need as much
      * @return           OPAL_SUCCESS; OPAL_ERR_OUT_OF_RESOURCE when the segment is as it was, and what has
-     the name, if anything, is an empty file
+     *                   the name, if anything, is an empty file
      */
     int (*give)(struct mca_mpool_fastsm_module_t *module, const mca_mpool_fastsm_directory_t *directory,
                 uint64_t name, unsigned processes);
