@@ -114,15 +114,23 @@ static int map(mca_mpool_fastsm_file_t *file)
     return OPAL_SUCCESS;
 }
 
-/* Before Linux 5.14 any signal interrupts this, such as those of a profiler's timer. */
+/* Older kernels let any signal interrupt this, such as those of a profiler's timer, and take back what has
+ * been allocated.  So it is done in pieces that are shorter than the time between two such signals. */
 static int allocate_pages(mca_mpool_fastsm_file_t *file, size_t length)
 {
-    int rc;
+    const size_t piece = (size_t) 256 * 1024;
+    size_t done = 0;
 
-    do {
-        rc = fallocate(file->fd, 0, 0, (off_t) length);
-    } while (0 != rc && EINTR == errno);
-    return 0 == rc ? OPAL_SUCCESS : failed(file, "fallocate");
+    while (done < length) {
+        const size_t bytes = length - done < piece ? length - done : piece;
+
+        if (0 == fallocate(file->fd, 0, (off_t) done, (off_t) bytes)) {
+            done += bytes;
+        } else if (EINTR != errno) {
+            return failed(file, "fallocate");
+        }
+    }
+    return OPAL_SUCCESS;
 }
 
 /* Where the kernel cannot reserve pages of a mapping, the whole file is reserved. */
