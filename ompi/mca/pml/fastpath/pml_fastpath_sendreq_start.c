@@ -114,15 +114,26 @@ static int bsend_copy_first(mca_pml_fastpath_send_request_t *req)
     return rc;
 }
 
+/* Bytes that are eager by any BTL of a peer's: messages take these in turn. */
+static size_t least_eager_limit(const mca_pml_fastpath_peer_t *peer)
+{
+    mca_bml_base_btl_array_t *btls = &peer->endpoint->btl_eager;
+    size_t least = SIZE_MAX;
+
+    for (size_t i = 0; i < mca_bml_base_btl_array_get_size(btls); ++i) {
+        const size_t limit = mca_pml_fastpath_eager_limit(mca_bml_base_btl_array_get_index(btls, i));
+
+        least = limit < least ? limit : least;
+    }
+    return least;
+}
+
 int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
 {
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
-        mca_bml_base_btl_t *bml_btl =
-            mca_bml_base_btl_array_get_index(&req->req_peer->endpoint->btl_eager, 0);
-
         /* as long as it would be with the communicator's name in front */
         if (req->req_send.req_bytes_packed
-                > mca_pml_fastpath_eager_limit(bml_btl) - sizeof(mca_pml_fastpath_extcid_hdr_t)
+                > least_eager_limit(req->req_peer) - sizeof(mca_pml_fastpath_extcid_hdr_t)
             || !eager_pay(req)) {
             return bsend_copy_first(req);
         }
