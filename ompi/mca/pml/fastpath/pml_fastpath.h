@@ -110,6 +110,7 @@ typedef struct {
     unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
     volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
     volatile unsigned backoff_level;        /**< the next expiry causes 2 to the power of so many of these */
+    volatile unsigned spin_score;           /**< waits that have spun there, less the cost of those in vain */
 
     /** protects all up to num_retries, and comms and spare_comms; never held across a call into a BTL */
     opal_mutex_t lock;

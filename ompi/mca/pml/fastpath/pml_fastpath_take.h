@@ -24,6 +24,12 @@
  * to answer. With less both peers back off and do not notice that the other one answers fast. */
 #define MCA_PML_FASTPATH_SHARED_SPINS 2
 
+/** Waits that have spun with success to make up for one whose spins have expired: these take as long as
+ * several of the others, and the core away from other processes. */
+#define MCA_PML_FASTPATH_SPIN_COST 8u
+/** most of them that count: of a time slice in which both processes run */
+#define MCA_PML_FASTPATH_SPIN_SCORE_MOST 255u
+
 /** mca_pml_fastpath_spin_count() where whoever waits gives its core to others. */
 static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_spin_count_shared(void)
 {
@@ -36,6 +42,9 @@ static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fa
     }
     if (0 < level) {
         mca_pml_fastpath.backoff_level = level - 1; /* unless these spins expire, too */
+    }
+    if (MCA_PML_FASTPATH_SPIN_SCORE_MOST > mca_pml_fastpath.spin_score) {
+        ++mca_pml_fastpath.spin_score;
     }
     return MCA_PML_FASTPATH_SHARED_SPINS * mca_pml_fastpath.spin_count;
 }
@@ -53,16 +62,20 @@ static inline unsigned mca_pml_fastpath_spin_count(void)
 }
 
 /** So many polls have found nothing. If they were more than one, the next waits poll only once: more of them
- * each time that this happens again. */
+ * each time that this happens again, and at once the most if spins have not paid of late. */
 static inline void mca_pml_fastpath_spin_expired(void)
 {
     if (0 == mca_pml_fastpath.backoff) {
         const unsigned level = mca_pml_fastpath.backoff_level;
+        const unsigned score = mca_pml_fastpath.spin_score;
+        const bool pay = MCA_PML_FASTPATH_SPIN_COST < score;
 
+        mca_pml_fastpath.spin_score = pay ? score - MCA_PML_FASTPATH_SPIN_COST : 0;
         mca_pml_fastpath.backoff = 1u << level;
         /* by one more than the next wait takes back that spins */
-        mca_pml_fastpath.backoff_level =
-            MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST > level ? level + 2 : MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST + 1;
+        mca_pml_fastpath.backoff_level = pay && MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST > level
+                                             ? level + 2
+                                             : MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST + 1;
     }
 }
 
