@@ -289,7 +289,7 @@ int main(int argc, char **argv)
         reads = 0 == fp_counter(NOT_READ);
         FP(MPI_Bcast(&reads, 1, MPI_INT, 1, MPI_COMM_WORLD));
         if (reads) { /* else buffers are the only way to rank 1 */
-            few_buffers(SOME, FOUR_BUFFERS, 2);
+            few_buffers(SOME, FOUR_BUFFERS, 4);
         }
     } else if (0 == strcmp("bells", options)) {
         bells();

@@ -791,7 +791,7 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
  */
 mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count);
 /**
- * Whether few frags of the eager pool are in use, with so many more: eight, or twice as many as these; 32, if
+ * Whether few frags of the eager pool are in use, with so many more: 16, or twice as many as these; 32, if
  * these are one or two.  Collects what peers have read if it has to. No lock is held.
  */
 bool mca_btl_fastsm_frags_few(uint32_t more);

@@ -28,8 +28,10 @@
 
 /** how often to look for a chunk whose first one is there: its sender is copying it */
 #define CHUNK_LOOKS 1000u
-/** bytes that may go in several chunks in any case, or, where processes share cores, at the most */
+/** bytes that may go in several chunks in any case */
 #define CHUNKS_ANYWAY ((size_t) 16 * 1024)
+/** bytes that may go in several chunks where processes share cores, at the most */
+#define CHUNKS_SHARED ((size_t) 64 * 1024)
 /** bytes whose filling time is kept */
 #define FILL_BYTES ((size_t) 4096)
 /** of messages for which chunks are slow one in so many takes them all the same: they may not be any more. A
@@ -418,7 +420,7 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
  * are few. */
 static __opal_attribute_noinline__ bool had_better_read_shared(uint32_t chunks, size_t size)
 {
-    return CHUNKS_ANYWAY < size || !mca_btl_fastsm_frags_few(chunks);
+    return CHUNKS_SHARED < size || !mca_btl_fastsm_frags_few(chunks);
 }
 
 /* Whether the peer had better read a long message itself, if it can, and so copy it once, because it is the

@@ -26,6 +26,8 @@
 /** and that are in use there, when a peer that has not read some gets one more, at most: what waits in others
  * has left the caches when its reader has a core */
 #define IN_USE_SHARED 32u
+/** and that are few there, at least: a message of several chunks goes in them, others are offered */
+#define FEW_SHARED 16u
 /** messages and chunks that each peer may have to read in any case */
 #define UNREAD_SHARED 4u
 /** bytes of all buffers that take turns where each is full: more than passes a reader's cache unnoticed, and
@@ -507,7 +509,7 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endp
  * when others wait in all that may be in use. */
 static bool are_few(mca_btl_fastsm_frag_list_t *list, uint32_t more)
 {
-    uint32_t most = TURNS_SHARED < 2 * more ? 2 * more : TURNS_SHARED;
+    uint32_t most = FEW_SHARED < 2 * more ? 2 * more : FEW_SHARED;
     bool few;
 
     if (2 >= more) {
