@@ -105,37 +105,37 @@ static void give_up_all(mca_btl_base_endpoint_t **endpoints, size_t count)
 }
 
 /* Lets the others work.  Returns false when it has been long enough. */
-static bool wait_more(fastsm_timeout_t *patience)
+static bool wait_more(fastsm_timeout_t *timeout)
 {
     const unsigned limit = mca_btl_fastsm_component.agree_timeout;
-    const struct timespec nap = {.tv_nsec = patience->nap};
+    const struct timespec nap = {.tv_nsec = timeout->nap};
     uint64_t now;
 
-    if (++patience->rounds <= FASTSM_YIELDS) {
+    if (++timeout->rounds <= FASTSM_YIELDS) {
         sched_yield();
         return true;
     }
     nanosleep(&nap, NULL);
-    patience->nap = 2 * patience->nap < FASTSM_NAP_LONGEST ? 2 * patience->nap : FASTSM_NAP_LONGEST;
+    timeout->nap = 2 * timeout->nap < FASTSM_NAP_LONGEST ? 2 * timeout->nap : FASTSM_NAP_LONGEST;
     now = mca_common_fastpath_nanoseconds();
-    patience->began = 0 == patience->began ? now : patience->began;
-    return 0 == limit || now - patience->began <= limit * UINT64_C(1000000000);
+    timeout->began = 0 == timeout->began ? now : timeout->began;
+    return 0 == limit || now - timeout->began <= limit * UINT64_C(1000000000);
 }
 
 void mca_btl_fastsm_agree(mca_btl_base_endpoint_t **endpoints, size_t count)
 {
-    fastsm_timeout_t patience = {.nap = FASTSM_NAP_FIRST};
+    fastsm_timeout_t timeout = {.nap = FASTSM_NAP_FIRST};
     bool dynamic = false;
 
     for (size_t i = 0; i < count; ++i) {
         dynamic = dynamic || (NULL != endpoints[i] && NULL != endpoints[i]->dynamic);
     }
     while (0 != look_at_pairs(endpoints, count)) {
-        if (!wait_more(&patience)) {
+        if (!wait_more(&timeout)) {
             give_up_all(endpoints, count);
             return;
         }
-        if (0 == patience.rounds % FASTSM_ALIVE_ROUNDS) {
+        if (0 == timeout.rounds % FASTSM_ALIVE_ROUNDS) {
             give_up_dead(endpoints, count);
         }
         if (dynamic) {
