@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The fastpath authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by the scripts here: where the programs are, which configurations there are, which processors ranks get, and
+# Sourced by the scripts here, and for what refuses bad options by others: where the programs are, which configurations there are, which processors ranks get, and
 # how everything runs in turn.
 #
 #   here       the directory of the script

@@ -22,7 +22,7 @@ typedef struct {
     size_t members;
     size_t posts;
     size_t posts_stride; /**< post counters in each row */
-    size_t data;         /**< the windows; pages before it are allocated at once */
+    size_t data;         /**< the windows; pages before it are allocated when the file is made */
     size_t length;
     size_t align; /**< of the whole */
 } mca_osc_fastpath_node_layout_t;

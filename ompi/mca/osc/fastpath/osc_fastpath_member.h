@@ -41,9 +41,9 @@
  *
  * A writer that does not share the memory asks by message, and the member that owns the lock tries it on the
  * writer's behalf, at each of its progress calls. In between it may be outside MPI for long. Each failed try
- * therefore stores a claim, which keeps readers out only until it expires: a reader that has seen
- * the same claim for the time that is in it removes it and goes on. The time doubles with each claim that was
- * removed, so that the writer gets the lock in the end.
+ * therefore stores a claim, which keeps readers out only until it expires: a reader that has seen the same
+ * claim for the time that is in it removes it and goes on. The time doubles with each claim that was removed,
+ * so that the writer gets the lock in the end.
  */
 typedef struct {
     _Atomic uint32_t holders; /**< 0, number of sharers, or MCA_OSC_FASTPATH_EXCLUSIVE */
@@ -67,7 +67,7 @@ _Static_assert(MCA_OSC_FASTPATH_LINE == sizeof(mca_osc_fastpath_lockword_t),
 typedef struct {
     unsigned waiting; /**< how many of them wait */
     unsigned expired; /**< claims that readers have removed since one of the writers got the lock */
-    uint32_t last;    /**< claim */
+    uint32_t last;    /**< the last claim */
 } mca_osc_fastpath_claims_t;
 
 /** What a reader that waits has seen of a member's claim. Zeroed: nothing yet. */

@@ -24,10 +24,10 @@
  * to answer. With less both peers back off and do not notice that the other one answers fast. */
 #define MCA_PML_FASTPATH_SHARED_SPINS 2
 
-/** Waits that have spun with success to make up for one whose spins have expired: these take as long as
- * several of the others, and the core away from other processes. */
+/** Successful spins that make up for one that expires: this takes as long as several of them, and keeps the
+ * core from other processes. */
 #define MCA_PML_FASTPATH_SPIN_COST 8u
-/** most of them that count: of a time slice in which both processes run */
+/** most of them that count: about those of a time slice in which both processes run */
 #define MCA_PML_FASTPATH_SPIN_SCORE_MOST 255u
 
 /** mca_pml_fastpath_spin_count() where whoever waits gives its core to others. */
