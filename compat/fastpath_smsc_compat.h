@@ -57,6 +57,7 @@ static inline fastpath_smsc_endpoint_t *fastpath_smsc_connect(opal_proc_t *proc)
 #endif
 }
 
+/** Give back what fastpath_smsc_connect() has returned. */
 static inline void fastpath_smsc_disconnect(fastpath_smsc_endpoint_t *endpoint)
 {
 #if 5 <= OPAL_MAJOR_VERSION
@@ -95,6 +96,7 @@ static inline void *fastpath_smsc_register(void *base, size_t size)
 #endif
 }
 
+/** Take that leave back. @param handle  what fastpath_smsc_register() has returned */
 static inline void fastpath_smsc_deregister(void *handle)
 {
 #if 5 <= OPAL_MAJOR_VERSION

@@ -363,62 +363,125 @@ static inline void mca_osc_fastpath_activate(mca_osc_fastpath_peer_t *peer)
     }
 }
 
-/* The verbs, as MPI calls them through the module's table. */
+/* The verbs, as MPI calls them through the module's table: one of the same name in MPI for each.
+ * Displacements are in units of the target's window, counts in elements of the datatype beside them. What
+ * they return is OMPI_SUCCESS or the error named; with any of them that sends or waits
+ * OMPI_ERR_OUT_OF_RESOURCE as well, where memory is short, and MPI_ERR_PROC_FAILED where a process that it
+ * needs has ended. */
+
+/** MPI_Win_free: wait until nothing is on its way to or from any process of the window, then free it. The
+ * error is one when an epoch is open: OMPI_ERR_RMA_SYNC. */
 int mca_osc_fastpath_free(ompi_win_t *win);
+/**
+ * MPI_Win_shared_query (MPI 4.1, section 12.2.3).
+ *
+ * @param rank       of the window, or MPI_PROC_NULL: the first one that has memory
+ * @param size       set to bytes; 0 where we cannot load from and store to its memory
+ * @param disp_unit  set to bytes
+ * @param base       set to the address here, or NULL
+ * @return           OMPI_ERR_RMA_FLAVOR for a window that never has memory that is shared
+ */
 int mca_osc_fastpath_shared_query(ompi_win_t *win, int rank, size_t *size,
                                   fastpath_osc_disp_unit_t *disp_unit, void *base);
+/** MPI_Win_attach `size` bytes. @return OMPI_ERR_RMA_FLAVOR unless the window is a dynamic one;
+ * OMPI_ERR_RMA_ATTACH where the memory overlaps what is attached, or others of the node cannot reach it */
 int mca_osc_fastpath_attach(ompi_win_t *win, void *base, size_t size);
+/** MPI_Win_detach what has been attached at `base`. @return OMPI_ERR_RMA_FLAVOR unless the window is a
+ * dynamic one; OMPI_ERR_RMA_ATTACH where nothing is attached there */
 int mca_osc_fastpath_detach(ompi_win_t *win, const void *base);
+/**
+ * MPI_Put. The origin's memory may be used again when it returns.
+ *
+ * @return  MPI_ERR_RANK; OMPI_ERR_RMA_SYNC outside an epoch; MPI_ERR_TRUNCATE where the origin has more than
+ *          the target takes; OMPI_ERR_RMA_RANGE with osc_fastpath_check_bounds, and where the kernel or a
+ *          dynamic window knows of no such memory; so do all operations below
+ */
 int mca_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
                          ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                          fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win);
+/** MPI_Get. The result is there after the next synchronisation. @return what mca_osc_fastpath_put() does */
 int mca_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
                          int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                          ompi_datatype_t *target_type, ompi_win_t *win);
+/** MPI_Rput. @param request  set to a request for what becomes of the origin's memory; NULL: there is none */
 int mca_osc_fastpath_rput(const void *origin_addr, fastpath_osc_count_t origin_count,
                           ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                           fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win,
                           ompi_request_t **request);
+/** MPI_Rget. @param request  set to a request that is complete with the result; NULL: there is none */
 int mca_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
                           int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                           ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request);
+/** MPI_Accumulate. @return what mca_osc_fastpath_put() does; MPI_ERR_OP for an operation that is not
+ * predefined or not defined for the type; MPI_ERR_TYPE for a type of several predefined ones */
 int mca_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                 ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                                 fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
                                 ompi_op_t *op, ompi_win_t *win);
+/** MPI_Raccumulate. @param request  as for mca_osc_fastpath_rput(). @return as the one above */
 int mca_osc_fastpath_raccumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                  ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                                  fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
                                  ompi_op_t *op, ompi_win_t *win, ompi_request_t **request);
+/** MPI_Get_accumulate: the result is what was there before. @return as mca_osc_fastpath_accumulate() */
 int mca_osc_fastpath_get_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                     ompi_datatype_t *origin_type, void *result_addr,
                                     fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
                                     int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                                     ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win);
+/** MPI_Rget_accumulate. @param request  as for mca_osc_fastpath_rget(). @return as
+ * mca_osc_fastpath_accumulate() */
 int mca_osc_fastpath_rget_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                      ompi_datatype_t *origin_type, void *result_addr,
                                      fastpath_osc_count_t result_count, ompi_datatype_t *result_type,
                                      int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                                      ompi_datatype_t *target_type, ompi_op_t *op, ompi_win_t *win,
                                      ompi_request_t **request);
+/** MPI_Fetch_and_op of one element. @return as mca_osc_fastpath_accumulate(); MPI_ERR_TYPE for a type that is
+ * not predefined */
 int mca_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *type,
                                   int target, ptrdiff_t disp, ompi_op_t *op, ompi_win_t *win);
+/** MPI_Compare_and_swap of one element. @return as mca_osc_fastpath_put(); MPI_ERR_TYPE for a type other than
+ * those that MPI 4.1, section 12.3.4 permits */
 int mca_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
                                       ompi_datatype_t *type, int target, ptrdiff_t disp, ompi_win_t *win);
+/** MPI_Win_fence: collective, unless the assertion says that it ends no epoch and begins none.
+ * @return OMPI_ERR_RMA_SYNC while another kind of epoch is open, or an error of an operation that it ends */
 int mca_osc_fastpath_fence(int assertion, ompi_win_t *win);
+/** MPI_Win_start: return when all members of the node in the group have posted; the others are waited for by
+ * what is sent to them. @return OMPI_ERR_RMA_SYNC while an access epoch is open; MPI_ERR_GROUP for a group
+ * with a process that is not in the window */
 int mca_osc_fastpath_start(ompi_group_t *group, int assertion, ompi_win_t *win);
+/** MPI_Win_complete. @return OMPI_ERR_RMA_SYNC without a start, or an error of an operation that it ends */
 int mca_osc_fastpath_complete(ompi_win_t *win);
+/** MPI_Win_post: never waits. @return OMPI_ERR_RMA_SYNC while an exposure epoch is open; MPI_ERR_GROUP as for
+ * start */
 int mca_osc_fastpath_post(ompi_group_t *group, int assertion, ompi_win_t *win);
+/** MPI_Win_wait, for all origins' complete. @return OMPI_ERR_RMA_SYNC without a post */
 int mca_osc_fastpath_wait(ompi_win_t *win);
+/** MPI_Win_test: mca_osc_fastpath_wait() if it need not wait. @param flag  set to whether it has ended */
 int mca_osc_fastpath_test(ompi_win_t *win, int *flag);
+/** MPI_Win_lock. Where the target is reached by message only it is asked for with the first operation.
+ * @return OMPI_ERR_RMA_SYNC where another epoch is open, or the target is locked already */
 int mca_osc_fastpath_lock(int type, int target, int assertion, ompi_win_t *win);
+/** MPI_Win_unlock: all operations have taken effect there. @return OMPI_ERR_RMA_SYNC without a lock, or an
+ * error of an operation */
 int mca_osc_fastpath_unlock(int target, ompi_win_t *win);
+/** MPI_Win_lock_all. @return OMPI_ERR_RMA_SYNC where an epoch is open, or a target is locked */
 int mca_osc_fastpath_lock_all(int assertion, ompi_win_t *win);
+/** MPI_Win_unlock_all. @return OMPI_ERR_RMA_SYNC without a lock_all, or the first error of an operation */
 int mca_osc_fastpath_unlock_all(ompi_win_t *win);
+/** MPI_Win_sync: orders loads and stores of the window, and makes progress. */
 int mca_osc_fastpath_sync(ompi_win_t *win);
+/** MPI_Win_flush: what was issued to the target has taken effect there. @return OMPI_ERR_RMA_SYNC outside a
+ * passive epoch, MPI_ERR_RANK, or an error of an operation */
 int mca_osc_fastpath_flush(int target, ompi_win_t *win);
+/** MPI_Win_flush_all: mca_osc_fastpath_flush() of all targets, at the same time. */
 int mca_osc_fastpath_flush_all(ompi_win_t *win);
+/** MPI_Win_flush_local: results from the target are there, and memory here may be used again. @return as
+ * mca_osc_fastpath_flush() */
 int mca_osc_fastpath_flush_local(int target, ompi_win_t *win);
+/** MPI_Win_flush_local_all: mca_osc_fastpath_flush_local() of all targets, at the same time. */
 int mca_osc_fastpath_flush_local_all(ompi_win_t *win);
 
 /** Whether `count` elements may be moved with memcpy, wherever they are: nobody asks here which memory is an

@@ -160,48 +160,84 @@ OMPI_DECLSPEC extern mca_pml_base_component_t mca_pml_fastpath_component;
 /** pml_fastpath_module.c: fill in the table of functions that Open MPI calls. Before it is handed over. */
 void mca_pml_fastpath_module_init(void);
 
-/* the same file: the ends of life; see pml.h for arguments and results */
+/** The same file: make what the module consists of, once, before any process is added. @return
+ * OMPI_ERR_OUT_OF_RESOURCE: the job cannot go on */
 int mca_pml_fastpath_enable(bool enable);
+/** pml_fastpath_add_procs.c: have the BTLs find ways to some processes. @return OMPI_SUCCESS; the error of
+ * the first BTL or check that refuses; OMPI_ERR_OUT_OF_RESOURCE where btl/fastsm is out of use although those
+ * processes count on it */
 int mca_pml_fastpath_add_procs(ompi_proc_t **procs, size_t nprocs);
+/** The same file: say goodbye where that is needed, and forget the processes. @return the BML's result */
 int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs);
+/** pml_fastpath_add_comm.c: begin to send and receive on a communicator, with what has come for it already.
+ * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE, or what adding its processes gave */
 int mca_pml_fastpath_add_comm(ompi_communicator_t *comm);
+/** The same file: the communicator is freed. What is under way on it is completed. @return OMPI_SUCCESS */
 int mca_pml_fastpath_del_comm(ompi_communicator_t *comm);
+/** The same file: MPIX_Comm_revoke. Requests on the communicator end with an error from here on.
+ * @param coll_only  those of collective operations only. @return OMPI_SUCCESS */
 int mca_pml_fastpath_revoke_comm(ompi_communicator_t *comm, bool coll_only);
+/** pml_fastpath_module.c: release what mca_pml_fastpath_enable() has made; nothing if it has not. */
 void mca_pml_fastpath_close(void);
 
-/* one file per verb; see pml.h for arguments and results */
+/* One file per verb; their names and arguments are those of pml.h. All return OMPI_SUCCESS, or
+ * OMPI_ERR_OUT_OF_RESOURCE where there is no memory for a request; those that send, to a process that cannot
+ * be reached, OMPI_ERR_UNREACH; and with fault tolerance the error of a communicator that is revoked or a
+ * peer that has failed. Any other result of a blocking call is that of its request: MPI_ERR_TRUNCATE, for
+ * one. */
+
+/** pml_fastpath_isend.c: make a persistent request. */
 int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                                 mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                                 ompi_request_t **request);
+/** The same file. Where the message can leave at once *request may be one that is complete and not ours. */
 int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                            mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                            ompi_request_t **request);
+/** The same file: return when buf may be used again, with MPI_Ssend's mode when it is being received. */
 int mca_pml_fastpath_send(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                           mca_pml_base_send_mode_t mode, ompi_communicator_t *comm);
+/** pml_fastpath_irecv.c: make a persistent request. */
 int mca_pml_fastpath_irecv_init(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                                 ompi_communicator_t *comm, ompi_request_t **request);
+/** The same file. */
 int mca_pml_fastpath_irecv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                            ompi_communicator_t *comm, ompi_request_t **request);
+/** pml_fastpath_recv.c: receive without a request where that is possible. @param status  may be
+ * MPI_STATUS_IGNORE */
 int mca_pml_fastpath_recv(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                           ompi_communicator_t *comm, ompi_status_public_t *status);
 /** pml_recv of jobs that go on when processes fail: nothing is received on a communicator that is revoked. */
 int mca_pml_fastpath_recv_ft(void *buf, size_t count, ompi_datatype_t *datatype, int src, int tag,
                              ompi_communicator_t *comm, ompi_status_public_t *status);
+/** pml_fastpath_irecv.c: receive what a matched probe has taken. @param message  set to MPI_MESSAGE_NULL; as
+ * it was when there is no memory */
 int mca_pml_fastpath_imrecv(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **message,
                             ompi_request_t **request);
+/** The same file: mca_pml_fastpath_imrecv() and wait. */
 int mca_pml_fastpath_mrecv(void *buf, size_t count, ompi_datatype_t *datatype, ompi_message_t **message,
                            ompi_status_public_t *status);
+/** pml_fastpath_iprobe.c: look for a message. @param matched  set to whether there is one; *status then tells
+ * about it */
 int mca_pml_fastpath_iprobe(int src, int tag, ompi_communicator_t *comm, int *matched,
                             ompi_status_public_t *status);
+/** The same file: wait for a message. */
 int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_status_public_t *status);
+/** The same file: look for a message and take it. @param message  set to it, for mca_pml_fastpath_imrecv(),
+ * or MPI_MESSAGE_NULL */
 int mca_pml_fastpath_improbe(int src, int tag, ompi_communicator_t *comm, int *matched,
                              ompi_message_t **message, ompi_status_public_t *status);
+/** The same file: wait for a message and take it. */
 int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_message_t **message,
                             ompi_status_public_t *status);
 /** pml_fastpath_progress.c: all that has to be seen to. @return how many things that were refused have left,
  * and one more for a caller that keeps its core: opal_progress yields on 0 */
 int mca_pml_fastpath_progress(void);
+/** pml_fastpath_start.c: start persistent requests; others among them are left alone. A request that is still
+ * under way inside is replaced by a new one in `requests`. */
 int mca_pml_fastpath_start(size_t count, ompi_request_t **requests);
+/** pml_fastpath_dump.c: print the communicator's receives and messages, and the process's.
+ * @return OMPI_SUCCESS */
 int mca_pml_fastpath_dump(ompi_communicator_t *comm, int verbose);
 
 /** pml_fastpath_pvar.c: register the MPI_T performance variables. */

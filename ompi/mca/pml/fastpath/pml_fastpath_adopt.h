@@ -25,8 +25,9 @@ void mca_pml_fastpath_extcid_adopt(ompi_communicator_t *comm);
 /** Deliver the messages that came before the communicator's id was known here. */
 void mca_pml_fastpath_pending_adopt(ompi_communicator_t *comm);
 
-/** mca_pml_fastpath_enable() and _close(). */
+/** Prepare for messages that come early; at mca_pml_fastpath_enable(). */
 void mca_pml_fastpath_adopt_init(void);
+/** Forget those that nobody has asked for; at mca_pml_fastpath_close(). */
 void mca_pml_fastpath_adopt_fini(void);
 
 #endif /* MCA_PML_FASTPATH_ADOPT_H */

@@ -70,7 +70,9 @@ void mca_pml_fastpath_extcid_set(uint32_t ctx, ompi_communicator_t *comm);
 bool mca_pml_fastpath_extcid_find(const fastpath_comm_name_t *name, uint32_t *ctx,
                                   ompi_communicator_t **comm);
 
+/** Make the table of names, which is empty. */
 void mca_pml_fastpath_extcid_init(void);
+/** Release the table, with the names of communicators that were not freed. */
 void mca_pml_fastpath_extcid_fini(void);
 
 #endif /* MCA_PML_FASTPATH_EXTCID_H */

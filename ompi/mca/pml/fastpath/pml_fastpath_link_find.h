@@ -82,8 +82,9 @@ bool mca_pml_fastpath_link_is_needed(const struct mca_btl_base_endpoint_t *endpo
  * needs, a connection there. */
 void mca_pml_fastpath_link_kept(const struct mca_btl_base_endpoint_t *endpoint);
 
-/** pml_fastpath_enable and _close. */
+/** Make the list of links, which is empty; at mca_pml_fastpath_enable(). */
 void mca_pml_fastpath_links_init(void);
+/** Release all links; at mca_pml_fastpath_close(). */
 void mca_pml_fastpath_links_fini(void);
 
 /** A HELLO has come. */

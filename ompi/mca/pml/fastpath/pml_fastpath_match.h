@@ -139,24 +139,34 @@ void mca_pml_fastpath_match_each_unexpected(mca_pml_fastpath_matcher_t *m,
                                             void (*fn)(mca_pml_fastpath_match_msg_t *msg, void *ctx),
                                             void *ctx);
 
-/* The slow halves of the inline functions below; not to be called directly. */
+/* The slow halves of the inline functions below, for queues that are indexed; not to be called directly. */
+
+/** mca_pml_fastpath_match_post() with an index, or when it is time for one. @return what that does */
 int mca_pml_fastpath_match_post_slow(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_post_t *post,
                                      int32_t src, int32_t tag);
+/** Makes the queue of a key that has none. @return NULL: no memory */
 mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue_new(mca_pml_fastpath_matcher_t *m, uint64_t key);
+/** mca_pml_fastpath_match_peek() with an index. */
 mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
                                                                 int32_t tag);
+/** mca_pml_fastpath_match_find() with an index. */
 mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
                                                                int32_t tag);
+/** mca_pml_fastpath_match_posted_before() with an index. */
 bool mca_pml_fastpath_match_posted_before_slow(mca_pml_fastpath_matcher_t *m, int32_t src, int32_t tag);
+/** Puts a message into the indices of these kinds. @return false: no memory, and it is in none of them */
 bool mca_pml_fastpath_match_index(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg,
                                   uint32_t kinds);
+/** Takes a message out of all indices that it is in. */
 void mca_pml_fastpath_match_unindex(mca_pml_fastpath_match_msg_t *msg);
 
+/** @return what stands for a source and a tag, or wildcards, in an index */
 static inline uint64_t mca_pml_fastpath_match_key(int32_t src, int32_t tag)
 {
     return (uint64_t) (uint32_t) src << 32 | (uint32_t) tag;
 }
 
+/** @return the kind of index by which a receive with these is found */
 static inline unsigned int mca_pml_fastpath_match_kind(int32_t src, int32_t tag)
 {
     return (MCA_PML_FASTPATH_ANY_TAG == tag ? MCA_PML_FASTPATH_MATCH_BY_SOURCE : 0)
@@ -167,16 +177,19 @@ static inline unsigned int mca_pml_fastpath_match_kind(int32_t src, int32_t tag)
  * meets the source), so that runs of tags and of sources both spread evenly over the upper bits. */
 #define MCA_PML_FASTPATH_MATCH_MULTIPLIER UINT64_C(0x9e3779b96a09e667)
 
+/** @return the index's slot where the search for a key begins */
 static inline size_t mca_pml_fastpath_match_hash(const mca_pml_fastpath_matcher_t *m, uint64_t key)
 {
     return (size_t) (key * m->multiplier >> m->shift);
 }
 
+/** @return whether nothing is on a list */
 static inline bool mca_pml_fastpath_match_empty(const mca_pml_fastpath_match_link_t *list)
 {
     return list == list->next;
 }
 
+/** Puts something that is on no list at the end of one. */
 static inline void mca_pml_fastpath_match_append(mca_pml_fastpath_match_link_t *list,
                                                  mca_pml_fastpath_match_link_t *link)
 {
@@ -186,6 +199,7 @@ static inline void mca_pml_fastpath_match_append(mca_pml_fastpath_match_link_t *
     list->prev = link;
 }
 
+/** Takes something off its list; its own links are as they were. */
 static inline void mca_pml_fastpath_match_unlink(mca_pml_fastpath_match_link_t *link)
 {
     link->prev->next = link->next;

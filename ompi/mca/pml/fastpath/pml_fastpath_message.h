@@ -106,8 +106,9 @@ static inline size_t mca_pml_fastpath_message_unasked(const mca_pml_fastpath_mes
                                                        : mca_pml_fastpath_message_payload(message);
 }
 
-/** Prepare and release what messages are made of; see mca_pml_fastpath_enable() and _close(). */
+/** Prepare what messages are made of; at mca_pml_fastpath_enable(). */
 void mca_pml_fastpath_messages_init(void);
+/** Release that; at mca_pml_fastpath_close(). */
 void mca_pml_fastpath_messages_fini(void);
 
 /** @return bytes of memory that kept messages take now; in most, if not NULL, the most there have been */
@@ -156,6 +157,7 @@ mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
                                                  const mca_pml_fastpath_hdr_t *hdr,
                                                  const mca_btl_base_segment_t *segments, size_t num_segments,
                                                  size_t skip);
+/** Release what mca_pml_fastpath_park() has kept. */
 void mca_pml_fastpath_parked_free(mca_pml_fastpath_parked_t *parked);
 
 #endif /* MCA_PML_FASTPATH_MESSAGE_H */

@@ -18,12 +18,19 @@ void mca_pml_fastpath_waits_install(void);
 /** Put back what was there before. Does nothing when ours are not there. */
 void mca_pml_fastpath_waits_remove(void);
 
-/** MPI_Test* of one request and of several, as Open MPI's table of functions has them. */
+/* As Open MPI's table of functions has them. Where nothing is complete they make progress once, or look for a
+ * message of the request's peer only. All return OMPI_SUCCESS, or MPI_ERR_IN_STATUS or the request's error as
+ * Open MPI's own do. */
+
+/** MPI_Test. @param completed  set to whether it is; *request to MPI_REQUEST_NULL then, unless persistent */
 int mca_pml_fastpath_test_one(ompi_request_t **request, int *completed, ompi_status_public_t *status);
+/** MPI_Testall. @param statuses  may be MPI_STATUSES_IGNORE */
 int mca_pml_fastpath_test_all(size_t count, ompi_request_t **requests, int *completed,
                               ompi_status_public_t *statuses);
+/** MPI_Testany. @param index  set to the complete one's, or MPI_UNDEFINED */
 int mca_pml_fastpath_test_any(size_t count, ompi_request_t **requests, int *index, int *completed,
                               ompi_status_public_t *status);
+/** MPI_Testsome. @param indices  room for `count`; the first *outcount are set */
 int mca_pml_fastpath_test_some(size_t count, ompi_request_t **requests, int *outcount, int *indices,
                                ompi_status_public_t *statuses);
 

@@ -527,8 +527,9 @@ bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint);
 
 /** A message came from this peer, so its slots may be looked at from now on. */
 void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint);
-/** Has a peer's FIFO looked at from now on, or no longer. */
+/** Has a peer's FIFO looked at from now on. */
 void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint);
+/** Has it looked at no longer; nothing if it is not. */
 void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint);
 /** Makes `in` of an endpoint the FIFO with this number, as it has been left. */
 void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number);
@@ -583,6 +584,7 @@ bool mca_btl_fastsm_endpoint_seek(mca_btl_fastsm_endpoint_t *endpoint, bool give
  * @return  whether it is reachable
  */
 bool mca_btl_fastsm_endpoint_settle(mca_btl_fastsm_endpoint_t *endpoint);
+/** Gives up the peer's segment: nothing is sent or received any more. The endpoint can meet a peer anew. */
 void mca_btl_fastsm_endpoint_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 
 /** Fetches what a process has published.  Returns OPAL_SUCCESS or OPAL_ERR_UNREACH. */
@@ -596,6 +598,7 @@ int mca_btl_fastsm_modex_fetch(const opal_proc_t *proc, mca_btl_fastsm_modex_t *
 void mca_btl_fastsm_unusable(const mca_btl_fastsm_modex_t *modex, const char *why, int error);
 /** Makes an empty endpoint for the local or dynamic peer with this index in its job. */
 void mca_btl_fastsm_endpoint_construct(mca_btl_fastsm_endpoint_t *endpoint, uint32_t index);
+/** Releases what an endpoint consists of; its peer has been given up. */
 void mca_btl_fastsm_endpoint_destruct(mca_btl_fastsm_endpoint_t *endpoint);
 /** Notes what its announcement says about a peer. */
 void mca_btl_fastsm_endpoint_describe(mca_btl_fastsm_endpoint_t *endpoint, opal_proc_t *proc,
@@ -668,8 +671,9 @@ void mca_btl_fastsm_dynamic_disconnect(mca_btl_fastsm_endpoint_t *endpoint);
 void mca_btl_fastsm_dynamic_sweep(void);
 /** The extension's died(). */
 bool mca_btl_fastsm_dynamic_died(mca_btl_base_endpoint_t *endpoint);
-/** The extension's `pids` and `has_pid`. */
+/** The extension's pids (btl_fastsm_ext.h). */
 size_t mca_btl_fastsm_pids(pid_t *pids, size_t most);
+/** The extension's has_pid (btl_fastsm_ext.h). */
 bool mca_btl_fastsm_has_pid(const mca_btl_fastsm_endpoint_t *endpoint);
 /** The dynamic peer with this id, or NULL when it is not, or no longer, admitted. */
 mca_btl_fastsm_dynamic_t *mca_btl_fastsm_dynamic_find(uint32_t admission);
@@ -713,6 +717,7 @@ void mca_btl_fastsm_move_resume(mca_btl_fastsm_endpoint_t *endpoint);
 
 /** Makes the records of our deep FIFOs.  Returns an OPAL error code. */
 int mca_btl_fastsm_deep_init(void);
+/** Releases them. Nobody writes to our deep FIFOs any more. */
 void mca_btl_fastsm_deep_fini(void);
 /**
  * Answers a question for a FIFO; `data` is that of its slot.  The caller consumes what comes from the peer.
@@ -775,9 +780,23 @@ void mca_btl_fastsm_frags_init(void);
 /** Releases all frags; nothing when there are no lists. */
 void mca_btl_fastsm_frags_fini(void);
 
+/**
+ * btl_alloc: a frag with a buffer of the segment.
+ *
+ * @param size  bytes, headers included
+ * @return      NULL: there is none free, or size is above btl_fastsm_max_send_size
+ */
 mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                                                 uint8_t order, size_t size, uint32_t flags);
+/** btl_free: gives back a frag that is the caller's.  Returns OPAL_SUCCESS. */
 int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des);
+/**
+ * btl_prepare_src: a frag with data that the convertor has packed into it, behind `reserve` bytes for
+ * headers.
+ *
+ * @param size  bytes that shall be packed; set to those that have been, where the buffer is full
+ * @return      NULL: there is none free, none that large, or the convertor cannot pack
+ */
 mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl,
                                                       mca_btl_base_endpoint_t *endpoint,
                                                       opal_convertor_t *convertor, uint8_t order,
@@ -849,6 +868,12 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
 
 /* ---- btl_fastsm_send.c, _sendi.c, _get.c, _progress.c ---- */
 
+/**
+ * btl_send: sends a descriptor from btl_alloc or btl_prepare_src.
+ *
+ * @return  1 when the caller is through with it: no callback comes, and the descriptor is ours if it had
+ *          BTL_OWNERSHIP, else the caller's.  OPAL_SUCCESS when the callback comes later, from progress
+ */
 int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                         mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag);
 
@@ -875,6 +900,13 @@ void mca_btl_fastsm_send_pending(mca_btl_fastsm_endpoint_t *endpoint);
 /** Appends a frag to those that wait for room.  The endpoint's lock is held. */
 void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag);
 
+/**
+ * btl_sendi: sends header and payload at once and completely, or not at all.
+ *
+ * @param descriptor  when nothing was sent: a descriptor of the right size for the caller to fill and
+ *                    send, or NULL.  May be NULL
+ * @return            OPAL_SUCCESS or OPAL_ERR_OUT_OF_RESOURCE
+ */
 int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                          opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
                          uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
@@ -884,10 +916,11 @@ int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *en
 int mca_btl_fastsm_sendi_contiguous(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                                     const void *payload, size_t payload_size, mca_btl_base_tag_t tag);
 
-/** The extension's sendi_numbered and send_numbered (btl_fastsm_ext.h). */
+/** The extension's sendi_numbered (btl_fastsm_ext.h). */
 int mca_btl_fastsm_sendi_numbered(mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                                   const void *payload, size_t payload_size, mca_btl_base_tag_t tag,
                                   mca_btl_fastsm_stamp_t *stamp);
+/** The extension's send_numbered (btl_fastsm_ext.h). */
 int mca_btl_fastsm_send_numbered(mca_btl_base_endpoint_t *endpoint, mca_btl_base_descriptor_t *des,
                                  mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp);
 
@@ -896,9 +929,11 @@ void mca_btl_fastsm_sleep_init(void);
 /** Waits until that is done: from here on nothing writes to the segment for it. Not by several threads at a
  * time. */
 void mca_btl_fastsm_sleep_fini(void);
-/** The extension's asleep, announce_sleep and sleep (btl_fastsm_ext.h). */
+/** The extension's asleep (btl_fastsm_ext.h). */
 _Atomic uint32_t *mca_btl_fastsm_asleep(mca_btl_base_endpoint_t *endpoint);
+/** The extension's announce_sleep (btl_fastsm_ext.h). */
 uint32_t mca_btl_fastsm_announce_sleep(mca_btl_base_module_t *btl);
+/** The extension's sleep (btl_fastsm_ext.h). */
 bool mca_btl_fastsm_sleep(mca_btl_base_module_t *btl, uint32_t word, uint64_t time);
 
 /** The extension's sender (btl_fastsm_ext.h). */
@@ -910,6 +945,11 @@ void mca_btl_fastsm_get_init(mca_btl_base_module_t *btl);
 void mca_btl_fastsm_get_begin(mca_btl_base_endpoint_t *endpoint);
 /** The peer goes: forgets how its memory is read. */
 void mca_btl_fastsm_get_end(mca_btl_base_endpoint_t *endpoint);
+/**
+ * btl_get: reads `size` bytes of the peer's memory.  Done when it returns; cbfunc has been called then.
+ *
+ * @return  OPAL_SUCCESS; OPAL_ERROR when this peer's memory cannot be read, and cbfunc is not called
+ */
 int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, void *local_address,
                        uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
                        mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
@@ -924,6 +964,7 @@ void mca_btl_fastsm_await(mca_btl_base_module_t *btl, const uint64_t *names, uin
 /** The extension's is_awaited (btl_fastsm_ext.h). */
 bool mca_btl_fastsm_is_awaited(mca_btl_base_endpoint_t *endpoint, uint64_t name);
 
+/** One round of progress.  Returns messages delivered and callbacks called; 0 lets opal_progress yield. */
 int mca_btl_fastsm_component_progress(void);
 
 /** The extension's receiver (btl_fastsm_ext.h). */
@@ -966,6 +1007,7 @@ static inline void mca_btl_fastsm_lock(mca_btl_base_endpoint_t *endpoint)
     mca_common_fastpath_lock_if(&endpoint->out.lock, opal_using_threads());
 }
 
+/** Lets them send again. */
 static inline void mca_btl_fastsm_unlock(mca_btl_base_endpoint_t *endpoint)
 {
     mca_common_fastpath_unlock_if(&endpoint->out.lock, opal_using_threads());

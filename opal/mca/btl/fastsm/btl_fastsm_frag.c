@@ -594,9 +594,6 @@ static int pack(mca_btl_base_endpoint_t *endpoint, opal_convertor_t *convertor, 
     return rc;
 }
 
-/**
- * A frag with `reserve` bytes for the caller and as much packed data as fits.
- */
 mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl,
                                                       mca_btl_base_endpoint_t *endpoint,
                                                       opal_convertor_t *convertor, uint8_t order,

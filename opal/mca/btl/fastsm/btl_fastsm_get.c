@@ -163,13 +163,6 @@ void mca_btl_fastsm_get_end(mca_btl_fastsm_endpoint_t *endpoint)
     endpoint->write_state = MCA_BTL_FASTSM_GET_UNKNOWN;
 }
 
-/**
- * Reads `size` bytes of the peer's memory.  Done when it returns; cbfunc has
- * been called then.
- *
- * @return  OPAL_SUCCESS; OPAL_ERROR when this peer's memory cannot be read, and
- *          cbfunc is not called
- */
 int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, void *local_address,
                        uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
                        mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,

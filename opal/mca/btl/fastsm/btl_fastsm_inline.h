@@ -184,6 +184,7 @@ static inline void fastsm_fifo_lock(fastsm_fifo_sender_t *fifo, bool threads)
     mca_common_fastpath_lock_if(&fifo->lock, threads);
 }
 
+/** Gives it back. */
 static inline void fastsm_fifo_unlock(fastsm_fifo_sender_t *fifo, bool threads)
 {
     mca_common_fastpath_unlock_if(&fifo->lock, threads);
@@ -831,6 +832,7 @@ static inline __attribute__((always_inline)) ptrdiff_t fastsm_fifo_see(const fas
     return (ptrdiff_t) length;
 }
 
+/** fastsm_fifo_copy() of a message in several slots. */
 __attribute__((noinline, unused)) static void
 fastsm_fifo_copy_slots(void *to, const mca_btl_fastsm_slot_t *head, size_t length)
 {

@@ -424,11 +424,6 @@ static __opal_attribute_noinline__ int progress_mt(void)
     return wake_if_delivered(progress(true));
 }
 
-/**
- * One round of progress.
- *
- * @return  messages delivered and callbacks called; 0 lets opal_progress yield
- */
 int mca_btl_fastsm_component_progress(void)
 {
     return OPAL_UNLIKELY(opal_using_threads()) ? progress_mt() : progress(false);

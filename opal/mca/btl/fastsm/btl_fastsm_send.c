@@ -179,13 +179,6 @@ static inline int send_frag(mca_btl_base_endpoint_t *endpoint, mca_btl_base_desc
     return 1;
 }
 
-/**
- * Sends a descriptor from btl_alloc or btl_prepare_src.
- *
- * @return  1 when the caller is through with it: no callback comes, and the
- *          descriptor is ours if it had BTL_OWNERSHIP, else the caller's.
- *          OPAL_SUCCESS when the callback comes later, from progress
- */
 int mca_btl_fastsm_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                         mca_btl_base_descriptor_t *des, mca_btl_base_tag_t tag)
 {

@@ -221,13 +221,6 @@ fastsm_fifo_sender_t *mca_btl_fastsm_sender(mca_btl_base_endpoint_t *endpoint)
     return &endpoint->out;
 }
 
-/**
- * Sends header and payload at once and completely, or not at all.
- *
- * @param descriptor  when nothing was sent: a descriptor of the right size for
- *                    the caller to fill and send, or NULL.  May be NULL
- * @return            OPAL_SUCCESS or OPAL_ERR_OUT_OF_RESOURCE
- */
 int mca_btl_fastsm_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                          opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
                          uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,

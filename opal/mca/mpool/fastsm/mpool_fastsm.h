@@ -166,12 +166,17 @@ void mca_mpool_fastsm_file_end(mca_mpool_fastsm_file_t *file);
 
 /* ---- mpool_fastsm_name.c: behind mca_mpool_fastsm_names_t ---- */
 
+/** Its directory(): finds where files with names can be. Returns false: nowhere. */
 bool mca_mpool_fastsm_name_directory(mca_mpool_fastsm_directory_t *directory);
+/** Its path(): writes the path of the file with a name. */
 void mca_mpool_fastsm_name_path(char path[MCA_MPOOL_FASTSM_PATH_MAX], const char *directory, uint64_t name);
+/** Its give(): gives a segment a file with a name. Returns OPAL_SUCCESS or OPAL_ERR_OUT_OF_RESOURCE. */
 int mca_mpool_fastsm_name_give(mca_mpool_fastsm_module_t *module,
                                const mca_mpool_fastsm_directory_t *directory, uint64_t name,
                                unsigned processes);
+/** Behind its take(): takes a file's name away, if it has one. */
 void mca_mpool_fastsm_name_take(mca_mpool_fastsm_file_t *file);
+/** Its held(): whether the process that gave the name lives. */
 bool mca_mpool_fastsm_name_held(int fd);
 
 /**
