@@ -92,18 +92,42 @@ send_slot(const void *buf, size_t count, const ompi_datatype_t *datatype, int ds
     return leaves;
 }
 
-static void convertor_begin(opal_convertor_t *convertor, const mca_pml_fastpath_peer_t *peer, const void *buf,
-                            size_t count, const ompi_datatype_t *datatype)
+static inline mca_pml_fastpath_send_args_t args_of(mca_pml_fastpath_member_t *member, const void *buf,
+                                                   size_t count, ompi_datatype_t *datatype, int dst, int tag,
+                                                   mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
+{
+    return (mca_pml_fastpath_send_args_t){.member = member,
+                                          .buf = buf,
+                                          .count = count,
+                                          .datatype = datatype,
+                                          .size = datatype->super.size * count,
+                                          .dst = dst,
+                                          .tag = tag,
+                                          .mode = mode,
+                                          .comm = comm};
+}
+
+static void convertor_begin(opal_convertor_t *convertor, const mca_pml_fastpath_send_args_t *args)
 {
     OBJ_CONSTRUCT(convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(peer->proc->super.proc_convertor, &datatype->super, count, buf,
-                                             0, convertor);
+    opal_convertor_copy_and_prepare_for_send(args->member->peer->proc->super.proc_convertor,
+                                             &args->datatype->super, args->count, args->buf, 0, convertor);
+}
+
+static inline bool args_contiguous(const mca_pml_fastpath_send_args_t *args)
+{
+    return fastpath_is_contiguous(args->buf, args->datatype, args->count);
+}
+
+/* @return where a message's contiguous data begins */
+static inline const char *args_data(const mca_pml_fastpath_send_args_t *args)
+{
+    return (const char *) args->buf + args->datatype->super.true_lb;
 }
 
 /* Data that has to be packed, or whose BTL knows convertors only. */
-static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bml_btl,
-                           mca_pml_fastpath_match_hdr_t *hdr, const void *buf, size_t count,
-                           ompi_datatype_t *datatype, size_t size)
+static int sendi_convertor(const mca_pml_fastpath_send_args_t *args, mca_bml_base_btl_t *bml_btl,
+                           mca_pml_fastpath_match_hdr_t *hdr)
 {
     opal_convertor_t convertor;
     int rc;
@@ -111,11 +135,11 @@ static int sendi_convertor(mca_pml_fastpath_peer_t *peer, mca_bml_base_btl_t *bm
     if (NULL == bml_btl->btl->btl_sendi) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    if (0 == size) {
+    if (0 == args->size) {
         return mca_pml_fastpath_bml_sendi(bml_btl, NULL, hdr, 0);
     }
-    convertor_begin(&convertor, peer, buf, count, datatype);
-    rc = mca_pml_fastpath_bml_sendi(bml_btl, &convertor, hdr, size);
+    convertor_begin(&convertor, args);
+    rc = mca_pml_fastpath_bml_sendi(bml_btl, &convertor, hdr, args->size);
     opal_convertor_cleanup(&convertor);
     return rc;
 }
@@ -182,14 +206,15 @@ send_contiguous(const void *buf, size_t count, const ompi_datatype_t *datatype, 
 }
 
 /* The same with threads: btl/fastsm gives it its number. */
-static inline int sendi_numbered(mca_pml_fastpath_member_t *member, const void *data, size_t size, int tag,
-                                 uint32_t *sequence, const ompi_communicator_t *comm)
+static inline int sendi_numbered(const mca_pml_fastpath_send_args_t *args, const void *data,
+                                 uint32_t *sequence)
 {
+    mca_pml_fastpath_member_t *member = args->member;
     mca_btl_fastsm_stamp_t stamp = {.last = &member->sent,
                                     .offset = offsetof(mca_pml_fastpath_match_hdr_t, hdr_seq)};
     int rc = member->sendi_numbered(member->peer->btl_endpoint, mca_pml_fastpath_match_word0(0, member->ctx),
-                                    mca_pml_fastpath_match_word1(comm->c_my_rank, tag), data, size,
-                                    MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, &stamp);
+                                    mca_pml_fastpath_match_word1(args->comm->c_my_rank, args->tag), data,
+                                    args->size, MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, &stamp);
 
     *sequence = stamp.number;
     return rc;
@@ -197,18 +222,19 @@ static inline int sendi_numbered(mca_pml_fastpath_member_t *member, const void *
 
 /* Data with gaps that loops pack, longer than what slots hold: it goes straight to where the receiver reads
  * it. */
-static __opal_attribute_noinline__ int
-sendi_long_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_blocks_t *blocks, const void *buf,
-                  size_t size, int tag, uint32_t *sequence, const ompi_communicator_t *comm, bool threads)
+static __opal_attribute_noinline__ int sendi_long_blocks(const mca_pml_fastpath_send_args_t *args,
+                                                         const mca_pml_fastpath_blocks_t *blocks,
+                                                         uint32_t *sequence, bool threads)
 {
-    mca_pml_fastpath_blocks_place_t place = {.blocks = blocks, .buf = (void *) (uintptr_t) buf};
+    mca_pml_fastpath_member_t *member = args->member;
+    mca_pml_fastpath_blocks_place_t place = {.blocks = blocks, .buf = (void *) (uintptr_t) args->buf};
     const mca_btl_fastsm_data_t data = {.move = mca_pml_fastpath_blocks_pack_piece, .context = &place};
     mca_btl_fastsm_stamp_t stamp = {.last = &member->sent,
                                     .offset = offsetof(mca_pml_fastpath_match_hdr_t, hdr_seq)};
     int rc = member->peer->ext->sendi_data(
         member->peer->btl_endpoint,
         mca_pml_fastpath_match_word0(threads ? 0 : (uint16_t) *sequence, member->ctx),
-        mca_pml_fastpath_match_word1(comm->c_my_rank, tag), &data, size,
+        mca_pml_fastpath_match_word1(args->comm->c_my_rank, args->tag), &data, args->size,
         MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH, threads ? &stamp : NULL);
 
     if (threads) {
@@ -218,62 +244,56 @@ sendi_long_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_bloc
 }
 
 /* Such data that is short: it is made contiguous here. */
-static __opal_attribute_noinline__ int sendi_short_blocks(mca_pml_fastpath_member_t *member,
+static __opal_attribute_noinline__ int sendi_short_blocks(const mca_pml_fastpath_send_args_t *args,
                                                           const mca_pml_fastpath_blocks_t *blocks,
-                                                          const void *buf, size_t size, int tag,
-                                                          uint32_t *sequence, const ompi_communicator_t *comm,
-                                                          bool threads)
+                                                          uint32_t *sequence, bool threads)
 {
     char packed[MCA_PML_FASTPATH_BLOCKS_SHORT];
 
-    mca_pml_fastpath_blocks_pack(blocks, packed, buf, 0, size);
-    return threads ? sendi_numbered(member, packed, size, tag, sequence, comm)
-                   : sendi_contiguous(member, packed, size, tag, *sequence, comm);
+    mca_pml_fastpath_blocks_pack(blocks, packed, args->buf, 0, args->size);
+    return threads ? sendi_numbered(args, packed, sequence)
+                   : sendi_contiguous(args->member, packed, args->size, args->tag, *sequence, args->comm);
 }
 
-static int sendi_blocks(mca_pml_fastpath_member_t *member, const mca_pml_fastpath_blocks_t *blocks,
-                        const void *buf, size_t size, int tag, uint32_t *sequence,
-                        const ompi_communicator_t *comm, bool threads)
+static int sendi_blocks(const mca_pml_fastpath_send_args_t *args, const mca_pml_fastpath_blocks_t *blocks,
+                        uint32_t *sequence, bool threads)
 {
-    return MCA_PML_FASTPATH_BLOCKS_SHORT >= size
-               ? sendi_short_blocks(member, blocks, buf, size, tag, sequence, comm, threads)
-               : sendi_long_blocks(member, blocks, buf, size, tag, sequence, comm, threads);
+    return MCA_PML_FASTPATH_BLOCKS_SHORT >= args->size ? sendi_short_blocks(args, blocks, sequence, threads)
+                                                       : sendi_long_blocks(args, blocks, sequence, threads);
 }
 
 /* Hand a message that has its number to the BTL, whole, in a job without threads. */
-static int hand_to_btl(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
-                       size_t count, ompi_datatype_t *datatype, size_t size, int tag, uint32_t sequence,
-                       ompi_communicator_t *comm)
+static int hand_to_btl(const mca_pml_fastpath_send_args_t *args, mca_bml_base_btl_t *bml_btl,
+                       uint32_t sequence)
 {
+    const mca_pml_fastpath_member_t *member = args->member;
     mca_pml_fastpath_match_hdr_t hdr;
     mca_pml_fastpath_blocks_t blocks;
 
     if (OPAL_LIKELY(NULL != member->sendi)) {
-        if (OPAL_LIKELY(fastpath_is_contiguous(buf, datatype, count))) {
-            return sendi_contiguous(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
-                                    comm);
+        if (OPAL_LIKELY(args_contiguous(args))) {
+            return sendi_contiguous(member, args_data(args), args->size, args->tag, sequence, args->comm);
         }
-        if (mca_pml_fastpath_blocks_of(buf, &datatype->super, &blocks)) {
-            return sendi_blocks(member, &blocks, buf, size, tag, &sequence, comm, false);
+        if (mca_pml_fastpath_blocks_of(args->buf, &args->datatype->super, &blocks)) {
+            return sendi_blocks(args, &blocks, &sequence, false);
         }
     }
     mca_pml_fastpath_match_hdr_init(&hdr, MCA_PML_FASTPATH_HDR_MATCH,
-                                    mca_pml_fastpath_number_flags(member->peer, sequence), comm, member->ctx,
-                                    tag, (uint16_t) sequence);
-    return sendi_convertor(member->peer, bml_btl, &hdr, buf, count, datatype, size);
+                                    mca_pml_fastpath_number_flags(member->peer, sequence), args->comm,
+                                    member->ctx, args->tag, (uint16_t) sequence);
+    return sendi_convertor(args, bml_btl, &hdr);
 }
 
 /* The number is taken before: self delivers within the call, and whoever is told there may send, too. */
-static int send_whole(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl, const void *buf,
-                      size_t count, ompi_datatype_t *datatype, size_t size, int tag, uint32_t *sequence,
-                      ompi_communicator_t *comm)
+static int send_whole(const mca_pml_fastpath_send_args_t *args, mca_bml_base_btl_t *bml_btl,
+                      uint32_t *sequence)
 {
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
 
-    if (OPAL_LIKELY(mca_pml_fastpath_number_take(member, sequence))) {
-        rc = hand_to_btl(member, bml_btl, buf, count, datatype, size, tag, *sequence, comm);
+    if (OPAL_LIKELY(mca_pml_fastpath_number_take(args->member, sequence))) {
+        rc = hand_to_btl(args, bml_btl, *sequence);
         if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-            mca_pml_fastpath_number_restore(member, *sequence);
+            mca_pml_fastpath_number_restore(args->member, *sequence);
         }
     }
     return rc;
@@ -281,21 +301,18 @@ static int send_whole(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml
 
 /* The same with threads, where data can be copied before the message is numbered. What needs a convertor, or
  * another BTL, is copied to a descriptor, for which it takes a request. */
-static int send_whole_threads(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                              ompi_datatype_t *datatype, size_t size, int tag, uint32_t *sequence,
-                              ompi_communicator_t *comm)
+static int send_whole_threads(const mca_pml_fastpath_send_args_t *args, uint32_t *sequence)
 {
     mca_pml_fastpath_blocks_t blocks;
 
-    if (NULL == member->sendi) {
+    if (NULL == args->member->sendi) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    if (OPAL_LIKELY(fastpath_is_contiguous(buf, datatype, count))) {
-        return sendi_numbered(member, (const char *) buf + datatype->super.true_lb, size, tag, sequence,
-                              comm);
+    if (OPAL_LIKELY(args_contiguous(args))) {
+        return sendi_numbered(args, args_data(args), sequence);
     }
-    return mca_pml_fastpath_blocks_of(buf, &datatype->super, &blocks)
-               ? sendi_blocks(member, &blocks, buf, size, tag, sequence, comm, true)
+    return mca_pml_fastpath_blocks_of(args->buf, &args->datatype->super, &blocks)
+               ? sendi_blocks(args, &blocks, sequence, true)
                : OMPI_ERR_NOT_AVAILABLE;
 }
 
@@ -309,16 +326,13 @@ static inline bool is_self(const mca_bml_base_btl_t *bml_btl)
 }
 
 /* Whether a message is too long to leave whole. */
-static inline bool is_too_long(const mca_pml_fastpath_member_t *member, const mca_bml_base_btl_t *first,
-                               const void *buf, size_t count, const ompi_datatype_t *datatype)
+static inline bool is_too_long(const mca_pml_fastpath_send_args_t *args, const mca_bml_base_btl_t *first)
 {
-    const size_t size = datatype->super.size * count;
-
-    if (OPAL_LIKELY(NULL != member->sendi)) {
-        return size > mca_pml_fastpath_sendi_limit(member);
+    if (OPAL_LIKELY(NULL != args->member->sendi)) {
+        return args->size > mca_pml_fastpath_sendi_limit(args->member);
     }
-    return size > mca_pml_fastpath_eager_limit(first)
-           && (TO_ONESELF_MOST < size || !is_self(first) || !fastpath_is_contiguous(buf, datatype, count));
+    return args->size > mca_pml_fastpath_eager_limit(first)
+           && (TO_ONESELF_MOST < args->size || !is_self(first) || !args_contiguous(args));
 }
 
 /* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_IMMEDIATE:
@@ -342,23 +356,23 @@ static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *memb
  * sends it from where it is: as long as the BTL needs the data the send is not complete. */
 #define COPIED_MOST ((size_t) 2048)
 
-static void pack_whole(const mca_pml_fastpath_peer_t *peer, const void *buf, size_t count,
-                       ompi_datatype_t *datatype, size_t size, char *to)
+static void pack_whole(const mca_pml_fastpath_send_args_t *args, char *to)
 {
-    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) to, .iov_len = size};
+    struct iovec iov = {.iov_base = (IOVBASE_TYPE *) to, .iov_len = args->size};
     mca_pml_fastpath_blocks_t blocks;
     opal_convertor_t convertor;
+    size_t size = args->size;
     uint32_t iov_count = 1;
 
-    if (fastpath_is_contiguous(buf, datatype, count)) {
-        mca_common_fastpath_copy(to, (const char *) buf + datatype->super.true_lb, size);
+    if (args_contiguous(args)) {
+        mca_common_fastpath_copy(to, args_data(args), size);
         return;
     }
-    if (mca_pml_fastpath_blocks_of(buf, &datatype->super, &blocks)) {
-        mca_pml_fastpath_blocks_pack(&blocks, to, buf, 0, size);
+    if (mca_pml_fastpath_blocks_of(args->buf, &args->datatype->super, &blocks)) {
+        mca_pml_fastpath_blocks_pack(&blocks, to, args->buf, 0, size);
         return;
     }
-    convertor_begin(&convertor, peer, buf, count, datatype);
+    convertor_begin(&convertor, args);
     (void) opal_convertor_pack(&convertor, &iov, &iov_count, &size);
     opal_convertor_cleanup(&convertor);
 }
@@ -366,12 +380,12 @@ static void pack_whole(const mca_pml_fastpath_peer_t *peer, const void *buf, siz
 /* Send a descriptor that has a message's data, with the next number. A BTL that keeps it calls back for the
  * request, which is not set up yet; perhaps at once. A buffered send needs to know nothing of that.
  * kept: receives whether the request stands for the message from here on */
-static int send_packed(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bml_btl,
-                       mca_btl_base_descriptor_t *descriptor, int tag, mca_pml_base_send_mode_t mode,
-                       ompi_communicator_t *comm, mca_pml_fastpath_send_request_t *req, uint32_t *sequence,
-                       bool *kept)
+static int send_packed(const mca_pml_fastpath_send_args_t *args, mca_bml_base_btl_t *bml_btl,
+                       mca_btl_base_descriptor_t *descriptor, mca_pml_fastpath_send_request_t *req,
+                       uint32_t *sequence, bool *kept)
 {
-    const bool buffered = MCA_PML_BASE_SEND_BUFFERED == mode;
+    const bool buffered = MCA_PML_BASE_SEND_BUFFERED == args->mode;
+    mca_pml_fastpath_member_t *member = args->member;
     int rc;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath_number_take(member, sequence))) {
@@ -379,8 +393,8 @@ static int send_packed(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bm
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mca_pml_fastpath_match_hdr_init(descriptor->des_segments->seg_addr.pval, MCA_PML_FASTPATH_HDR_MATCH,
-                                    mca_pml_fastpath_number_flags(member->peer, *sequence), comm, member->ctx,
-                                    tag, (uint16_t) *sequence);
+                                    mca_pml_fastpath_number_flags(member->peer, *sequence), args->comm,
+                                    member->ctx, args->tag, (uint16_t) *sequence);
     descriptor->des_cbfunc =
         buffered ? mca_pml_fastpath_control_completion : mca_pml_fastpath_send_request_left;
     descriptor->des_cbdata = req;
@@ -400,17 +414,14 @@ static int send_packed(mca_pml_fastpath_member_t *member, mca_bml_base_btl_t *bm
 
 /* Send a short message over a BTL that has no sendi, in a job without threads. A request is made only if the
  * BTL keeps the descriptor. req: the request, or NULL; then it receives one from the free list */
-static int send_copied(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                       ompi_datatype_t *datatype, int dst, int tag, mca_pml_base_send_mode_t mode,
-                       ompi_communicator_t *comm, mca_pml_fastpath_send_request_t **req, uint32_t *sequence,
-                       bool *kept)
+static int send_copied(const mca_pml_fastpath_send_args_t *args, mca_pml_fastpath_send_request_t **req,
+                       uint32_t *sequence, bool *kept)
 {
-    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&member->peer->endpoint->btl_eager);
-    const size_t size = datatype->super.size * count;
+    mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(&args->member->peer->endpoint->btl_eager);
     mca_btl_base_descriptor_t *descriptor;
     int rc;
 
-    if (OPAL_UNLIKELY(mca_pml_fastpath_eager_limit(bml_btl) < size)) {
+    if (OPAL_UNLIKELY(mca_pml_fastpath_eager_limit(bml_btl) < args->size)) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
     if (NULL == *req) {
@@ -419,18 +430,18 @@ static int send_copied(mca_pml_fastpath_member_t *member, const void *buf, size_
     if (OPAL_UNLIKELY(NULL == *req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(mca_pml_fastpath_match_hdr_t) + size,
+    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(mca_pml_fastpath_match_hdr_t) + args->size,
                                             MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (OPAL_UNLIKELY(NULL == descriptor)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    if (0 < size) {
-        pack_whole(member->peer, buf, count, datatype, size,
+    if (0 < args->size) {
+        pack_whole(args,
                    (char *) descriptor->des_segments->seg_addr.pval + sizeof(mca_pml_fastpath_match_hdr_t));
     }
-    rc = send_packed(member, bml_btl, descriptor, tag, mode, comm, *req, sequence, kept);
+    rc = send_packed(args, bml_btl, descriptor, *req, sequence, kept);
     if (OPAL_UNLIKELY(*kept)) {
-        mca_pml_fastpath_send_request_init(*req, member, buf, count, datatype, dst, tag, mode, comm, false);
+        mca_pml_fastpath_send_request_init(*req, args, false);
         mca_pml_fastpath_send_request_kept(*req, *sequence);
     }
     return rc;
@@ -445,37 +456,33 @@ static int send_copied(mca_pml_fastpath_member_t *member, const void *buf, size_
  * sequence  receives the number of the message
  * kept      receives whether the request stands for the message, because the BTL still has it
  */
-static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                           ompi_datatype_t *datatype, int dst, int tag, mca_pml_base_send_mode_t mode,
-                           ompi_communicator_t *comm, mca_pml_fastpath_send_request_t **req,
+static bool send_immediate(const mca_pml_fastpath_send_args_t *args, mca_pml_fastpath_send_request_t **req,
                            uint32_t *sequence, bool *kept)
 {
-    const size_t size = datatype->super.size * count;
-    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-    mca_pml_fastpath_counter_t counter = obstacle(member, mode);
+    const int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, args->size);
+    mca_pml_fastpath_peer_t *peer = args->member->peer;
+    mca_pml_fastpath_counter_t counter = obstacle(args->member, args->mode);
 
     *kept = false;
     if (MCA_PML_FASTPATH_SENDS_IMMEDIATE == counter) {
-        mca_bml_base_btl_array_t *btls = &member->peer->endpoint->btl_eager;
+        mca_bml_base_btl_array_t *btls = &peer->endpoint->btl_eager;
         const mca_bml_base_btl_t *first = mca_bml_base_btl_array_get_index(btls, 0);
         const bool copied = NULL == first->btl->btl_sendi;
 
-        if (is_too_long(member, first, buf, count, datatype)) {
+        if (is_too_long(args, first)) {
             counter = MCA_PML_FASTPATH_SENDS_LONG;
-        } else if (copied && (COPIED_MOST < size || opal_using_threads() || mca_pml_fastpath_ft())) {
+        } else if (copied && (COPIED_MOST < args->size || opal_using_threads() || mca_pml_fastpath_ft())) {
             counter = MCA_PML_FASTPATH_SENDS_NO_SENDI; /* the next BTL's turn is the request's */
-        } else if (!mca_pml_fastpath_credit_take(member->peer, cost)) {
+        } else if (!mca_pml_fastpath_credit_take(peer, cost)) {
             counter = MCA_PML_FASTPATH_SENDS_NO_CREDIT;
         } else {
-            int rc =
-                copied ? send_copied(member, buf, count, datatype, dst, tag, mode, comm, req, sequence, kept)
-                : OPAL_UNLIKELY(opal_using_threads())
-                    ? send_whole_threads(member, buf, count, datatype, size, tag, sequence, comm)
-                    : send_whole(member, mca_bml_base_btl_array_get_next(btls), buf, count, datatype, size,
-                                 tag, sequence, comm);
+            int rc = copied ? send_copied(args, req, sequence, kept)
+                     : OPAL_UNLIKELY(opal_using_threads())
+                         ? send_whole_threads(args, sequence)
+                         : send_whole(args, mca_bml_base_btl_array_get_next(btls), sequence);
 
             if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-                mca_pml_fastpath_credit_restore(member->peer, cost);
+                mca_pml_fastpath_credit_restore(peer, cost);
                 counter = OMPI_ERR_OUT_OF_RESOURCE == rc ? MCA_PML_FASTPATH_SENDS_NO_ROOM
                                                          : MCA_PML_FASTPATH_SENDS_NO_SENDI;
             }
@@ -489,30 +496,25 @@ static bool send_immediate(mca_pml_fastpath_member_t *member, const void *buf, s
 #define EXCHANGED_LEAST ((size_t) 128 * 1024)
 
 /* Whether a message shall take the way of longer ones because one may come from there at the same time. */
-static bool is_exchanged(const mca_pml_fastpath_member_t *member, size_t size, int dst,
-                         const ompi_communicator_t *comm)
+static bool is_exchanged(const mca_pml_fastpath_send_args_t *args)
 {
-    const mca_pml_fastpath_peer_t *peer = member->peer;
+    const mca_pml_fastpath_peer_t *peer = args->member->peer;
 
-    return EXCHANGED_LEAST <= size && NULL != peer->ext && size <= mca_pml_fastpath_sendi_limit(member)
-           && mca_pml_fastpath.use_get && !opal_using_threads()
-           && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(comm)->matcher, dst)
-           && peer->ext->exchange_is_slow(peer->btl_endpoint, size, !mca_pml_fastpath.offered);
+    return EXCHANGED_LEAST <= args->size && NULL != peer->ext
+           && args->size <= mca_pml_fastpath_sendi_limit(args->member) && mca_pml_fastpath.use_get
+           && !opal_using_threads()
+           && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(args->comm)->matcher, args->dst)
+           && peer->ext->exchange_is_slow(peer->btl_endpoint, args->size, !mca_pml_fastpath.offered);
 }
 
 /* Whether a message that could be sent at once is offered to its receiver instead, so that the kernel copies
  * it once. Measured to be faster, but not in reductions: chunks leave the data in the receiver's cache. */
-static __opal_attribute_noinline__ bool offer(const mca_pml_fastpath_member_t *member, const void *buf,
-                                              size_t count, const ompi_datatype_t *datatype, int dst, int tag,
-                                              mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm,
-                                              bool waits)
+static __opal_attribute_noinline__ bool offer(const mca_pml_fastpath_send_args_t *args, bool waits)
 {
-    const size_t size = datatype->super.size * count;
-    const bool offered = MCA_PML_BASE_SEND_BUFFERED != mode && MCA_PML_BASE_SEND_SYNCHRONOUS != mode
-                         && fastpath_is_contiguous(buf, datatype, count)
-                         && !mca_pml_fastpath_help_is_reduced(tag, size)
-                         && ((waits && mca_pml_fastpath_help_pays(member->peer, size))
-                             || is_exchanged(member, size, dst, comm));
+    const bool offered =
+        MCA_PML_BASE_SEND_BUFFERED != args->mode && MCA_PML_BASE_SEND_SYNCHRONOUS != args->mode
+        && args_contiguous(args) && !mca_pml_fastpath_help_is_reduced(args->tag, args->size)
+        && ((waits && mca_pml_fastpath_help_pays(args->member->peer, args->size)) || is_exchanged(args));
 
     if (OPAL_UNLIKELY(offered)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_SENDS_LONG);
@@ -520,12 +522,9 @@ static __opal_attribute_noinline__ bool offer(const mca_pml_fastpath_member_t *m
     return offered;
 }
 
-static inline bool is_offered(const mca_pml_fastpath_member_t *member, const void *buf, size_t count,
-                              const ompi_datatype_t *datatype, int dst, int tag,
-                              mca_pml_base_send_mode_t mode, const ompi_communicator_t *comm, bool waits)
+static inline bool is_offered(const mca_pml_fastpath_send_args_t *args, bool waits)
 {
-    return OPAL_UNLIKELY(mca_pml_fastpath_is_helped(datatype->super.size * count))
-           && offer(member, buf, count, datatype, dst, tag, mode, comm, waits);
+    return OPAL_UNLIKELY(mca_pml_fastpath_is_helped(args->size)) && offer(args, waits);
 }
 
 /* Let a request stand for a message until it has left. Returns OMPI_SUCCESS, or, without a trace of it, what
@@ -546,17 +545,18 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
                                 mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                                 ompi_request_t **request)
 {
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
+    const mca_pml_fastpath_send_args_t args =
+        args_of(mca_pml_fastpath_member_reach(comm, dst), buf, count, datatype, dst, tag, mode, comm);
     mca_pml_fastpath_send_request_t *req;
 
-    if (OPAL_UNLIKELY(NULL == member)) {
+    if (OPAL_UNLIKELY(NULL == args.member)) {
         return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
     req = mca_pml_fastpath_send_request_alloc();
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, true);
+    mca_pml_fastpath_send_request_init(req, &args, true);
     req->req_send.req_base.req_pml_complete = true; /* nothing under way: start need not make another one */
     req->req_send.req_base.req_ompi.req_status = ompi_status_empty; /* it may never be started */
     *request = &req->req_send.req_base.req_ompi;
@@ -565,21 +565,19 @@ int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *
 
 /* No BTL leads to that member. Its request is *request. @return OMPI_SUCCESS: its process has failed, and the
  * request is complete with that error; else OMPI_ERR_UNREACH or OMPI_ERR_OUT_OF_RESOURCE, and no request */
-static int isend_unreachable(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
-                             mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
-                             ompi_request_t **request)
+static int isend_unreachable(mca_pml_fastpath_send_args_t *args, ompi_request_t **request)
 {
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member(mca_pml_fastpath_comm(comm), dst);
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
-    const int rc = mca_pml_fastpath_failure_unreachable(comm, dst);
+    const int rc = mca_pml_fastpath_failure_unreachable(args->comm, args->dst);
 
-    if (MPI_ERR_PROC_FAILED != rc || NULL == member
-        || NULL == mca_pml_fastpath_member_peer(member, comm, dst)) {
+    args->member = mca_pml_fastpath_member(mca_pml_fastpath_comm(args->comm), args->dst);
+    if (MPI_ERR_PROC_FAILED != rc || NULL == args->member
+        || NULL == mca_pml_fastpath_member_peer(args->member, args->comm, args->dst)) {
         opal_free_list_return(&mca_pml_base_send_requests, (opal_free_list_item_t *) req);
         *request = MPI_REQUEST_NULL;
         return MPI_ERR_PROC_FAILED == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
     }
-    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
+    mca_pml_fastpath_send_request_init(req, args, false);
     mca_pml_fastpath_send_request_start(req);
     return OMPI_SUCCESS;
 }
@@ -591,25 +589,24 @@ static __opal_attribute_noinline__ int isend_rest(const void *buf, size_t count,
                                                   bool refused)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) *request;
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
+    mca_pml_fastpath_send_args_t args =
+        args_of(mca_pml_fastpath_member_reach(comm, dst), buf, count, datatype, dst, tag, mode, comm);
     uint32_t sequence;
     bool kept;
     int rc;
 
-    if (OPAL_UNLIKELY(NULL == member)) {
-        return isend_unreachable(buf, count, datatype, dst, tag, mode, comm, request);
+    if (OPAL_UNLIKELY(NULL == args.member)) {
+        return isend_unreachable(&args, request);
     }
-    mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(
-            !refused && !is_offered(member, buf, count, datatype, dst, tag, mode, comm, false)
-            && send_immediate(member, buf, count, datatype, dst, tag, mode, comm, &req, &sequence, &kept))) {
+    mca_pml_fastpath_member_ready(args.member);
+    if (OPAL_LIKELY(!refused && !is_offered(&args, false) && send_immediate(&args, &req, &sequence, &kept))) {
         if (OPAL_LIKELY(!kept)) {
-            mca_pml_fastpath_send_request_sent(req, member->peer, comm, member->ctx, tag, sequence,
-                                               datatype->super.size * count);
+            mca_pml_fastpath_send_request_sent(req, args.member->peer, comm, args.member->ctx, tag, sequence,
+                                               args.size);
         }
         return OMPI_SUCCESS;
     }
-    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
+    mca_pml_fastpath_send_request_init(req, &args, false);
     rc = start_request(req);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         *request = MPI_REQUEST_NULL;
@@ -715,19 +712,18 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
                                                  int dst, int tag, mca_pml_base_send_mode_t mode,
                                                  ompi_communicator_t *comm, bool refused)
 {
-    mca_pml_fastpath_member_t *member = mca_pml_fastpath_member_reach(comm, dst);
+    const mca_pml_fastpath_send_args_t args =
+        args_of(mca_pml_fastpath_member_reach(comm, dst), buf, count, datatype, dst, tag, mode, comm);
     mca_pml_fastpath_send_request_t *req = NULL;
     uint32_t sequence;
     bool kept;
     int rc;
 
-    if (OPAL_UNLIKELY(NULL == member)) {
+    if (OPAL_UNLIKELY(NULL == args.member)) {
         return mca_pml_fastpath_failure_unreachable(comm, dst);
     }
-    mca_pml_fastpath_member_ready(member);
-    if (OPAL_LIKELY(
-            !refused && !is_offered(member, buf, count, datatype, dst, tag, mode, comm, true)
-            && send_immediate(member, buf, count, datatype, dst, tag, mode, comm, &req, &sequence, &kept))) {
+    mca_pml_fastpath_member_ready(args.member);
+    if (OPAL_LIKELY(!refused && !is_offered(&args, true) && send_immediate(&args, &req, &sequence, &kept))) {
         if (OPAL_UNLIKELY(kept)) {
             return finish_send(req);
         }
@@ -742,8 +738,8 @@ static __opal_attribute_noinline__ int send_rest(const void *buf, size_t count, 
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    mca_pml_fastpath_send_request_init(req, member, buf, count, datatype, dst, tag, mode, comm, false);
-    req->req_waits = MCA_PML_BASE_SEND_BUFFERED != mode && NULL != member->peer->ext;
+    mca_pml_fastpath_send_request_init(req, &args, false);
+    req->req_waits = MCA_PML_BASE_SEND_BUFFERED != mode && NULL != args.member->peer->ext;
     rc = start_request(req);
     return OPAL_LIKELY(OMPI_SUCCESS == rc) ? finish_send(req) : rc;
 }

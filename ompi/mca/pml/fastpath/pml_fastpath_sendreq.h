@@ -141,22 +141,36 @@ static inline bool mca_pml_fastpath_send_request_release_st(mca_pml_fastpath_sen
     return true;
 }
 
+/** What a send has been called with. */
+typedef struct {
+    mca_pml_fastpath_member_t *member; /**< the receiver */
+    const void *buf;
+    size_t count;
+    ompi_datatype_t *datatype;
+    size_t size; /**< bytes of data */
+    int dst;
+    int tag;
+    mca_pml_base_send_mode_t mode;
+    ompi_communicator_t *comm;
+} mca_pml_fastpath_send_args_t;
+
 /** Fill in a request from the arguments of a send. Its user holds it from here on. */
 static inline void mca_pml_fastpath_send_request_init(mca_pml_fastpath_send_request_t *req,
-                                                      mca_pml_fastpath_member_t *member, const void *buf,
-                                                      size_t count, ompi_datatype_t *datatype, int dst,
-                                                      int tag, mca_pml_base_send_mode_t mode,
-                                                      ompi_communicator_t *comm, bool persistent)
+                                                      const mca_pml_fastpath_send_args_t *args,
+                                                      bool persistent)
 {
-    req->req_send.req_base.req_proc = member->peer->proc;
+    ompi_communicator_t *const comm = args->comm; /* the macro's word for a member, too */
+
+    req->req_send.req_base.req_proc = args->member->peer->proc;
     req->req_send.req_base.req_ompi.req_type = OMPI_REQUEST_PML;
-    req->req_member = member;
-    req->req_peer = member->peer;
+    req->req_member = args->member;
+    req->req_peer = args->member->peer;
     req->req_state = MCA_PML_FASTPATH_SEND_ORDINARY;
     req->req_holds = 1;
     req->req_paid = false;
     req->req_waits = false;
-    MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, buf, count, datatype, dst, tag, comm, mode, persistent, 0);
+    MCA_PML_BASE_SEND_REQUEST_INIT(&req->req_send, args->buf, args->count, args->datatype, args->dst,
+                                   args->tag, comm, args->mode, persistent, 0);
 }
 
 /** @return whether a buffered send has been copied to the attached buffer */
