@@ -203,7 +203,7 @@ static void lay_out(const options_t *options, uint32_t n_local, mca_btl_fastsm_l
 
     params.n_local = n_local;
     if (options->least) {
-        mca_btl_fastsm_layout_least(&params);
+        mca_btl_fastsm_layout_min(&params);
     }
     mca_btl_fastsm_layout_scale(&params, options->threads);
     if (0 != mca_btl_fastsm_layout(&params, layout)) {

@@ -33,7 +33,7 @@ enum { TAG = 5, MANY = 100 };
 
 /** what is where a place begins in the sender's pool, and the longest one */
 #define IN_POOL     UINT64_MAX
-#define LENGTH_MOST ((UINT32_C(1) << MCA_BTL_FASTSM_PLACE_LENGTH_BITS) - 1)
+#define LENGTH_MAX  ((UINT32_C(1) << MCA_BTL_FASTSM_PLACE_LENGTH_BITS) - 1)
 #define CHUNKS      (MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS)
 
 /** the head of a slot, and the first words of its data: a place, if it has POOL */
@@ -63,12 +63,12 @@ static const damage_t kinds[] = {
     {"no_such_tag", 0, 250, 16, 0, 0},
     {"offset_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, MCA_BTL_FASTSM_SEGMENT_MAX - 16, 16},
     {"offset_below", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, 64, 16},
-    {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, IN_POOL, LENGTH_MOST},
+    {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, IN_POOL, LENGTH_MAX},
     {"chunks_outside", CHUNKS, 0, 24, MCA_BTL_FASTSM_SEGMENT_MAX - 16, 16 + 10000},
     {"chunks_too_short", CHUNKS, 0, 24, IN_POOL, 16},
     {"chunks_of_one", CHUNKS, 0, 24, IN_POOL, 4112},
     {"chunks_too_many", CHUNKS, 0, 24, IN_POOL, 16 + 17 * 4096}, /* a FIFO has 16 halves */
-    {"chunks_too_long", CHUNKS, 0, 24, IN_POOL, LENGTH_MOST},
+    {"chunks_too_long", CHUNKS, 0, 24, IN_POOL, LENGTH_MAX},
     {"chunk_too_short", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
     {"chunk_too_long", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
     {"chunk_outside", CHUNKS, 0, 24, IN_POOL, 16 + 10000},

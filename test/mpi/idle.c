@@ -283,7 +283,7 @@ static void check_counted(void)
 /* Rank 0's message comes so late. @return whether the wait for it at rank 1 has slept, at both */
 static int wait_for_any(MPI_Request *requests, int count, int first, int late_ms)
 {
-    enum { SLEEPS_MOST = 1000 };
+    enum { SLEEPS_MAX = 1000 };
     int index = MPI_UNDEFINED, slept = 0;
 
     FP(MPI_Barrier(pair));
@@ -294,7 +294,7 @@ static int wait_for_any(MPI_Request *requests, int count, int first, int late_ms
         FP(MPI_Waitany(count, requests, &index, MPI_STATUS_IGNORE));
         CHECK_INT(index, first);
         sleeps = fp_counter(SLEEPS) - before;
-        fp_check(sleeps < SLEEPS_MOST, __FILE__, __LINE__, "%lu sleeps", sleeps);
+        fp_check(sleeps < SLEEPS_MAX, __FILE__, __LINE__, "%lu sleeps", sleeps);
         slept = 0 < sleeps;
     } else if (0 == fp_rank) {
         fp_sleep_ms(late_ms);

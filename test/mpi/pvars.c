@@ -70,7 +70,7 @@ static unsigned long credit_with(int dst)
     return read_value("pml_fastpath_credit", MPI_T_PVAR_CLASS_LEVEL, MPI_COMM_WORLD, dst);
 }
 
-static unsigned long most_kept(void)
+static unsigned long max_kept(void)
 {
     return read_value("pml_fastpath_kept_bytes_most", MPI_T_PVAR_CLASS_HIGHWATERMARK, MPI_COMM_WORLD, 0);
 }
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
             fp_recv(LENGTH, 0, TAG, i, MPI_COMM_WORLD);
         }
         check(0, 0, 0);
-        CHECK(most_kept() >= MESSAGES * (RECORD + LENGTH));
+        CHECK(max_kept() >= MESSAGES * (RECORD + LENGTH));
     }
     fp_case("messages that wait for others or for their communicator");
     early_and_pending();

@@ -613,8 +613,8 @@ static void test_exchange_turns(void **state)
     assert_int_equal(TURN_EXCHANGED, exchange_turn(true, 0));
     assert_int_equal(TURN_CHUNKS, world.out.exchange.way);
     assert_int_equal(TURN_EXCHANGED, exchange_turn(true, LONGEST / CHUNK));
-    assert_int_equal(TURN_MOST, exchange_turn(true, LONGEST / CHUNK + 1));
-    assert_int_equal(TURN_MOST, exchange_turn(false, 0));
+    assert_int_equal(TURN_MAX, exchange_turn(true, LONGEST / CHUNK + 1));
+    assert_int_equal(TURN_MAX, exchange_turn(false, 0));
     world.out.n_in_flight = 0;
     world_close();
 }

@@ -150,12 +150,12 @@ static void test_send_slot(void **state)
 }
 
 /* bytes of the longest message that a test looks at: 4 slots, less a header */
-#define SEEN_MOST (MCA_BTL_FASTSM_HEAD_DATA + 3 * MCA_BTL_FASTSM_CONT_DATA - 16)
+#define SEEN_MAX (MCA_BTL_FASTSM_HEAD_DATA + 3 * MCA_BTL_FASTSM_CONT_DATA - 16)
 
 /* Room for what an attempt to receive must leave alone. */
 typedef struct {
     uint64_t header[2];
-    uint8_t data[SEEN_MOST + 1];
+    uint8_t data[SEEN_MAX + 1];
 } received_t;
 
 /* Looking at a message in slots leaves it where it is. */
@@ -199,10 +199,10 @@ static void test_take(void **state)
         fixture_t f;
 
         fixture_open(&f, 8, starts[s]);
-        for (unsigned i = 0; i < 3 * (SEEN_MOST + 1); ++i) {
-            const size_t payload = i % (SEEN_MOST + 1);
+        for (unsigned i = 0; i < 3 * (SEEN_MAX + 1); ++i) {
+            const size_t payload = i % (SEEN_MAX + 1);
             const uint8_t tag = (uint8_t) i;
-            uint8_t wanted[16 + SEEN_MOST];
+            uint8_t wanted[16 + SEEN_MAX];
             received_t received;
 
             fill(wanted, 16 + payload, i);

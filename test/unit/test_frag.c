@@ -148,7 +148,7 @@ static void choose(bool few)
 static void make_all(void)
 {
     list->rotation.rest = UINT32_MAX;
-    (void) different(2 * COUNT * GROWTH_TAKEN_MOST, 1);
+    (void) different(2 * COUNT * GROWTH_TAKEN_MAX, 1);
     assert_int_equal(COUNT, list->used);
 }
 
@@ -239,8 +239,8 @@ static void test_often(void **state)
     assert_int_equal(GROWTH_TAKEN, often(0, 1000));
     assert_int_equal(GROWTH_TAKEN, often(1000, 1000));
     assert_int_equal(20 * GROWTH_PRICE, often(20000, 1000));
-    assert_int_equal(GROWTH_TAKEN_MOST, often(UINT32_MAX, 1000));
-    assert_int_equal(GROWTH_TAKEN_MOST, often(GROWTH_TAKEN_MOST, 0));
+    assert_int_equal(GROWTH_TAKEN_MAX, often(UINT32_MAX, 1000));
+    assert_int_equal(GROWTH_TAKEN_MAX, often(GROWTH_TAKEN_MAX, 0));
     assert_int_equal(GROWTH_TAKEN, often(0, 0));
 }
 
@@ -257,10 +257,10 @@ static void test_growth(void **state)
     (void) different(there, 1);
     assert_int_equal(there, list->used);
     list->growth.first = UINT32_MAX;
-    (void) different(GROWTH_TAKEN_MOST / 2 * growth(list), 1);
-    assert_int_equal(GROWTH_TAKEN_MOST, list->growth.often);
+    (void) different(GROWTH_TAKEN_MAX / 2 * growth(list), 1);
+    assert_int_equal(GROWTH_TAKEN_MAX, list->growth.often);
     assert_int_equal(there, list->there);
-    (void) different(GROWTH_TAKEN_MOST / 2 * growth(list), 1);
+    (void) different(GROWTH_TAKEN_MAX / 2 * growth(list), 1);
     assert_true(there < list->there);
 
     there = list->there;

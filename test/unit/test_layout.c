@@ -485,7 +485,7 @@ static void test_least(void **state)
         mca_btl_fastsm_layout_t large, small;
 
         mca_btl_fastsm_layout_scale(&usually, true);
-        mca_btl_fastsm_layout_least(&least);
+        mca_btl_fastsm_layout_min(&least);
         mca_btl_fastsm_layout_scale(&least, true);
         assert_int_equal(0, mca_btl_fastsm_layout(&usually, &large));
         assert_int_equal(0, mca_btl_fastsm_layout(&least, &small));
@@ -500,11 +500,11 @@ static void test_least_keeps_what_is_given(void **state)
     mca_btl_fastsm_layout_params_t given = usual, least = usual;
 
     (void) state;
-    mca_btl_fastsm_layout_least(&least);
+    mca_btl_fastsm_layout_min(&least);
     assert_memory_equal(&given, &least, sizeof(given));
     least.max_size = 0;
     least.eager_size = 16384;
-    mca_btl_fastsm_layout_least(&least);
+    mca_btl_fastsm_layout_min(&least);
     assert_int_equal(16384, least.max_size);
 }
 

@@ -29,7 +29,7 @@
 #include "opal/mca/btl/fastsm/btl_fastsm_sleep.h"
 
 /* The sender may have lost its processor between publishing and waking; not for that long. */
-enum { SLEEPS_MOST = 30, LAST_TAG = 255, SPINS = 2048 };
+enum { SLEEPS_MAX = 30, LAST_TAG = 255, SPINS = 2048 };
 #define SLEEP_TIME UINT64_C(900000000)
 
 static unsigned long from_environment(const char *name, unsigned long otherwise)
@@ -74,7 +74,7 @@ static bool sleep_until_woken(fixture_t *f, unsigned long *sleeps)
     }
     ++*sleeps;
     while (fastsm_sleep(asleep_of(f), 1, SLEEP_TIME)) {
-        if (SLEEPS_MOST == ++count) {
+        if (SLEEPS_MAX == ++count) {
             return false;
         }
     }

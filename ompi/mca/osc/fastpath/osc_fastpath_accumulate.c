@@ -164,19 +164,19 @@ int mca_osc_fastpath_fetch_and_op(const void *origin_addr, void *result_addr, om
 }
 
 /* The longest integer that may be compared: Fortran's INTEGER*16. */
-#define COMPARED_MOST 16
+#define COMPARED_MAX 16
 
 /* @return where an element of MPI_Compare_and_swap's can be read: where it is, or in `room`, to which an
  * accelerator's has been packed */
-static const void *on_host(const void *element, ompi_datatype_t *type, char room[COMPARED_MOST])
+static const void *on_host(const void *element, ompi_datatype_t *type, char room[COMPARED_MAX])
 {
     mca_osc_fastpath_cursor_t cursor;
 
-    if (OPAL_LIKELY(fastpath_is_host_memory(element)) || COMPARED_MOST < type->super.size) {
+    if (OPAL_LIKELY(fastpath_is_host_memory(element)) || COMPARED_MAX < type->super.size) {
         return element;
     }
     mca_osc_fastpath_cursor_begin(&cursor, element, 1, type, false);
-    (void) mca_osc_fastpath_cursor_pack(&cursor, room, COMPARED_MOST);
+    (void) mca_osc_fastpath_cursor_pack(&cursor, room, COMPARED_MAX);
     mca_osc_fastpath_cursor_end(&cursor);
     return room;
 }
@@ -186,7 +186,7 @@ int mca_osc_fastpath_compare_and_swap(const void *origin_addr, const void *compa
 {
     void *at = mca_osc_fastpath_atomic_target(win, type, target, disp);
     mca_osc_fastpath_operation_t operation;
-    char origin[COMPARED_MOST], compare[COMPARED_MOST];
+    char origin[COMPARED_MAX], compare[COMPARED_MAX];
 
     if (NULL != at) {
         const mca_osc_fastpath_integer_t found =

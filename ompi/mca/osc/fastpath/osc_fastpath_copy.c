@@ -29,7 +29,7 @@
 /** Most bytes of pieces, on the average, that are read with what lies between them */
 #define SPAN_PIECE 256
 /** Most bytes of such pieces and what lies between them, which the kernel copies as soon as a few pieces */
-#define SPAN_MOST ((size_t) 16 * 1024)
+#define SPAN_MAX ((size_t) 16 * 1024)
 
 /* What a call of the kernel that has failed means to the caller of MPI. */
 static int why(void)
@@ -43,12 +43,12 @@ static bool read_span(pid_t pid, char *packed, const struct iovec *pieces, unsig
 {
     const uintptr_t begin = (uintptr_t) pieces[0].iov_base;
     uintptr_t end = begin;
-    char span[SPAN_MOST];
+    char span[SPAN_MAX];
 
     for (unsigned i = 0; i < count; ++i) {
         const uintptr_t at = (uintptr_t) pieces[i].iov_base;
 
-        if (end > at || SPAN_MOST < at - begin || SPAN_MOST - (at - begin) < pieces[i].iov_len) {
+        if (end > at || SPAN_MAX < at - begin || SPAN_MAX - (at - begin) < pieces[i].iov_len) {
             return false;
         }
         end = at + pieces[i].iov_len;

@@ -23,7 +23,7 @@ enum {
     MCA_OSC_FASTPATH_SENDS_REFUSED,    /**< times that a BTL had no room */
     MCA_OSC_FASTPATH_TYPES_SENT,       /**< datatypes described to a target */
     MCA_OSC_FASTPATH_PENDING,          /**< operations that wait for replies, now */
-    MCA_OSC_FASTPATH_PENDING_MOST,     /**< the most there were at a time */
+    MCA_OSC_FASTPATH_PENDING_MAX,      /**< the most there were at a time */
     MCA_OSC_FASTPATH_MAILED,           /**< updates that targets have made by way of their mailboxes */
     MCA_OSC_FASTPATH_MAIL_WITHDRAWN,   /**< updates that were taken back from there */
     MCA_OSC_FASTPATH_HELPED,           /**< pieces of long puts and gets that targets have copied */

@@ -15,7 +15,7 @@
 
 /** Packets that may be filled in BTL buffers at a time: fewer than the smallest pool of a BTL has, so that
  * other packets still find a buffer. */
-#define FILLED_MOST 3
+#define FILLED_MAX 3
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_packet_t, opal_free_list_item_t, NULL, NULL);
 
@@ -58,7 +58,7 @@ static bool begin_filling(mca_osc_fastpath_packet_t *packet)
 {
     _Atomic int *filling = &mca_osc_fastpath_component.filling;
 
-    packet->filling = FILLED_MOST > atomic_fetch_add_explicit(filling, 1, memory_order_relaxed);
+    packet->filling = FILLED_MAX > atomic_fetch_add_explicit(filling, 1, memory_order_relaxed);
     if (!packet->filling) {
         atomic_fetch_sub_explicit(filling, 1, memory_order_relaxed);
     }

@@ -38,7 +38,7 @@ static const struct {
         {"sends_refused", "Times that a transport had no room for a message, which was tried again later"},
     [MCA_OSC_FASTPATH_TYPES_SENT] = {"types_sent", "Datatypes described to a target"},
     [MCA_OSC_FASTPATH_PENDING] = {"pending_requests", "Operations that wait for a reply now"},
-    [MCA_OSC_FASTPATH_PENDING_MOST] = {"pending_requests_most", "The most that pending_requests has been"},
+    [MCA_OSC_FASTPATH_PENDING_MAX] = {"pending_requests_most", "The most that pending_requests has been"},
     [MCA_OSC_FASTPATH_MAILED] =
         {"mailed", "Small operations on memory that the kernel would copy, which the target has made"},
     [MCA_OSC_FASTPATH_MAIL_WITHDRAWN] =
@@ -54,9 +54,9 @@ static const struct {
 
 static int class_of(size_t counter)
 {
-    return MCA_OSC_FASTPATH_PENDING == counter        ? MCA_BASE_PVAR_CLASS_LEVEL
-           : MCA_OSC_FASTPATH_PENDING_MOST == counter ? MCA_BASE_PVAR_CLASS_HIGHWATERMARK
-                                                      : MCA_BASE_PVAR_CLASS_COUNTER;
+    return MCA_OSC_FASTPATH_PENDING == counter       ? MCA_BASE_PVAR_CLASS_LEVEL
+           : MCA_OSC_FASTPATH_PENDING_MAX == counter ? MCA_BASE_PVAR_CLASS_HIGHWATERMARK
+                                                     : MCA_BASE_PVAR_CLASS_COUNTER;
 }
 
 void mca_osc_fastpath_pvar_register(const mca_base_component_t *component)

@@ -106,8 +106,8 @@ mca_osc_fastpath_ticket_t *mca_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t 
     }
     ++peer->origin.tickets;
     if (++mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING]
-        > mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING_MOST]) {
-        mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING_MOST] =
+        > mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING_MAX]) {
+        mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING_MAX] =
             mca_osc_fastpath_counters[MCA_OSC_FASTPATH_PENDING];
     }
     return ticket;

@@ -118,10 +118,10 @@ void mca_osc_fastpath_windows_fini(void)
 enum {
     NEXT_ID,      /* next id that is free here */
     FAILED,       /* 1: something went wrong here */
-    BYTES_MOST,   /* of windows */
-    BYTES_LEAST,  /* negative */
-    UNIT_MOST,    /* of displacement units */
-    UNIT_LEAST,   /* negative */
+    BYTES_MAX,    /* of windows */
+    BYTES_MIN,    /* negative */
+    UNIT_MAX,     /* of displacement units */
+    UNIT_MIN,     /* negative */
     CHECK_BOUNDS, /* 1: wants to know the others' windows */
     THREADS,      /* 1: several threads may be in MPI at a time */
     NOT_ATOMIC,   /* 1: updates all elements with the accumulate lock */
@@ -198,10 +198,10 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
     do {
         facts[NEXT_ID] = next_window_id();
         facts[FAILED] = failed;
-        facts[BYTES_MOST] = (int64_t) module->bytes;
-        facts[BYTES_LEAST] = -(int64_t) module->bytes;
-        facts[UNIT_MOST] = module->disp_unit;
-        facts[UNIT_LEAST] = -(int64_t) module->disp_unit;
+        facts[BYTES_MAX] = (int64_t) module->bytes;
+        facts[BYTES_MIN] = -(int64_t) module->bytes;
+        facts[UNIT_MAX] = module->disp_unit;
+        facts[UNIT_MIN] = -(int64_t) module->disp_unit;
         facts[CHECK_BOUNDS] = mca_osc_fastpath_component.check_bounds;
         facts[THREADS] = opal_using_threads();
         facts[NOT_ATOMIC] = !may_be_atomic(module);
@@ -220,7 +220,7 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
             module->announced = false;
         }
     } while (0 != refused);
-    module->uniform = facts[BYTES_MOST] == -facts[BYTES_LEAST] && facts[UNIT_MOST] == -facts[UNIT_LEAST];
+    module->uniform = facts[BYTES_MAX] == -facts[BYTES_MIN] && facts[UNIT_MAX] == -facts[UNIT_MIN];
     module->threads = 0 != facts[THREADS];
     module->atomic = 0 == facts[NOT_ATOMIC];
     module->wants_sizes = 0 != facts[CHECK_BOUNDS] && MPI_WIN_FLAVOR_DYNAMIC != module->flavor;

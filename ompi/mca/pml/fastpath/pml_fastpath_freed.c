@@ -108,7 +108,7 @@ static bool has_sent(const mca_pml_fastpath_comm_t *pml_comm, int rank)
 }
 
 /* All that there may be to note: what has been sent here, and what is inherited. */
-static size_t most_notes(const mca_pml_fastpath_comm_t *pml_comm, const freed_t *before)
+static size_t max_notes(const mca_pml_fastpath_comm_t *pml_comm, const freed_t *before)
 {
     size_t count = pml_comm->matcher.unexpected + before->num_next + before->num_dropped;
 
@@ -236,7 +236,7 @@ bool mca_pml_fastpath_freed_sender(uint32_t ctx, int rank, opal_process_name_t *
 static freed_t *freed_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_communicator_t *comm,
                           const freed_t *before)
 {
-    freed_t *now = malloc(sizeof(*now) + most_notes(pml_comm, before) * sizeof(now->notes[0]));
+    freed_t *now = malloc(sizeof(*now) + max_notes(pml_comm, before) * sizeof(now->notes[0]));
     const note_t *inherited;
     size_t num_inherited;
     note_t *note;

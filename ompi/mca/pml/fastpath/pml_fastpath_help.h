@@ -23,7 +23,7 @@ static inline size_t mca_pml_fastpath_help_first_piece(void)
 }
 
 /** Bytes from which on a reduction finds what it works on in no cache of its core. */
-#define MCA_PML_FASTPATH_HELP_REDUCTION_MOST ((size_t) 1024 * 1024)
+#define MCA_PML_FASTPATH_HELP_REDUCTION_MAX ((size_t) 1024 * 1024)
 
 /**
  * Whether a message is a part of a reduction in which two processes send to each other, and then work on what
@@ -35,7 +35,7 @@ static inline bool mca_pml_fastpath_help_is_reduced(int tag, size_t size)
 {
     return (MCA_COLL_BASE_TAG_ALLREDUCE == tag || MCA_COLL_BASE_TAG_REDUCE_SCATTER == tag
             || MCA_COLL_BASE_TAG_REDUCE_SCATTER_BLOCK == tag)
-           && MCA_PML_FASTPATH_HELP_REDUCTION_MOST > size;
+           && MCA_PML_FASTPATH_HELP_REDUCTION_MAX > size;
 }
 
 /** Sender: whether a message that it waits for had better be copied by both sides than go in chunks. */

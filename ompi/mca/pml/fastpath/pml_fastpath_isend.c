@@ -318,7 +318,7 @@ static int send_whole_threads(const mca_pml_fastpath_send_args_t *args, uint32_t
 
 /* Bytes of contiguous data that btl/self may be given whole: it hands the receiver what the user has, of any
  * length, and copies nothing itself. What is not expected is kept, so it is no more than others may send. */
-#define TO_ONESELF_MOST ((size_t) 64 * 1024)
+#define TO_ONESELF_MAX ((size_t) 64 * 1024)
 
 static inline bool is_self(const mca_bml_base_btl_t *bml_btl)
 {
@@ -332,7 +332,7 @@ static inline bool is_too_long(const mca_pml_fastpath_send_args_t *args, const m
         return args->size > mca_pml_fastpath_sendi_limit(args->member);
     }
     return args->size > mca_pml_fastpath_eager_limit(first)
-           && (TO_ONESELF_MOST < args->size || !is_self(first) || !args_contiguous(args));
+           && (TO_ONESELF_MAX < args->size || !is_self(first) || !args_contiguous(args));
 }
 
 /* What keeps a message from being tried, before its size is looked at; MCA_PML_FASTPATH_SENDS_IMMEDIATE:
@@ -354,7 +354,7 @@ static mca_pml_fastpath_counter_t obstacle(const mca_pml_fastpath_member_t *memb
 
 /* Bytes that are copied for a BTL that has no sendi. What is longer is left to a request, so that btl/tcp
  * sends it from where it is: as long as the BTL needs the data the send is not complete. */
-#define COPIED_MOST ((size_t) 2048)
+#define COPIED_MAX ((size_t) 2048)
 
 static void pack_whole(const mca_pml_fastpath_send_args_t *args, char *to)
 {
@@ -471,7 +471,7 @@ static bool send_immediate(const mca_pml_fastpath_send_args_t *args, mca_pml_fas
 
         if (is_too_long(args, first)) {
             counter = MCA_PML_FASTPATH_SENDS_LONG;
-        } else if (copied && (COPIED_MOST < args->size || opal_using_threads() || mca_pml_fastpath_ft())) {
+        } else if (copied && (COPIED_MAX < args->size || opal_using_threads() || mca_pml_fastpath_ft())) {
             counter = MCA_PML_FASTPATH_SENDS_NO_SENDI; /* the next BTL's turn is the request's */
         } else if (!mca_pml_fastpath_credit_take(peer, cost)) {
             counter = MCA_PML_FASTPATH_SENDS_NO_CREDIT;
@@ -493,14 +493,14 @@ static bool send_immediate(const mca_pml_fastpath_send_args_t *args, mca_pml_fas
 }
 
 /* Bytes from which on messages that go both ways at once may take the way of longer ones. */
-#define EXCHANGED_LEAST ((size_t) 128 * 1024)
+#define EXCHANGED_MIN ((size_t) 128 * 1024)
 
 /* Whether a message shall take the way of longer ones because one may come from there at the same time. */
 static bool is_exchanged(const mca_pml_fastpath_send_args_t *args)
 {
     const mca_pml_fastpath_peer_t *peer = args->member->peer;
 
-    return EXCHANGED_LEAST <= args->size && NULL != peer->ext
+    return EXCHANGED_MIN <= args->size && NULL != peer->ext
            && args->size <= mca_pml_fastpath_sendi_limit(args->member) && mca_pml_fastpath.use_get
            && !opal_using_threads()
            && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(args->comm)->matcher, args->dst)

@@ -13,7 +13,7 @@
 
 /* Where yields help, so many of them in a time of which they took more than half, and they do not any more.
  */
-#define LATE_MOST 8
+#define LATE_MAX 8
 
 /* How long yields are tried. Others begin when they have the core next: what counts is the second half. */
 #define TRIAL_TIME (64 * MS)
@@ -28,7 +28,7 @@
  * up to the most. So those who wait for each other meet in a trial, whoever has found out first and however
  * often each of them has failed before: one who yields hides from the others that they share a core. */
 #define TRIAL_EVERY_FIRST (125 * MS)
-#define TRIAL_EVERY_MOST  (8000 * MS)
+#define TRIAL_EVERY_MAX   (8000 * MS)
 
 /* Nobody has wanted the core for so long: yields are no longer needed. */
 #define ALONE_TIME (1000 * MS)
@@ -65,7 +65,7 @@ static uint64_t trial_every(const mca_pml_fastpath_others_t *others)
 {
     uint64_t every = TRIAL_EVERY_FIRST;
 
-    for (int i = 1; i < others->failed && TRIAL_EVERY_MOST > every; ++i) {
+    for (int i = 1; i < others->failed && TRIAL_EVERY_MAX > every; ++i) {
         every *= 2;
     }
     return every;
@@ -134,7 +134,7 @@ void mca_pml_fastpath_others_waited(mca_pml_fastpath_others_t *others, uint64_t 
     ++others->late;
     if (trial && others->late_time > TRIAL_HALF / 2) {
         judge_yields(others, to, TRIAL_HALF); /* whatever the rest of it brings */
-    } else if (!trial && LATE_MOST == others->late) {
+    } else if (!trial && LATE_MAX == others->late) {
         judge_yields(others, to, to - others->begun);
     }
 }

@@ -57,7 +57,7 @@
 
 /* We have waited so long for the core since the last look, and such a part of that time: it was no thread of
  * the kernel's. */
-#define LOST_LEAST (500 * US)
+#define LOST_MIN   (500 * US)
 #define LOST_PART  8
 
 mca_pml_fastpath_pause_t mca_pml_fastpath_pause_state;
@@ -69,7 +69,7 @@ static struct {
     bool counted_short; /* they are fewer cores */
     pid_t *pids;        /* processes of ours that share the machine */
     size_t num_pids;
-    size_t most_pids;
+    size_t max_pids;
     cpu_set_t own;
 
     mca_pml_fastpath_others_t others; /* who are not counted */
@@ -140,18 +140,18 @@ static size_t find_pids(void)
     if (NULL == ext) {
         return 0;
     }
-    count = ext->pids(pause_.pids, pause_.most_pids);
-    if (count > pause_.most_pids) {
+    count = ext->pids(pause_.pids, pause_.max_pids);
+    if (count > pause_.max_pids) {
         pid_t *more = realloc(pause_.pids, count * sizeof(*more));
 
         if (NULL == more) {
-            return pause_.most_pids;
+            return pause_.max_pids;
         }
         pause_.pids = more;
-        pause_.most_pids = count;
-        count = ext->pids(pause_.pids, pause_.most_pids);
+        pause_.max_pids = count;
+        count = ext->pids(pause_.pids, pause_.max_pids);
     }
-    return count < pause_.most_pids ? count : pause_.most_pids;
+    return count < pause_.max_pids ? count : pause_.max_pids;
 }
 
 /* Whether there are fewer cores that processes of ours may run on than these. Neighbors are looked up only as
@@ -265,7 +265,7 @@ static bool has_lost(uint64_t now)
     uint64_t asked;
     const uint64_t waited = waited_since(now, &asked);
 
-    return 0 == thread_.waited || (LOST_LEAST < waited && (now - asked) / LOST_PART < waited);
+    return 0 == thread_.waited || (LOST_MIN < waited && (now - asked) / LOST_PART < waited);
 }
 
 /* Whether the core was taken from this thread since it asked last; of a yield that has met somebody, the
@@ -419,5 +419,5 @@ void mca_pml_fastpath_pause_fini(void)
     close_schedstat();
     free(pause_.pids);
     pause_.pids = NULL;
-    pause_.num_pids = pause_.most_pids = 0;
+    pause_.num_pids = pause_.max_pids = 0;
 }

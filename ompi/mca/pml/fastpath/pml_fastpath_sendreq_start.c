@@ -115,7 +115,7 @@ static int bsend_copy_first(mca_pml_fastpath_send_request_t *req)
 }
 
 /* Bytes that are eager by any BTL of a peer's: messages take these in turn. */
-static size_t least_eager_limit(const mca_pml_fastpath_peer_t *peer)
+static size_t min_eager_limit(const mca_pml_fastpath_peer_t *peer)
 {
     mca_bml_base_btl_array_t *btls = &peer->endpoint->btl_eager;
     size_t least = SIZE_MAX;
@@ -133,7 +133,7 @@ int mca_pml_fastpath_send_request_prepare(mca_pml_fastpath_send_request_t *req)
     if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
         /* as long as it would be with the communicator's name in front */
         if (req->req_send.req_bytes_packed
-                > least_eager_limit(req->req_peer) - sizeof(mca_pml_fastpath_extcid_hdr_t)
+                > min_eager_limit(req->req_peer) - sizeof(mca_pml_fastpath_extcid_hdr_t)
             || !eager_pay(req)) {
             return bsend_copy_first(req);
         }

@@ -18,7 +18,7 @@
 
 /** On a node with more processes than cores, after a wait whose spins have expired: up to 2 to the power of
  * so much waits poll only once. */
-#define MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST 6
+#define MCA_PML_FASTPATH_BACKOFF_LEVEL_MAX 6
 
 /** Factor of the spin count there: a peer that polls only once between two calls of progress must have time
  * to answer. With less both peers back off and do not notice that the other one answers fast. */
@@ -28,7 +28,7 @@
  * core from other processes. */
 #define MCA_PML_FASTPATH_SPIN_COST 8u
 /** most of them that count: about those of a time slice in which both processes run */
-#define MCA_PML_FASTPATH_SPIN_SCORE_MOST 255u
+#define MCA_PML_FASTPATH_SPIN_SCORE_MAX 255u
 
 /** mca_pml_fastpath_spin_count() where whoever waits gives its core to others. */
 static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_spin_count_shared(void)
@@ -43,7 +43,7 @@ static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fa
     if (0 < level) {
         mca_pml_fastpath.backoff_level = level - 1; /* unless these spins expire, too */
     }
-    if (MCA_PML_FASTPATH_SPIN_SCORE_MOST > mca_pml_fastpath.spin_score) {
+    if (MCA_PML_FASTPATH_SPIN_SCORE_MAX > mca_pml_fastpath.spin_score) {
         ++mca_pml_fastpath.spin_score;
     }
     return MCA_PML_FASTPATH_SHARED_SPINS * mca_pml_fastpath.spin_count;
@@ -73,9 +73,9 @@ static inline void mca_pml_fastpath_spin_expired(void)
         mca_pml_fastpath.spin_score = pay ? score - MCA_PML_FASTPATH_SPIN_COST : 0;
         mca_pml_fastpath.backoff = 1u << level;
         /* by one more than the next wait takes back that spins */
-        mca_pml_fastpath.backoff_level = pay && MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST > level
+        mca_pml_fastpath.backoff_level = pay && MCA_PML_FASTPATH_BACKOFF_LEVEL_MAX > level
                                              ? level + 2
-                                             : MCA_PML_FASTPATH_BACKOFF_LEVEL_MOST + 1;
+                                             : MCA_PML_FASTPATH_BACKOFF_LEVEL_MAX + 1;
     }
 }
 

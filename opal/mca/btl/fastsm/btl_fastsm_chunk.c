@@ -47,7 +47,7 @@
 /** and of an exchange, which are longer: until ten turns are over, half of them take the slower way */
 #define TURN_EXCHANGED 32u
 /** and at the most; after so many, whenever they are sent, the turn counts nothing */
-#define TURN_MOST 4096u
+#define TURN_MAX 4096u
 /** the part of a pause that is forgotten with each message */
 #define PAUSE_FORGOTTEN 512u
 /** turns before the first that counts */
@@ -209,7 +209,7 @@ static bool chunks_are_quick(const mca_btl_fastsm_endpoint_t *endpoint)
 /* The first turns begin and end anywhere, and count nothing. */
 static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
 {
-    if (TURN_MOST > turns->messages && TURN_FIRST < turns->ways.uses) {
+    if (TURN_MAX > turns->messages && TURN_FIRST < turns->ways.uses) {
         mca_common_fastpath_ways_note(&turns->ways, turns->way, turns->bytes, now - turns->began);
     }
     turns->way = mca_common_fastpath_ways_choose(&turns->ways);
@@ -225,7 +225,7 @@ static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
 static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now, uint32_t least,
                            bool may_end)
 {
-    if (0 == turns->ways.uses || (least <= turns->messages && (may_end || TURN_MOST <= turns->messages))) {
+    if (0 == turns->ways.uses || (least <= turns->messages && (may_end || TURN_MAX <= turns->messages))) {
         turn_end(turns, now);
     }
     ++turns->messages;

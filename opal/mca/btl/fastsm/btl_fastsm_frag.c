@@ -34,14 +34,14 @@
  * not so much more that it passes ours as well (docs/shared-layout.md, "Buffers take turns") */
 #define FULL_TURNS ((size_t) 3 * 1024 * 1024)
 /** bytes of buffers whose pages are asked for at a time */
-#define GROWTH_LEAST ((size_t) 64 * 1024)
-#define GROWTH_MOST  ((size_t) 512 * 1024)
+#define GROWTH_MIN ((size_t) 64 * 1024)
+#define GROWTH_MAX ((size_t) 512 * 1024)
 /** fewest buffers that are taken between two growths of a pool, as a multiple of the growth */
 #define GROWTH_TAKEN 32u
 /** weight of how much longer first uses of new buffers took than later ones */
 #define GROWTH_PRICE 4u
 /** most buffers that are taken between two growths, as a multiple: the program may have changed in between */
-#define GROWTH_TAKEN_MOST 1024u
+#define GROWTH_TAKEN_MAX 1024u
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
@@ -176,7 +176,7 @@ static bool reserve(mca_btl_fastsm_frag_list_t *list, uint32_t count)
 static inline uint32_t growth(const mca_btl_fastsm_frag_list_t *list)
 {
     const size_t used = list->used * list->size;
-    const size_t bytes = used < GROWTH_LEAST ? GROWTH_LEAST : used < GROWTH_MOST ? used : GROWTH_MOST;
+    const size_t bytes = used < GROWTH_MIN ? GROWTH_MIN : used < GROWTH_MAX ? used : GROWTH_MAX;
     const uint32_t count = bytes < list->size ? 1 : (uint32_t) (bytes / list->size);
     const uint32_t left = list->count - list->there;
 
@@ -246,9 +246,9 @@ static uint32_t often(uint64_t first, uint64_t second)
 {
     const uint64_t price = GROWTH_PRICE * first / (0 == second ? 1 : second);
 
-    return price < GROWTH_TAKEN        ? GROWTH_TAKEN
-           : price < GROWTH_TAKEN_MOST ? (uint32_t) price
-                                       : GROWTH_TAKEN_MOST;
+    return price < GROWTH_TAKEN       ? GROWTH_TAKEN
+           : price < GROWTH_TAKEN_MAX ? (uint32_t) price
+                                      : GROWTH_TAKEN_MAX;
 }
 
 /* Whether one that was never used shall have its turn though others are free. */

@@ -549,7 +549,7 @@ static inline mca_btl_fastsm_slot_t *fastsm_fifo_peek(fastsm_fifo_receiver_t *fi
 }
 
 /** halves of a message whose slots are worth prefetching while it is awaited, at the most */
-#define FASTSM_FIFO_EXPECTED_MOST 10u
+#define FASTSM_FIFO_EXPECTED_MAX 10u
 
 /* The last slot to prefetch while the next message is awaited, which begins at `first`.  It is expected to
  * take as many as the last one, but after one that took a single slot two are expected, because the next but
@@ -561,7 +561,7 @@ static inline const mca_btl_fastsm_slot_t *fastsm_fifo_last_expected(const fasts
     const mca_btl_fastsm_slot_t *last = first + (4 < fifo->last_halves ? fifo->last_halves / 2 - 1 : 1);
     const mca_btl_fastsm_slot_t *end = fifo->slots + fifo->depth / 2;
 
-    if (FASTSM_FIFO_EXPECTED_MOST < fifo->last_halves) {
+    if (FASTSM_FIFO_EXPECTED_MAX < fifo->last_halves) {
         return first;
     }
     return last < end ? last : end - 1;

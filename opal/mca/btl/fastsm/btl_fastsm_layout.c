@@ -162,7 +162,7 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
     unless_given(&params->max_size, max_size < params->eager_size ? params->eager_size : max_size);
 }
 
-void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params)
+void mca_btl_fastsm_layout_min(mca_btl_fastsm_layout_params_t *params)
 {
     const uint32_t eager_size =
         0 == params->eager_size ? scaled_eager_size(params->n_local, params->max_size) : params->eager_size;

@@ -305,7 +305,7 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
  * given.  Comes before mca_btl_fastsm_layout_scale().  This is what a process takes that finds no room for
  * what the rule says.
  */
-void mca_btl_fastsm_layout_least(mca_btl_fastsm_layout_params_t *params);
+void mca_btl_fastsm_layout_min(mca_btl_fastsm_layout_params_t *params);
 
 /** bytes of an eager buffer for messages of up to `limit` bytes */
 static inline uint32_t mca_btl_fastsm_layout_eager_size(size_t limit)

@@ -18,14 +18,14 @@
 /** buffers of a step between two trials */
 #define RESTING 4096u
 /** steps that begin no trial after one: twice as many each time, as long as nothing changes */
-#define REST_LEAST 4u
-#define REST_MOST  32u
+#define REST_MIN 4u
+#define REST_MAX 32u
 
 enum { ALL, FEW };
 
 void mca_btl_fastsm_rotation_init(mca_btl_fastsm_rotation_t *rotation)
 {
-    *rotation = (mca_btl_fastsm_rotation_t){.left = RESTING, .next_rest = REST_LEAST};
+    *rotation = (mca_btl_fastsm_rotation_t){.left = RESTING, .next_rest = REST_MIN};
 }
 
 void mca_btl_fastsm_rotation_stop(mca_btl_fastsm_rotation_t *rotation)
@@ -52,8 +52,8 @@ static void trial_end(mca_btl_fastsm_rotation_t *rotation, bool agree)
 {
     if (agree) {
         rotation->few = !rotation->few;
-        rotation->next_rest = REST_LEAST;
-    } else if (REST_MOST > rotation->next_rest) {
+        rotation->next_rest = REST_MIN;
+    } else if (REST_MAX > rotation->next_rest) {
         rotation->next_rest *= 2;
     }
     rotation->rest = rotation->next_rest;

@@ -64,7 +64,7 @@ static void own_params(mca_btl_fastsm_layout_params_t *params)
 static bool least_params(const mca_btl_fastsm_layout_params_t *params, mca_btl_fastsm_layout_params_t *least)
 {
     own_params(least);
-    mca_btl_fastsm_layout_least(least);
+    mca_btl_fastsm_layout_min(least);
     mca_btl_fastsm_layout_scale(least, mca_btl_fastsm_component.threads);
     return 0 != memcmp(params, least, sizeof(*least));
 }

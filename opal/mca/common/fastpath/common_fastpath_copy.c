@@ -15,7 +15,7 @@
 #include "common_fastpath_copy.h"
 
 /** bytes up to which the loop is the quicker one: longer data is in no near cache, and is written around it */
-#define LOOP_MOST ((size_t) 1024 * 1024)
+#define LOOP_MAX ((size_t) 1024 * 1024)
 
 #if defined(__x86_64__)
 
@@ -58,7 +58,7 @@ static __attribute__((target("avx2"))) void copy_vectors(char *to, const char *f
 
 void mca_common_fastpath_copy_long(void *to, const void *from, size_t length)
 {
-    if (LOOP_MOST < length || !__builtin_cpu_supports("avx2")) {
+    if (LOOP_MAX < length || !__builtin_cpu_supports("avx2")) {
         memcpy(to, from, length);
     } else {
         copy_vectors((char *) to, (const char *) from, length);

@@ -52,7 +52,7 @@ static double cores_of_group(mca_common_fastpath_groups_t *groups,
 
 double mca_common_fastpath_cores_quota(const char *root)
 {
-    const double least = mca_common_fastpath_groups_least(root, "cpu", cores_of_group);
+    const double least = mca_common_fastpath_groups_min(root, "cpu", cores_of_group);
 
     return HUGE_VAL == least ? 0 : least;
 }

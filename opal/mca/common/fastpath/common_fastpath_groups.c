@@ -143,8 +143,8 @@ static const char *below_mount(const hierarchy_t *hierarchy)
 }
 
 /* The least limit of a hierarchy's groups from ours to the one that is mounted, and of `least`. */
-static double least_limit(control_groups_t *groups, mca_common_fastpath_groups_version_t version,
-                          mca_common_fastpath_groups_limit_fn_t limit_of, double least)
+static double min_limit(control_groups_t *groups, mca_common_fastpath_groups_version_t version,
+                        mca_common_fastpath_groups_limit_fn_t limit_of, double least)
 {
     const hierarchy_t *hierarchy = &groups->hierarchies[version];
     const size_t mount = strlen(hierarchy->mount);
@@ -168,8 +168,8 @@ static double least_limit(control_groups_t *groups, mca_common_fastpath_groups_v
     }
 }
 
-double mca_common_fastpath_groups_least(const char *root, const char *controller,
-                                        mca_common_fastpath_groups_limit_fn_t limit_of)
+double mca_common_fastpath_groups_min(const char *root, const char *controller,
+                                      mca_common_fastpath_groups_limit_fn_t limit_of)
 {
     control_groups_t *groups = calloc(1, sizeof(*groups));
     double least = HUGE_VAL;
@@ -181,8 +181,8 @@ double mca_common_fastpath_groups_least(const char *root, const char *controller
     groups->controller = controller;
     read_lines(groups, "/proc/self/cgroup", read_group);
     read_lines(groups, "/proc/self/mountinfo", read_mount);
-    least = least_limit(groups, MCA_COMMON_FASTPATH_GROUPS_V1, limit_of, least);
-    least = least_limit(groups, MCA_COMMON_FASTPATH_GROUPS_V2, limit_of, least);
+    least = min_limit(groups, MCA_COMMON_FASTPATH_GROUPS_V1, limit_of, least);
+    least = min_limit(groups, MCA_COMMON_FASTPATH_GROUPS_V2, limit_of, least);
     free(groups);
     return least;
 }

@@ -37,7 +37,7 @@ FILE *mca_common_fastpath_groups_open(mca_common_fastpath_groups_t *groups, cons
  * @param limit_of    is called for each group
  * @return            HUGE_VAL: no limit, or none that can be read
  */
-double mca_common_fastpath_groups_least(const char *root, const char *controller,
-                                        mca_common_fastpath_groups_limit_fn_t limit_of);
+double mca_common_fastpath_groups_min(const char *root, const char *controller,
+                                      mca_common_fastpath_groups_limit_fn_t limit_of);
 
 #endif /* COMMON_FASTPATH_GROUPS_H */

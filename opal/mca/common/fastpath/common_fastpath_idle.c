@@ -27,17 +27,17 @@
 /* A sleep lasts such a part of the time that has passed without anything, within these limits.  The parts of
  * a collective operation wait for each other, so what it is late by adds up. */
 #define SLEEP_PART  32
-#define SLEEP_LEAST (50 * US)
-#define SLEEP_MOST  (30 * MS)
+#define SLEEP_MIN   (50 * US)
+#define SLEEP_MAX   (30 * MS)
 
 /* The sleepers of a core together must not keep it from who works there: each end of a sleep costs that one
  * 30 to 300 us.  So together they end sleeps about as often as one process would: with several processes for
  * each core sleeps last so many times longer, within these limits of the part and of the time
  * (docs/waiting.md, "Many sleepers"). */
-#define LONGER_PART_MOST 8
-#define LONGER_MOST      32
+#define LONGER_PART_MAX 8
+#define LONGER_MAX      32
 
-_Static_assert(1000 * MS > SLEEP_MOST * LONGER_MOST, "fastsm_sleep() takes less than a second");
+_Static_assert(1000 * MS > SLEEP_MAX * LONGER_MAX, "fastsm_sleep() takes less than a second");
 
 /* An announcement costs each core some half us that runs a process of btl/fastsm.  So each process may make
  * one in such a time for each process of the node: together they cost a core less than a thousandth. */
@@ -45,9 +45,9 @@ _Static_assert(1000 * MS > SLEEP_MOST * LONGER_MOST, "fastsm_sleep() takes less 
 
 /* A message that comes soon after a process fell asleep shows that it slept too early (docs/waiting.md, "A
  * core that others need"). If one comes within 1/SOON_PART of the time after which waits sleep, that time is
- * doubled, at most LATER_MOST times, until LATER_EXPIRES has passed. */
+ * doubled, at most LATER_MAX times, until LATER_EXPIRES has passed. */
 #define SOON_PART     4
-#define LATER_MOST    3
+#define LATER_MAX     3
 #define LATER_EXPIRES (1000 * MS)
 
 /* Nanoseconds from the begin of the first sleep of this thread's wait to the end of its last, until that is
@@ -119,17 +119,17 @@ static uint64_t longer(void)
 {
     const uint64_t times = num_processes() / num_cores();
 
-    return 1 > times ? 1 : LONGER_MOST < times ? LONGER_MOST : times;
+    return 1 > times ? 1 : LONGER_MAX < times ? LONGER_MAX : times;
 }
 
 /* How long to sleep at a time. */
 static uint64_t sleep_time(uint64_t quiet)
 {
     const uint64_t times = longer();
-    const uint64_t part_times = LONGER_PART_MOST < times ? LONGER_PART_MOST : times;
-    const uint64_t time = quiet * part_times / SLEEP_PART, most = SLEEP_MOST * times;
+    const uint64_t part_times = LONGER_PART_MAX < times ? LONGER_PART_MAX : times;
+    const uint64_t time = quiet * part_times / SLEEP_PART, most = SLEEP_MAX * times;
 
-    return SLEEP_LEAST > time ? SLEEP_LEAST : most < time ? most : time;
+    return SLEEP_MIN > time ? SLEEP_MIN : most < time ? most : time;
 }
 
 /* A sleep that messages end: it has been announced, or there is nobody to announce it to. @param relay
@@ -154,7 +154,7 @@ static bool sleep_until_woken(mca_common_fastpath_idle_t *idle, mca_common_fastp
 static unsigned later_now(const mca_common_fastpath_idle_t *idle, uint64_t now)
 {
     if (opal_progress_yield_when_idle) {
-        return LATER_MOST;
+        return LATER_MAX;
     }
     return now < atomic_load_explicit(&idle->later_until, memory_order_relaxed)
                ? atomic_load_explicit(&idle->later, memory_order_relaxed)
@@ -172,7 +172,7 @@ static void judge_sleep(mca_common_fastpath_idle_t *idle, uint64_t after, uint64
     }
     slept_ = 0;
     if (slept < (after << later) / SOON_PART) {
-        atomic_store_explicit(&idle->later, LATER_MOST > later ? later + 1 : later, memory_order_relaxed);
+        atomic_store_explicit(&idle->later, LATER_MAX > later ? later + 1 : later, memory_order_relaxed);
         atomic_store_explicit(&idle->later_until, now + LATER_EXPIRES, memory_order_relaxed);
     } else {
         atomic_store_explicit(&idle->later_until, 0, memory_order_relaxed);
@@ -240,7 +240,7 @@ mca_common_fastpath_idle_result_t mca_common_fastpath_idle(mca_common_fastpath_i
         return (mca_common_fastpath_idle_result_t){.look = true};
     }
     if (0 != wait->announced || (relay && NULL == idle->ext) || (always && !rather_announces(idle))) {
-        return sleep_for(idle, wait, now, unheard ? SLEEP_LEAST : sleep_time(now - wait->since), relay);
+        return sleep_for(idle, wait, now, unheard ? SLEEP_MIN : sleep_time(now - wait->since), relay);
     }
     return (mca_common_fastpath_idle_result_t){.look = false};
 }

@@ -130,7 +130,7 @@ static FILE *open_meminfo(const char *root)
 uint64_t mca_common_fastpath_memory_available(const char *root)
 {
     const double machine = 1024 * read_sum(open_meminfo(root), "MemAvailable:", "SwapFree:", HUGE_VAL);
-    const double groups = mca_common_fastpath_groups_least(root, "memory", available_in_group);
+    const double groups = mca_common_fastpath_groups_min(root, "memory", available_in_group);
     const double least = groups < machine ? groups : machine;
 
     return 0x1p63 > least ? (uint64_t) least : UINT64_MAX;
