@@ -1,4 +1,3 @@
-/* -*- Mode: C; c-basic-offset:4 ; indent-tabs-mode:nil -*- */
 /*
  * Copyright (c) 2026 The fastpath authors.  All rights reserved.
  * SPDX-License-Identifier: BSD-3-Clause
