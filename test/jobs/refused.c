@@ -20,7 +20,7 @@ enum {
         1 << 18 /* bytes that may leave in buffers, and do unless that is slow or the receiver has no core */
 };
 
-static const char *const names[] = {"pml_fastpath_messages_helped"};
+static const char *const names[] = {"pml_fastpath_messages_helped", "pml_fastpath_messages_streamed"};
 
 static char **may;
 static int num_may;
@@ -59,7 +59,7 @@ static void check_all_found(void)
 /* One message, whose receiver comes late, or is there and says so. */
 static void one_way(int from, int to, size_t length, bool late)
 {
-    const unsigned long before = fp_counter(0);
+    const unsigned long before = fp_counter(0), before_both = before + fp_counter(1);
 
     fp_case("%zu bytes from %d to %d%s", length, from, to, late ? ", which is late" : "");
     if (fp_rank == from) {
@@ -70,6 +70,7 @@ static void one_way(int from, int to, size_t length, bool late)
         fp_free(buffer);
     } else if (fp_rank == to) {
         char *buffer = fp_alloc(length);
+        unsigned long helped, both; /* the sender has written a part, or that or streamed it */
 
         FP(MPI_Send(NULL, 0, MPI_BYTE, from, TURN_TAG, MPI_COMM_WORLD));
         if (late) {
@@ -77,11 +78,11 @@ static void one_way(int from, int to, size_t length, bool late)
         }
         FP(MPI_Recv(buffer, (int) length, MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK_DATA(buffer, length, length + (size_t) to);
-        if (MOST_BUFFERS < length) {
-            CHECK_INT(fp_counter(0) - before, can(from, 'w'));
-        } else {
-            CHECK(fp_counter(0) - before <= (LEAST_HELPED <= length && can(from, 'w') ? 1 : 0));
-        }
+        helped = fp_counter(0) - before;
+        both = fp_counter(0) + fp_counter(1) - before_both;
+        CHECK(helped <= (LEAST_HELPED <= length && can(from, 'w') ? 1 : 0));
+        CHECK(both <= (LEAST_HELPED <= length && (can(from, 'w') || can(to, 'r')) ? 1 : 0));
+        CHECK(both >= (MOST_BUFFERS < length && can(from, 'w') ? 1 : 0));
         fp_free(buffer);
     }
 }
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
     may = argv + 1;
     num_may = argc - 1;
     CHECK(0 < num_may);
-    fp_counters_open(MPI_THREAD_SINGLE, names, 1);
+    fp_counters_open(MPI_THREAD_SINGLE, names, 2);
     check_all_found();
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); ++i) {
         for (int from = 0; from < fp_size; ++from) {

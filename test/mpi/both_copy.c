@@ -80,10 +80,15 @@ static void check_helped(unsigned long before, unsigned long least, unsigned lon
     check_count(helped() - before, least, most);
 }
 
-/* Both copied, half of the message each, or all of it by way of fragments. */
-static void check_exchanged(unsigned long before, unsigned long least, unsigned long most)
+/* Messages that were copied by both: by the kernel, half of each or all of it, or by way of fragments. */
+static unsigned long both(void)
 {
-    check_count(helped() + streamed() - before, least, most);
+    return helped() + streamed();
+}
+
+static void check_both(unsigned long before, unsigned long least, unsigned long most)
+{
+    check_count(both() - before, least, most);
 }
 
 static MPI_Datatype gaps_of(size_t length)
@@ -201,7 +206,7 @@ static void one(send_t how, receive_t to, size_t length, int sequence)
 {
     const bool waits = SEND == how || SSEND == how || RSEND == how;
     const bool can = GAPS_SEND != how && GAPS != to && LIMIT <= (SHORT == to ? length - LESS : length);
-    const unsigned long before = helped(), streamed_before = streamed();
+    const unsigned long before = both();
 
     if ((RSEND == how && LATE == to) || ((GAPS == to || GAPS_SEND == how) && MOST_GAPS < length)) {
         return;
@@ -212,8 +217,7 @@ static void one(send_t how, receive_t to, size_t length, int sequence)
         send_so(how, length, sequence);
     } else {
         receive_so(to, length, sequence);
-        check_helped(before, can && SURE < length && waits ? 1 : 0, can ? 1 : 0);
-        CHECK(SOME == counts || streamed() == streamed_before); /* it sends nothing itself */
+        check_both(before, can && SURE < length && waits ? 1 : 0, can ? 1 : 0);
     }
 }
 
@@ -222,7 +226,7 @@ static void both_ways(size_t length, int sequence)
     const int peer = 1 - fp_rank;
     unsigned char *out = fp_alloc_filled(length, fp_key(fp_rank, peer, TAG, sequence));
     unsigned char *in = fp_alloc(length);
-    const unsigned long before = helped() + streamed();
+    const unsigned long before = both();
     MPI_Status status;
 
     fp_case("both ways, %zu bytes", length);
@@ -230,7 +234,7 @@ static void both_ways(size_t length, int sequence)
                     MPI_COMM_WORLD, &status));
     CHECK_STATUS(&status, peer, TAG, length);
     CHECK_DATA(in, length, fp_key(peer, fp_rank, TAG, sequence));
-    check_exchanged(before, SURE < length ? 1 : 0, LIMIT <= length ? 1 : 0);
+    check_both(before, SURE < length ? 1 : 0, LIMIT <= length ? 1 : 0);
     fp_free(in);
     fp_free(out);
 }
@@ -238,7 +242,7 @@ static void both_ways(size_t length, int sequence)
 /* Both ways at once by nonblocking calls, for which both wait. */
 static void both_ways_nonblocking(size_t length, int sequence)
 {
-    const unsigned long before = helped() + streamed();
+    const unsigned long before = both();
     fp_message_t in, out;
     MPI_Request requests[2];
 
@@ -249,7 +253,7 @@ static void both_ways_nonblocking(size_t length, int sequence)
     requests[1] = out.request;
     FP(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     CHECK_DATA(in.buffer, length, fp_key(1 - fp_rank, fp_rank, TAG, sequence));
-    check_exchanged(before, 0, LIMIT <= length ? 1 : 0);
+    check_both(before, 0, LIMIT <= length ? 1 : 0);
     fp_free(in.buffer);
     fp_free(out.buffer);
 }
@@ -280,26 +284,27 @@ static void window(int sequence)
     }
 }
 
-/* A sender that waits for its request helps: that a receiver that is late finds it so is very likely. */
+/* A sender that waits for its request copies, too: that a receiver that is late finds it so is very likely.
+ */
 static void comes_to_wait(size_t length, int sequence)
 {
-    int has_helped = 0;
+    int found = 0;
 
     fp_case("the sender comes to wait, %zu bytes", length);
-    for (int waited = 0; !has_helped && PATIENCE > waited; waited += 10) {
-        const unsigned long before = helped();
+    for (int waited = 0; !found && PATIENCE > waited; waited += 10) {
+        const unsigned long before = both();
 
         if (0 == fp_rank) {
             send_so(ISEND, length, sequence);
-            FP(MPI_Recv(&has_helped, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            FP(MPI_Recv(&found, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         } else {
             fp_sleep_ms(10);
             fp_recv(length, 0, TAG, sequence, MPI_COMM_WORLD);
-            has_helped = before != helped();
-            FP(MPI_Send(&has_helped, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD));
+            found = before != both();
+            FP(MPI_Send(&found, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD));
         }
     }
-    CHECK(has_helped);
+    CHECK(found);
 }
 
 /* A file that rank 0 makes when its send is done, as rank 1 is outside MPI meanwhile. */
@@ -511,7 +516,7 @@ static void in_time(bool slow)
 {
     enum { COUNT = 200, MOST_OTHERS = 2 * COUNT / 5 };
     const size_t length = slow ? 8 * LIMIT : 4 * LIMIT;
-    const unsigned long before = helped(), sends_before = sends();
+    const unsigned long before = both(), sends_before = sends();
 
     for (int mode = FP_STANDARD; mode <= FP_SYNCHRONOUS; mode += FP_SYNCHRONOUS - FP_STANDARD) {
         fp_case("%s, filling chunks may take %s", fp_modes[mode].name, slow ? "no time" : "any time");
@@ -528,7 +533,7 @@ static void in_time(bool slow)
     if (0 == fp_rank) {
         CHECK_INT(sends() - sends_before, 2 * COUNT);
     } else if (1 == fp_rank) {
-        check_helped(before, slow ? 2 * COUNT - MOST_OTHERS : 0, slow ? 2 * COUNT : MOST_OTHERS);
+        check_both(before, slow ? 2 * COUNT - MOST_OTHERS : 0, slow ? 2 * COUNT : MOST_OTHERS);
     }
 }
 
@@ -565,6 +570,21 @@ static void leaves_exchange(void)
         (void) unlink(path);
     }
     CHECK_INT(not_held_up, FREE);
+}
+
+/* Of messages one way, too, whichever is sooner: so both are tried, by a process that waits for its receive.
+ */
+static void one_way_both_ways(void)
+{
+    const unsigned long helped_before = helped(), streamed_before = streamed();
+    int found = 0;
+
+    for (int i = 0; !found && PATIENCE > i; i++) {
+        one(SEND, POSTED, lengths[4 + i % 3], i);
+        found = helped_before != helped() && streamed_before != streamed();
+        FP(MPI_Bcast(&found, 1, MPI_INT, 1, MPI_COMM_WORLD));
+    }
+    CHECK(found);
 }
 
 /* Both ways at once, messages are streamed or written by their senders, whichever was sooner: so both are
@@ -612,6 +632,7 @@ int main(int argc, char **argv)
     }
     fp_counters_open(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, names, COUNTERS);
     if (0 == strcmp("slow", how) || 0 == strcmp("quick", how)) {
+        one_way_both_ways();
         exchanges_both_ways();
         short_exchanges_both_ways();
         leaves_exchange();

@@ -98,6 +98,8 @@ typedef struct {
     bool use_immediate_recv; /**< try to receive before a request is made */
     bool use_immediate;     /**< move data that is contiguous without a convertor */
     bool offered; /**< a large message of a nonblocking send that is not waited for yet is offered */
+    _Atomic bool waits; /**< without threads: a call waits for receives, and returns when they are complete */
+    uint32_t streams;   /**< messages that we have asked to be streamed because of that, or of an exchange */
     bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */
     unsigned interval;      /**< microseconds that may pass without opal_progress where calls do not wait */
     unsigned spin_count; /**< of a receive at its sender's slot, from one call of opal_progress to the next */

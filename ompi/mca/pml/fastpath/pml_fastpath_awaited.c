@@ -15,11 +15,12 @@
  * MPI. Calls are not counted, because progress that yields may take a time slice */
 #define STREAM_TIME UINT64_C(50000000)
 
+/** messages after which a measurement ends though there are others under way */
+#define MEASURED_MAX 64u
+
 /* The call that waits, and how many names it has said. */
 static mca_pml_fastpath_awaited_t awaited;
 static uint32_t said;
-/* Messages that are being streamed to us. */
-static uint32_t streams;
 
 /* Whether the receiver may still ask for help with this send. One that is complete for its user is not: a
  * buffered one, or one that has failed. */
@@ -93,35 +94,61 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void)
     return other;
 }
 
-void mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, size_t bytes)
+/* From here on messages come the way that is sooner, or that it is time to try. */
+static void asked_begin(mca_pml_fastpath_asked_t *asked, uint64_t now)
 {
-    req->req_exchanged = bytes;
-    req->req_ask_ticks = mca_common_fastpath_ticks();
-    streams += req->req_streams ? 1 : 0;
+    asked->way = mca_common_fastpath_ways_choose(&asked->ways);
+    asked->come = 0;
+    asked->bytes = 0;
+    asked->began = now;
+}
+
+bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_fastpath_asked_kind_t kind,
+                                  size_t bytes)
+{
+    mca_pml_fastpath_asked_t *asked = &req->req_peer->asked[kind];
+
+    if (0 == asked->under_way++) {
+        asked_begin(asked, mca_common_fastpath_ticks());
+    }
+    req->req_asked = asked;
+    req->req_asked_bytes = bytes;
+    req->req_streams = MCA_PML_FASTPATH_ASKED_STREAM == asked->way;
+    mca_pml_fastpath.streams += req->req_streams ? 1 : 0;
+    return req->req_streams;
 }
 
 void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole)
 {
-    if (OPAL_LIKELY(0 == req->req_exchanged)) {
+    mca_pml_fastpath_asked_t *asked = req->req_asked;
+
+    if (OPAL_LIKELY(NULL == asked)) {
         return;
     }
-    streams -= req->req_streams ? 1 : 0;
-    if (whole) {
-        mca_common_fastpath_ways_note(&req->req_peer->exchange[req->req_reduced],
-                                      req->req_streams ? MCA_PML_FASTPATH_EXCHANGE_STREAM
-                                                       : MCA_PML_FASTPATH_EXCHANGE_KERNEL,
-                                      req->req_exchanged, mca_common_fastpath_ticks() - req->req_ask_ticks);
+    req->req_asked = NULL;
+    mca_pml_fastpath.streams -= req->req_streams ? 1 : 0;
+    --asked->under_way;
+    if (!whole) {
+        return;
     }
-    req->req_exchanged = 0;
+    asked->bytes += req->req_asked_bytes;
+    if (MEASURED_MAX == ++asked->come || 0 == asked->under_way) {
+        const uint64_t now = mca_common_fastpath_ticks();
+
+        mca_common_fastpath_ways_note(&asked->ways, asked->way, asked->bytes, now - asked->began);
+        if (0 < asked->under_way) {
+            asked_begin(asked, now);
+        }
+    }
 }
 
 /* What we have asked for comes, as long as its senders wait. */
-static __opal_attribute_noinline__ void await_streams(void)
+void mca_pml_fastpath_awaited_streams(void)
 {
     uint64_t now = mca_common_fastpath_nanoseconds(), last = now;
     unsigned long arrived = *mca_pml_fastpath.fastsm_ext->arrived;
 
-    while (0 < streams && now - last < STREAM_TIME) {
+    while (0 < mca_pml_fastpath.streams && now - last < STREAM_TIME) {
         opal_progress();
         now = mca_common_fastpath_nanoseconds();
         if (*mca_pml_fastpath.fastsm_ext->arrived != arrived) {
@@ -135,8 +162,8 @@ void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
 {
     awaited = other;
     (void) say_awaited();
-    if (OPAL_UNLIKELY(0 < streams)) {
-        await_streams();
+    if (OPAL_UNLIKELY(0 < mca_pml_fastpath.streams)) {
+        mca_pml_fastpath_awaited_streams();
     }
 }
 

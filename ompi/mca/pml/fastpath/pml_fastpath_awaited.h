@@ -4,8 +4,9 @@
  */
 /**
  * @file
- * Nonblocking sends of large messages whose process has come to wait for them: it says so where the receiver
- * can see it, which may then ask for help (docs/data-path.md, "Both sides copy"). Only without threads.
+ * Large messages whose processes wait. One that has come to wait for a nonblocking send says so where the
+ * receiver can see it, which may then ask for help; where both wait the receiver measures whether the message
+ * had better be streamed (docs/data-path.md, "Both sides copy"). Only without threads.
  */
 #ifndef MCA_PML_FASTPATH_AWAITED_H
 #define MCA_PML_FASTPATH_AWAITED_H
@@ -42,9 +43,32 @@ void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
 /** Whether such a call is under way here that had large sends to wait for when it began. */
 bool mca_pml_fastpath_awaited_sends(void);
 
-/** During such a call, account for a message of which no byte has come yet: it is streamed, if req_streams
- * says so, or the kernel copies it. */
-void mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, size_t bytes);
+/** A call begins to wait for receives, and does not return while one of them is incomplete. */
+static inline void mca_pml_fastpath_awaited_begin_recv(void)
+{
+    atomic_store_explicit(&mca_pml_fastpath.waits, true, memory_order_relaxed);
+}
+
+/** What has been asked to be streamed comes, before a call returns: see mca_pml_fastpath_awaited_end(). */
+void mca_pml_fastpath_awaited_streams(void);
+
+/** It ends. One that it has interrupted counts no more as waiting, which does no harm. */
+static inline void mca_pml_fastpath_awaited_end_recv(void)
+{
+    atomic_store_explicit(&mca_pml_fastpath.waits, false, memory_order_relaxed);
+    if (OPAL_UNLIKELY(0 < mca_pml_fastpath.streams)) {
+        mca_pml_fastpath_awaited_streams();
+    }
+}
+
+/**
+ * During such a call, or one that waits for large sends, ask for a message whose sender waits.
+ *
+ * @param bytes  of it that come from here on
+ * @return       whether it is to be streamed; otherwise the kernel copies it
+ */
+bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_fastpath_asked_kind_t kind,
+                                  size_t bytes);
 
 /**
  * No more data of this message will come.

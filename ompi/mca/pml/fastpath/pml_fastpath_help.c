@@ -23,11 +23,15 @@ static bool is_large_local(const mca_pml_fastpath_recv_request_t *req,
            && NULL != req->req_peer->ext;
 }
 
-/* Whether both processes wait for large sends, so that messages may be streamed. Where processes share cores
- * none are. */
-static bool is_exchange(void)
+/* Whether we wait, so that a message whose sender does so, too, may be streamed. Where processes share cores
+ * none is; nor is one of a reduction, unless it comes while we wait for sends. */
+static bool may_be_streamed(const mca_pml_fastpath_recv_request_t *req)
 {
-    return mca_pml_fastpath_awaited_sends() && !opal_progress_yield_when_idle;
+    if (opal_using_threads() || opal_progress_yield_when_idle) {
+        return false;
+    }
+    return mca_pml_fastpath_awaited_sends()
+           || (!req->req_reduced && atomic_load_explicit(&mca_pml_fastpath.waits, memory_order_relaxed));
 }
 
 /* Whether a nonblocking send is waited for by now. */
@@ -78,27 +82,22 @@ static void ask_from(mca_pml_fastpath_recv_request_t *req, size_t own)
     mca_pml_fastpath_control_send(req->req_peer, NULL, &help, sizeof(help));
 }
 
-/* The sender waits. In an exchange what has not been read comes the way that is sooner, from now on.
- * @return whether it is to be streamed */
-static bool begin_exchange(mca_pml_fastpath_recv_request_t *req, size_t next)
+static mca_pml_fastpath_asked_kind_t kind_of(const mca_pml_fastpath_recv_request_t *req)
 {
-    if (!is_exchange()) {
-        return false;
+    if (!mca_pml_fastpath_awaited_sends()) {
+        return MCA_PML_FASTPATH_ASKED_ONE_WAY;
     }
-    req->req_streams = MCA_PML_FASTPATH_EXCHANGE_STREAM
-                       == mca_common_fastpath_ways_choose(&req->req_peer->exchange[req->req_reduced]);
-    mca_pml_fastpath_awaited_ask(req, req->req_accepted - next);
-    return req->req_streams;
+    return req->req_reduced ? MCA_PML_FASTPATH_ASKED_REDUCED : MCA_PML_FASTPATH_ASKED_EXCHANGE;
 }
 
-/* The sender waits, and is asked for a part of what has not been read, or for all of that: in an exchange, in
- * which each process writes its own message, and where we cannot read. @return end of what is left to be
- * read */
+/* The sender waits, and is asked for a part of what has not been read, or for all of that: where streaming is
+ * sooner, in an exchange, in which each process writes its own message, and where we cannot read. @return end
+ * of what is left to be read */
 static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
 {
     size_t own = next;
 
-    if (begin_exchange(req, next)) {
+    if (may_be_streamed(req) && mca_pml_fastpath_awaited_ask(req, kind_of(req), req->req_accepted - next)) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_STREAMED);
         return next; /* mca_pml_fastpath_help_read asks for what is behind */
     }
@@ -112,8 +111,8 @@ static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
     return own;
 }
 
-/* Choose how to receive a message whose sender waits: streamed, in an exchange and where that is faster; with
- * the sender's help; or by reading all of it. */
+/* Choose how to receive a message whose sender waits: streamed, where we wait and that is sooner; with the
+ * sender's help; or by reading all of it. */
 size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
@@ -121,7 +120,7 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
     bool could, waits;
 
     req->req_reduced = mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
-    could = is_large_local(req, arrival) && (is_exchange() || could_help(req));
+    could = is_large_local(req, arrival) && (may_be_streamed(req) || could_help(req));
     waits =
         could && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(is_awaited(req)));
     req->req_alone = could && !waits && mca_pml_fastpath_help_first_piece() < all / 2;

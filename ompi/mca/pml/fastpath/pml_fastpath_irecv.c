@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_recvreq.h"
@@ -323,10 +324,15 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
     if (OPAL_UNLIKELY(NULL == req)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    mca_pml_fastpath_awaited_begin_recv();
     rc = OPAL_LIKELY(is_simple(buf, datatype, count, tag, comm))
              ? irecv_contiguous(req, buf, count, datatype, src, tag, comm, false)
              : irecv_any(req, buf, count, datatype, src, tag, comm);
-    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? recv_finish(req, status) : rc;
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        rc = recv_finish(req, status);
+    }
+    mca_pml_fastpath_awaited_end_recv();
+    return rc;
 }
 
 /* A request for the message that a matched probe took out of the queues; NULL when memory is short. */
@@ -366,8 +372,12 @@ int mca_pml_fastpath_mrecv(void *buf, size_t count, ompi_datatype_t *datatype, o
                            ompi_status_public_t *status)
 {
     mca_pml_fastpath_recv_request_t *req;
+    int rc;
 
     mca_pml_fastpath_pace_wait();
+    mca_pml_fastpath_awaited_begin_recv();
     req = mrecv_request(buf, count, datatype, message);
-    return OPAL_LIKELY(NULL != req) ? recv_finish(req, status) : OMPI_ERR_OUT_OF_RESOURCE;
+    rc = OPAL_LIKELY(NULL != req) ? recv_finish(req, status) : OMPI_ERR_OUT_OF_RESOURCE;
+    mca_pml_fastpath_awaited_end_recv();
+    return rc;
 }

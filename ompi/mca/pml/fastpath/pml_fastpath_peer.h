@@ -16,6 +16,31 @@
 
 #include "pml_fastpath_hdr.h"
 
+/** Large messages for which both processes wait, by what they do beside. */
+typedef enum {
+    MCA_PML_FASTPATH_ASKED_ONE_WAY,  /**< the receiver waits for no large send of its own */
+    MCA_PML_FASTPATH_ASKED_EXCHANGE, /**< it does */
+    MCA_PML_FASTPATH_ASKED_REDUCED,  /**< the same in a reduction: mca_pml_fastpath_help_is_reduced() */
+    MCA_PML_FASTPATH_ASKED_KINDS
+} mca_pml_fastpath_asked_kind_t;
+
+/** How such a message comes: whichever is sooner. */
+typedef enum {
+    MCA_PML_FASTPATH_ASKED_STREAM, /**< in fragments, through buffers */
+    MCA_PML_FASTPATH_ASKED_KERNEL  /**< by the kernel, which one or both of the processes call */
+} mca_pml_fastpath_asked_way_t;
+
+/** Such messages of one sender, pml_fastpath_awaited.h. They come one way from the first that is asked for
+ * while there are none to the last: what is measured is how long all of them take. */
+typedef struct {
+    mca_common_fastpath_ways_t ways; /**< mca_pml_fastpath_asked_way_t */
+    unsigned way;                    /**< that those under way come */
+    uint32_t under_way;              /**< messages that have been asked for and have not come */
+    uint32_t come;                   /**< messages since `began` */
+    size_t bytes;                    /**< of these, without what had been read before they were asked for */
+    uint64_t began;                  /**< ticks */
+} mca_pml_fastpath_asked_t;
+
 /** A process reached through bml/r2. Reference-counted: every communicator that knows it holds one. */
 typedef struct {
     opal_object_t super;
@@ -26,8 +51,7 @@ typedef struct {
     const mca_btl_fastsm_ext_t *ext; /**< of the BTL for all its messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     bool help_refused;                            /**< it cannot write into our memory */
-    /** mca_pml_fastpath_exchange_way_t of messages that come while we wait for sends; [1]: of reductions */
-    mca_common_fastpath_ways_t exchange[2];
+    mca_pml_fastpath_asked_t asked[MCA_PML_FASTPATH_ASKED_KINDS];
     fastsm_fifo_receiver_t
         *in; /**< if ext: where its messages arrive, if receives may take them from there; else NULL */
 

@@ -286,7 +286,7 @@ static const struct {
                                  "Messages received of which the sender has copied a part"},
     [MCA_PML_FASTPATH_STREAMED] = {"messages_streamed",
                                    "Messages received that were offered to be read, and streamed from there "
-                                   "on where both processes waited for sends"},
+                                   "on because both processes waited and that is sooner"},
     [MCA_PML_FASTPATH_MULTI] = {"messages_multi_eager",
                                 "Messages sent in several eager fragments (multi_eager_limits)"},
 };

@@ -80,7 +80,7 @@ static void recv_request_construct(mca_pml_fastpath_recv_request_t *req)
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_whole = NULL;
     req->req_helping = false;
-    req->req_exchanged = 0;
+    req->req_asked = NULL;
     req->req_recv.req_base.req_ompi.req_start = mca_pml_fastpath.super.pml_start;
     req->req_recv.req_base.req_ompi.req_free = mca_pml_fastpath_recv_request_free;
     req->req_recv.req_base.req_ompi.req_cancel = recv_request_cancel;

@@ -30,12 +30,6 @@ typedef enum {
                                         * status, and holds nothing */
 } mca_pml_fastpath_recv_state_t;
 
-/** How a message comes while both processes wait for large sends: whichever is sooner. */
-typedef enum {
-    MCA_PML_FASTPATH_EXCHANGE_STREAM, /**< in fragments, through buffers */
-    MCA_PML_FASTPATH_EXCHANGE_KERNEL  /**< by the kernel, which its sender calls, or in a reduction we */
-} mca_pml_fastpath_exchange_way_t;
-
 /** A receive, from MPI_Irecv to its completion. Lives on mca_pml_base_recv_requests. */
 typedef struct {
     mca_pml_base_recv_request_t req_recv;
@@ -69,12 +63,12 @@ typedef struct {
 
     /* a message that is read, pml_fastpath_help.h */
     bool req_reduced; /**< mca_pml_fastpath_help_is_reduced() */
-    bool req_streams; /**< what has been asked for in an exchange is streamed */
+    bool req_streams; /**< if req_asked: it is streamed */
     bool req_alone;   /**< the sender may come to wait, and then it may be asked; of who reads */
     bool req_helping; /**< HELP has gone out, and is unanswered; protected by req_lock */
     size_t req_own; /**< bytes that we read, the first ones; the sender has been asked to write the others */
-    size_t req_exchanged; /**< bytes that mca_pml_fastpath_awaited_ask() has asked for and that come; or 0 */
-    uint64_t req_ask_ticks; /**< if any: when that was */
+    mca_pml_fastpath_asked_t *req_asked; /**< among which it has been asked for and comes; NULL: it has not */
+    size_t req_asked_bytes;              /**< if any: of it */
 } mca_pml_fastpath_recv_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_recv_request_t);
 

@@ -328,15 +328,27 @@ static __opal_attribute_noinline__ int wait_one_original(ompi_request_t **reques
     return rc;
 }
 
+/* Wait for a request, unless Open MPI's own function ends the wait. @return whether it is complete */
+static inline bool await_one(const ompi_request_t *request)
+{
+    bool complete;
+
+    mca_pml_fastpath_awaited_begin_recv();
+    complete = await(request, false);
+    if (!complete && mca_pml_fastpath_send_request_free != request->req_free && !opal_using_threads()
+        && !mca_pml_fastpath_ft()) {
+        await_idle(request);
+        complete = true;
+    }
+    mca_pml_fastpath_awaited_end_recv();
+    return complete;
+}
+
 static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
 {
     mca_pml_fastpath_pace_wait();
-    if (!REQUEST_COMPLETE(*request) && !await(*request, false)) {
-        if (mca_pml_fastpath_send_request_free == (*request)->req_free || opal_using_threads()
-            || mca_pml_fastpath_ft()) {
-            return wait_one_original(request, status);
-        }
-        await_idle(*request);
+    if (!REQUEST_COMPLETE(*request) && !await_one(*request)) {
+        return wait_one_original(request, status);
     }
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_REQUEST_SIMPLE != mca_pml_fastpath_request_kind_of(*request))) {
         return mca_pml_fastpath_original_requests.req_wait(request, status);
@@ -408,12 +420,16 @@ static __opal_attribute_noinline__ int finish_failed(size_t count, ompi_request_
 /* What MPI_Waitall waits for. @return whether all of them are simple */
 static inline __opal_attribute_always_inline__ bool await_all(size_t count, ompi_request_t **requests)
 {
-    mca_pml_fastpath_pace_wait(); /* what progress finds now depends on whether we wait for large sends */
-    if (OPAL_LIKELY(await_simple(count, requests))) {
-        return true;
+    bool simple;
+
+    mca_pml_fastpath_awaited_begin_recv();
+    mca_pml_fastpath_pace_wait(); /* what progress finds now depends on what we wait for */
+    simple = await_simple(count, requests);
+    if (OPAL_UNLIKELY(!simple)) {
+        await_long(count, requests, true);
     }
-    await_long(count, requests, true);
-    return false;
+    mca_pml_fastpath_awaited_end_recv();
+    return simple;
 }
 
 /* The end of MPI_Waitall. From here on nothing progresses: a request that is reported as pending must not
