@@ -399,7 +399,8 @@ int mca_osc_fastpath_detach(ompi_win_t *win, const void *base);
 int mca_osc_fastpath_put(const void *origin_addr, fastpath_osc_count_t origin_count,
                          ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                          fastpath_osc_count_t target_count, ompi_datatype_t *target_type, ompi_win_t *win);
-/** MPI_Get. The result is there after the next synchronisation. @return what mca_osc_fastpath_put() does */
+/** MPI_Get. The result is there after the next synchronisation. @return what mca_osc_fastpath_put() does;
+ * MPI_ERR_TRUNCATE where the target has more than the origin takes */
 int mca_osc_fastpath_get(void *origin_addr, fastpath_osc_count_t origin_count, ompi_datatype_t *origin_type,
                          int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                          ompi_datatype_t *target_type, ompi_win_t *win);
@@ -413,7 +414,8 @@ int mca_osc_fastpath_rget(void *origin_addr, fastpath_osc_count_t origin_count, 
                           int target, ptrdiff_t disp, fastpath_osc_count_t target_count,
                           ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request);
 /** MPI_Accumulate. @return what mca_osc_fastpath_put() does; MPI_ERR_OP for an operation that is not
- * predefined or not defined for the type; MPI_ERR_TYPE for a type of several predefined ones */
+ * predefined or not defined for the type; MPI_ERR_TYPE for a type of several predefined
+ * ones, and where an element would be cut */
 int mca_osc_fastpath_accumulate(const void *origin_addr, fastpath_osc_count_t origin_count,
                                 ompi_datatype_t *origin_type, int target, ptrdiff_t disp,
                                 fastpath_osc_count_t target_count, ompi_datatype_t *target_type,
@@ -478,8 +480,10 @@ int mca_osc_fastpath_sync(ompi_win_t *win);
 int mca_osc_fastpath_flush(int target, ompi_win_t *win);
 /** MPI_Win_flush_all: mca_osc_fastpath_flush() of all targets, at the same time. */
 int mca_osc_fastpath_flush_all(ompi_win_t *win);
-/** MPI_Win_flush_local: results from the target are there, and memory here may be used again. @return as
- * mca_osc_fastpath_flush() */
+/** MPI_Win_flush_local: results from the target are there, and memory here may be used again. @return
+ * OMPI_ERR_RMA_SYNC outside a passive epoch, or MPI_ERR_RANK; an error of an operation comes with the next
+ * flush
+ */
 int mca_osc_fastpath_flush_local(int target, ompi_win_t *win);
 /** MPI_Win_flush_local_all: mca_osc_fastpath_flush_local() of all targets, at the same time. */
 int mca_osc_fastpath_flush_local_all(ompi_win_t *win);

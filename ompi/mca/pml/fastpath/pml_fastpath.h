@@ -98,8 +98,6 @@ typedef struct {
     bool use_immediate_recv; /**< try to receive before a request is made */
     bool use_immediate;     /**< move data that is contiguous without a convertor */
     bool offered; /**< a large message of a nonblocking send that is not waited for yet is offered */
-    _Atomic bool waits; /**< without threads: a call waits for receives, and returns when they are complete */
-    uint32_t streams;   /**< messages that we have asked to be streamed because of that, or of an exchange */
     bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */
     unsigned interval;      /**< microseconds that may pass without opal_progress where calls do not wait */
     unsigned spin_count; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
@@ -110,6 +108,9 @@ typedef struct {
     _Atomic uint32_t *asleep;               /**< where this process says that it sleeps; NULL: without it */
     unsigned long btl_sends;                /**< calls of BTLs to send, those among them that were refused */
     unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
+    _Atomic bool waits; /**< a call waits for requests, all of them; of use without threads only */
+    uint32_t streams;   /**< messages that we have asked to be streamed because of that, or of an exchange */
+    unsigned long stream_frags;             /**< FRAGs of messages that have been asked for so */
     volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
     volatile unsigned backoff_level;        /**< the next expiry causes 2 to the power of so many of these */
     volatile unsigned spin_score;           /**< waits that have spun there, less the cost of those in vain */
@@ -174,7 +175,8 @@ int mca_pml_fastpath_del_procs(ompi_proc_t **procs, size_t nprocs);
 /** pml_fastpath_add_comm.c: begin to send and receive on a communicator, with what has come for it already.
  * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE, or what adding its processes gave */
 int mca_pml_fastpath_add_comm(ompi_communicator_t *comm);
-/** The same file: the communicator is freed. What is under way on it is completed. @return OMPI_SUCCESS */
+/** The same file: the communicator is freed. Messages that nobody has received are dropped; requests keep the
+ * communicator. @return OMPI_SUCCESS */
 int mca_pml_fastpath_del_comm(ompi_communicator_t *comm);
 /** The same file: MPIX_Comm_revoke. Requests on the communicator end with an error from here on.
  * @param coll_only  those of collective operations only. @return OMPI_SUCCESS */
@@ -183,8 +185,9 @@ int mca_pml_fastpath_revoke_comm(ompi_communicator_t *comm, bool coll_only);
 void mca_pml_fastpath_close(void);
 
 /* One file per verb; their names and arguments are those of pml.h. All return OMPI_SUCCESS, or
- * OMPI_ERR_OUT_OF_RESOURCE where there is no memory for a request; those that send, to a process that cannot
- * be reached, OMPI_ERR_UNREACH; and with fault tolerance the error of a communicator that is revoked or a
+ * OMPI_ERR_OUT_OF_RESOURCE (matched probes: OMPI_ERR_TEMP_OUT_OF_RESOURCE) where there is no memory for a
+ * request; those that send, to a process that cannot be reached, OMPI_ERR_UNREACH, and in buffered mode
+ * without room OMPI_ERR_BUFFER; and with fault tolerance the error of a communicator that is revoked or a
  * peer that has failed. Any other result of a blocking call is that of its request: MPI_ERR_TRUNCATE, for
  * one. */
 
@@ -192,7 +195,7 @@ void mca_pml_fastpath_close(void);
 int mca_pml_fastpath_isend_init(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                                 mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                                 ompi_request_t **request);
-/** The same file. Where the message can leave at once *request may be one that is complete and not ours. */
+/** The same file. *request is complete on return where the message has left at once. */
 int mca_pml_fastpath_isend(const void *buf, size_t count, ompi_datatype_t *datatype, int dst, int tag,
                            mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                            ompi_request_t **request);
@@ -235,8 +238,8 @@ int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_me
 /** pml_fastpath_progress.c: all that has to be seen to. @return how many things that were refused have left,
  * and one more for a caller that keeps its core: opal_progress yields on 0 */
 int mca_pml_fastpath_progress(void);
-/** pml_fastpath_start.c: start persistent requests; others among them are left alone. A request that is still
- * under way inside is replaced by a new one in `requests`. */
+/** pml_fastpath_start.c: start persistent requests; others among them are left alone. With fault tolerance
+ * one that has failed and that others are still at work on is replaced by a new one in `requests`. */
 int mca_pml_fastpath_start(size_t count, ompi_request_t **requests);
 /** pml_fastpath_dump.c: print the communicator's receives and messages, and the process's.
  * @return OMPI_SUCCESS */

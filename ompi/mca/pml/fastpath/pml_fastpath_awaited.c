@@ -11,8 +11,8 @@
 
 /** names that are said at a time */
 #define MOST 8u
-/** nanoseconds without a message after which streams are not waited for any more: their senders may have left
- * MPI. Calls are not counted, because progress that yields may take a time slice */
+/** nanoseconds without a fragment after which streams are not waited for any more: their senders may have
+ * left MPI. Calls are not counted, because progress that yields may take a time slice */
 #define STREAM_TIME UINT64_C(50000000)
 
 /** messages after which a measurement ends though there are others under way */
@@ -21,6 +21,8 @@
 /* The call that waits, and how many names it has said. */
 static mca_pml_fastpath_awaited_t awaited;
 static uint32_t said;
+/* So many of the streams are not waited for any more: nothing came. */
+static uint32_t given_up;
 
 /* Whether the receiver may still ask for help with this send. One that is complete for its user is not: a
  * buffered one, or one that has failed. */
@@ -94,10 +96,8 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void)
     return other;
 }
 
-/* From here on messages come the way that is sooner, or that it is time to try. */
-static void asked_begin(mca_pml_fastpath_asked_t *asked, uint64_t now)
+static void asked_measure(mca_pml_fastpath_asked_t *asked, uint64_t now)
 {
-    asked->way = mca_common_fastpath_ways_choose(&asked->ways);
     asked->come = 0;
     asked->bytes = 0;
     asked->began = now;
@@ -109,7 +109,8 @@ bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_
     mca_pml_fastpath_asked_t *asked = &req->req_peer->asked[kind];
 
     if (0 == asked->under_way++) {
-        asked_begin(asked, mca_common_fastpath_ticks());
+        asked->way = mca_common_fastpath_ways_choose(&asked->ways);
+        asked_measure(asked, mca_common_fastpath_ticks());
     }
     req->req_asked = asked;
     req->req_asked_bytes = bytes;
@@ -127,6 +128,7 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
     }
     req->req_asked = NULL;
     mca_pml_fastpath.streams -= req->req_streams ? 1 : 0;
+    given_up = given_up < mca_pml_fastpath.streams ? given_up : mca_pml_fastpath.streams;
     --asked->under_way;
     if (!whole) {
         return;
@@ -136,26 +138,29 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
         const uint64_t now = mca_common_fastpath_ticks();
 
         mca_common_fastpath_ways_note(&asked->ways, asked->way, asked->bytes, now - asked->began);
-        if (0 < asked->under_way) {
-            asked_begin(asked, now);
-        }
+        asked_measure(asked, now); /* the others under way come the same way */
     }
 }
 
-/* What we have asked for comes, as long as its senders wait. */
+/* What we have asked for comes, as long as its senders wait. Meanwhile nothing else is asked to be streamed.
+ */
 void mca_pml_fastpath_awaited_streams(void)
 {
+    const bool sends = awaited.sends;
     uint64_t now = mca_common_fastpath_nanoseconds(), last = now;
-    unsigned long arrived = *mca_pml_fastpath.fastsm_ext->arrived;
+    unsigned long frags = mca_pml_fastpath.stream_frags;
 
-    while (0 < mca_pml_fastpath.streams && now - last < STREAM_TIME) {
+    awaited.sends = false;
+    while (given_up < mca_pml_fastpath.streams && now - last < STREAM_TIME) {
         opal_progress();
         now = mca_common_fastpath_nanoseconds();
-        if (*mca_pml_fastpath.fastsm_ext->arrived != arrived) {
-            arrived = *mca_pml_fastpath.fastsm_ext->arrived;
+        if (mca_pml_fastpath.stream_frags != frags) {
+            frags = mca_pml_fastpath.stream_frags;
             last = now;
         }
     }
+    given_up = mca_pml_fastpath.streams;
+    awaited.sends = sends;
 }
 
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)

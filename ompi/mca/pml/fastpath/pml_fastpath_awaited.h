@@ -73,7 +73,7 @@ bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_
 /**
  * No more data of this message will come.
  *
- * @param whole  all of it has come, or its sender has failed
+ * @param whole  all of it has come; otherwise its sender has failed
  */
 void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole);
 

@@ -139,20 +139,20 @@ void mca_pml_fastpath_match_each_unexpected(mca_pml_fastpath_matcher_t *m,
                                             void (*fn)(mca_pml_fastpath_match_msg_t *msg, void *ctx),
                                             void *ctx);
 
-/* The slow halves of the inline functions below, for queues that are indexed; not to be called directly. */
+/* The slow halves of the inline functions below; not to be called directly. */
 
-/** mca_pml_fastpath_match_post() with an index, or when it is time for one. @return what that does */
+/** mca_pml_fastpath_match_post() where others are posted, of another source or tag. @return what that does */
 int mca_pml_fastpath_match_post_slow(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_post_t *post,
                                      int32_t src, int32_t tag);
 /** Makes the queue of a key that has none. @return NULL: no memory */
 mca_pml_fastpath_match_queue_t *mca_pml_fastpath_match_queue_new(mca_pml_fastpath_matcher_t *m, uint64_t key);
-/** mca_pml_fastpath_match_peek() with an index. */
+/** mca_pml_fastpath_match_peek() where receives with wildcards are posted. */
 mca_pml_fastpath_match_post_t *mca_pml_fastpath_match_peek_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
                                                                 int32_t tag);
-/** mca_pml_fastpath_match_find() with an index. */
+/** mca_pml_fastpath_match_find() with a wildcard. */
 mca_pml_fastpath_match_msg_t *mca_pml_fastpath_match_find_slow(mca_pml_fastpath_matcher_t *m, int32_t src,
                                                                int32_t tag);
-/** mca_pml_fastpath_match_posted_before() with an index. */
+/** mca_pml_fastpath_match_posted_before() where mca_pml_fastpath_match_posted_for() does not rule it out. */
 bool mca_pml_fastpath_match_posted_before_slow(mca_pml_fastpath_matcher_t *m, int32_t src, int32_t tag);
 /** Puts a message into the indices of these kinds. @return false: no memory, and it is in none of them */
 bool mca_pml_fastpath_match_index(mca_pml_fastpath_matcher_t *m, mca_pml_fastpath_match_msg_t *msg,

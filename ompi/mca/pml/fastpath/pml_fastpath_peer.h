@@ -31,7 +31,7 @@ typedef enum {
 } mca_pml_fastpath_asked_way_t;
 
 /** Such messages of one sender, pml_fastpath_awaited.h. They come one way from the first that is asked for
- * while there are none to the last: what is measured is how long all of them take. */
+ * while there are none to the last: what is measured is how long all of them take, or 64. */
 typedef struct {
     mca_common_fastpath_ways_t ways; /**< mca_pml_fastpath_asked_way_t */
     unsigned way;                    /**< that those under way come */

@@ -528,7 +528,7 @@ bool mca_btl_fastsm_fifo_open(mca_btl_fastsm_endpoint_t *endpoint);
 void mca_btl_fastsm_heard(mca_btl_fastsm_endpoint_t *endpoint);
 /** Has a peer's FIFO looked at from now on. */
 void mca_btl_fastsm_list_peer(mca_btl_fastsm_endpoint_t *endpoint);
-/** Has it looked at no longer; nothing if it is not. */
+/** Has it looked at no longer. */
 void mca_btl_fastsm_unlist_peer(mca_btl_fastsm_endpoint_t *endpoint);
 /** Makes `in` of an endpoint the FIFO with this number, as it has been left. */
 void mca_btl_fastsm_read_fifo(mca_btl_fastsm_endpoint_t *endpoint, uint32_t number);
@@ -780,7 +780,7 @@ void mca_btl_fastsm_frags_init(void);
 void mca_btl_fastsm_frags_fini(void);
 
 /**
- * btl_alloc: a frag with a buffer of the segment.
+ * btl_alloc: a frag with a buffer of the segment, or of this process for what fits into the FIFO.
  *
  * @param size  bytes, headers included
  * @return      NULL: there is none free, or size is above btl_fastsm_max_send_size
