@@ -333,12 +333,10 @@ static inline bool await_one(const ompi_request_t *request)
 {
     bool complete;
 
-    if (mca_pml_fastpath_send_request_free == request->req_free) {
-        return await(request, false);
-    }
     mca_pml_fastpath_awaited_begin_recv();
     complete = await(request, false);
-    if (!complete && !opal_using_threads() && !mca_pml_fastpath_ft()) {
+    if (!complete && mca_pml_fastpath_send_request_free != request->req_free && !opal_using_threads()
+        && !mca_pml_fastpath_ft()) {
         await_idle(request);
         complete = true;
     }
