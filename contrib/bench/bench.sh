@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The fastpath authors.  All rights reserved.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by the scripts here, and for what refuses bad options by others: where the programs are, which configurations there are, which processors ranks get, and
-# how everything runs in turn.
+# Sourced by the scripts here: where the programs are, which configurations there are, which processors ranks get, and
+# how everything runs in turn.  Others source it for the functions that refuse bad options.
 #
 #   here       the directory of the script
 #   build, installed, programs   the options of these names, or empty

@@ -96,6 +96,13 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void)
     return other;
 }
 
+/* Of all that are under way: their way does not change before they have come. */
+static inline bool is_streamed(const mca_pml_fastpath_asked_t *asked)
+{
+    return MCA_PML_FASTPATH_ASKED_STREAM == asked->way;
+}
+
+/* What comes is measured from now on. */
 static void asked_measure(mca_pml_fastpath_asked_t *asked, uint64_t now)
 {
     asked->come = 0;
@@ -114,9 +121,8 @@ bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_
     }
     req->req_asked = asked;
     req->req_asked_bytes = bytes;
-    req->req_streams = MCA_PML_FASTPATH_ASKED_STREAM == asked->way;
-    mca_pml_fastpath.streams += req->req_streams ? 1 : 0;
-    return req->req_streams;
+    mca_pml_fastpath.streams += is_streamed(asked) ? 1 : 0;
+    return is_streamed(asked);
 }
 
 void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole)
@@ -127,7 +133,7 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
         return;
     }
     req->req_asked = NULL;
-    mca_pml_fastpath.streams -= req->req_streams ? 1 : 0;
+    mca_pml_fastpath.streams -= is_streamed(asked) ? 1 : 0;
     given_up = given_up < mca_pml_fastpath.streams ? given_up : mca_pml_fastpath.streams;
     --asked->under_way;
     if (!whole) {

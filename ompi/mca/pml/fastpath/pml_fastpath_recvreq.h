@@ -63,7 +63,6 @@ typedef struct {
 
     /* a message that is read, pml_fastpath_help.h */
     bool req_reduced; /**< mca_pml_fastpath_help_is_reduced() */
-    bool req_streams; /**< if req_asked: it is streamed */
     bool req_alone;   /**< the sender may come to wait, and then it may be asked; of who reads */
     bool req_helping; /**< HELP has gone out, and is unanswered; protected by req_lock */
     size_t req_own; /**< bytes that we read, the first ones; the sender has been asked to write the others */
