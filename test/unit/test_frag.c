@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -43,6 +44,7 @@ void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const ch
 {
     (void) endpoint;
     fail_msg("no memory for %s of %zu bytes", what, bytes);
+    abort(); /* the compiler does not know that fail_msg() does not return */
 }
 
 void mca_btl_fastsm_reclaim(mca_btl_fastsm_endpoint_t *endpoint)

@@ -26,6 +26,9 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_dynamic.h"
+#include "btl_fastsm_endpoint.h"
+#include "btl_fastsm_segment.h"
 
 /** rounds in which we only yield: with two processes the other one is microseconds away */
 #define FASTSM_YIELDS 100u

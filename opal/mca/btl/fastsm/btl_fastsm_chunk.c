@@ -24,6 +24,11 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_frag.h"
+#include "btl_fastsm_room.h"
+#include "btl_fastsm_send.h"
 
 /** how often to look for a chunk whose first one is there: its sender is copying it */
 #define CHUNK_LOOKS 1000u

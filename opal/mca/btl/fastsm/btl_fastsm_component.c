@@ -19,6 +19,15 @@
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_deep.h"
+#include "btl_fastsm_dynamic.h"
+#include "btl_fastsm_endpoint.h"
+#include "btl_fastsm_frag.h"
+#include "btl_fastsm_get.h"
+#include "btl_fastsm_name.h"
+#include "btl_fastsm_progress.h"
+#include "btl_fastsm_segment.h"
 
 /** a frag has to hold any header of a PML; ob1 and fastpath need less */
 #define FASTSM_EAGER_LIMIT     8208u

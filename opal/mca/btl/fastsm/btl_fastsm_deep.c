@@ -34,6 +34,11 @@
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_deep.h"
+#include "btl_fastsm_dynamic.h"
+#include "btl_fastsm_move.h"
+#include "btl_fastsm_peers.h"
+#include "btl_fastsm_segment.h"
 
 int mca_btl_fastsm_deep_init(void)
 {

@@ -12,6 +12,7 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_defer.h"
 
 void mca_btl_fastsm_activate(mca_btl_fastsm_endpoint_t *endpoint)
 {

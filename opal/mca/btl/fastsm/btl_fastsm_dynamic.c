@@ -30,6 +30,17 @@
 #include "opal/util/proc.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_deep.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_dynamic.h"
+#include "btl_fastsm_dynamic_send.h"
+#include "btl_fastsm_endpoint.h"
+#include "btl_fastsm_get.h"
+#include "btl_fastsm_move.h"
+#include "btl_fastsm_name.h"
+#include "btl_fastsm_peers.h"
+#include "btl_fastsm_segment.h"
+#include "btl_fastsm_send.h"
 
 /** rounds of progress without success before a peer that takes nothing is suspected to have ended */
 #define FASTSM_FLUSH_ROUNDS 100u

@@ -12,6 +12,9 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_dynamic_send.h"
+#include "btl_fastsm_room.h"
 
 /* Whether the peer knows us.  Asked anew each time: it may have forgotten us and met us again. */
 static bool admitted(mca_btl_fastsm_dynamic_t *dynamic)

@@ -21,6 +21,13 @@
 #include "opal/util/output.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_endpoint.h"
+#include "btl_fastsm_get.h"
+#include "btl_fastsm_move.h"
+#include "btl_fastsm_peers.h"
+#include "btl_fastsm_segment.h"
 
 OBJ_CLASS_INSTANCE(mca_btl_fastsm_active_t, opal_list_item_t, NULL, NULL);
 

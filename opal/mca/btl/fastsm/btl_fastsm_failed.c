@@ -13,6 +13,9 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_failed.h"
+#include "btl_fastsm_segment.h"
 
 void mca_btl_fastsm_failed_reclaim(mca_btl_base_endpoint_t *endpoint)
 {

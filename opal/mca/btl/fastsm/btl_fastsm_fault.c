@@ -13,6 +13,11 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_frag.h"
+#include "btl_fastsm_get.h"
+#include "btl_fastsm_peek.h"
+#include "btl_fastsm_send.h"
 
 /* ob1 4.1 tries refused data again from progress, but a refused control message only when something
  * completes, which may be never.  So it gets what control messages need. */

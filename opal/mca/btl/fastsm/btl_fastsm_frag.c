@@ -17,6 +17,10 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_failed.h"
+#include "btl_fastsm_frag.h"
+#include "btl_fastsm_segment.h"
+#include "btl_fastsm_send.h"
 
 /** private frags are allocated that many at a time */
 #define FASTSM_SMALL_CHUNK 32u

@@ -24,6 +24,7 @@
 #include "opal/util/output.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_get.h"
 
 static bool read_all(pid_t pid, void *local, uint64_t remote, size_t size)
 {

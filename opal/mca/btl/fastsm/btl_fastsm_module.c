@@ -20,6 +20,17 @@
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_deep.h"
+#include "btl_fastsm_dynamic.h"
+#include "btl_fastsm_endpoint.h"
+#include "btl_fastsm_failed.h"
+#include "btl_fastsm_frag.h"
+#include "btl_fastsm_get.h"
+#include "btl_fastsm_name.h"
+#include "btl_fastsm_peek.h"
+#include "btl_fastsm_segment.h"
+#include "btl_fastsm_send.h"
 
 static void fastsm_confirm(mca_btl_base_module_t *btl)
 {

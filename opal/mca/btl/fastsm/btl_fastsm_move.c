@@ -14,6 +14,11 @@
 #include "opal/util/output.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_dynamic_send.h"
+#include "btl_fastsm_move.h"
+#include "btl_fastsm_segment.h"
+#include "btl_fastsm_send.h"
 
 void mca_btl_fastsm_move_say(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t number, const char *step)
 {

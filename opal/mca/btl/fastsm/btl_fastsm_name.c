@@ -25,6 +25,7 @@
 #include "opal/util/output.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_name.h"
 
 void mca_btl_fastsm_name_prepare(mca_btl_fastsm_modex_t *me)
 {

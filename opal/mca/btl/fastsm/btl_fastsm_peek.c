@@ -12,6 +12,9 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_peek.h"
+#include "btl_fastsm_peers.h"
 
 #define HEADER MCA_BTL_FASTSM_HEADER_BYTES
 

@@ -12,6 +12,7 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_peers.h"
 
 _Atomic uint32_t mca_btl_fastsm_no_room = UINT32_C(0x80000000);
 

@@ -12,6 +12,15 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_deep.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_dynamic.h"
+#include "btl_fastsm_move.h"
+#include "btl_fastsm_peek.h"
+#include "btl_fastsm_peers.h"
+#include "btl_fastsm_progress.h"
+#include "btl_fastsm_send.h"
 
 /** with more peers than `recent` holds: calls that find a message there, per look at the bells */
 #define FASTSM_BELLS_EVERY 8u

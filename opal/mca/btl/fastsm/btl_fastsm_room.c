@@ -14,6 +14,9 @@
 #include "opal/mca/common/fastpath/common_fastpath_memory.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_room.h"
+#include "btl_fastsm_segment.h"
 
 void mca_btl_fastsm_busy(mca_btl_fastsm_endpoint_t *endpoint)
 {

@@ -26,6 +26,7 @@
 #include "opal/util/output.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_segment.h"
 
 /** one message takes no more than this part of the eager pool, */
 #define CHUNKS_SHARE 2u

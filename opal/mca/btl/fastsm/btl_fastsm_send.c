@@ -12,6 +12,10 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_defer.h"
+#include "btl_fastsm_dynamic_send.h"
+#include "btl_fastsm_room.h"
+#include "btl_fastsm_send.h"
 
 void mca_btl_fastsm_pend(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag)
 {

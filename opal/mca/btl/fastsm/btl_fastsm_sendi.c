@@ -12,6 +12,11 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_dynamic_send.h"
+#include "btl_fastsm_frag.h"
+#include "btl_fastsm_room.h"
+#include "btl_fastsm_send.h"
 
 /* Header and contiguous payload straight into the slots.  With a stamp the header takes its number. */
 static inline bool sendi_inline(mca_btl_fastsm_endpoint_t *endpoint, void *header, size_t header_size,
