@@ -18,7 +18,10 @@
 
 #include <cmocka.h>
 
-#include "opal/mca/btl/fastsm/btl_fastsm_chunk.c"
+#include "opal/mca/btl/fastsm/btl_fastsm_ahead.c"
+#include "opal/mca/btl/fastsm/btl_fastsm_chunk_recv.c"
+#include "opal/mca/btl/fastsm/btl_fastsm_chunk_send.c"
+#include "opal/mca/btl/fastsm/btl_fastsm_turns.c"
 
 #include "fifo_fixture.h"
 
@@ -233,7 +236,7 @@ static void round_trips(bool threads)
         world_open(positions[p]);
         opal_uses_threads = threads;
         for (size_t size = 2 * CHUNK - 1; size <= LONGEST; size += 0 == size % CHUNK ? CHUNK - 1 : 1) {
-            const uint32_t chunks = chunks_of(size, CHUNK), pos = world.out.out.write_pos;
+            const uint32_t chunks = mca_btl_fastsm_chunks_of(size, CHUNK), pos = world.out.out.write_pos;
             mca_btl_fastsm_view_t view;
 
             assert_int_equal(OPAL_SUCCESS, send_chunks(size));
@@ -453,11 +456,13 @@ static void test_anyway(void **state)
 {
     (void) state;
     world_open(0);
-    assert_false(had_better_read(&world.out, 5, CHUNKS_ANYWAY));
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, CHUNKS_ANYWAY));
     opal_progress_yield_when_idle = true;
-    assert_false(had_better_read(&world.out, 2, CHUNKS_SHARED));
-    assert_true(had_better_read(&world.out, 3, CHUNKS_SHARED + 1));
-    assert_false(had_better_read(&world.out, 1, 4 * CHUNKS_SHARED));
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 2, CHUNKS_SHARED));
+    assert_true(mca_btl_fastsm_had_better_read(&world.out, 3, CHUNKS_SHARED + 1));
+    world.few = 0;
+    nothing_leaves(2 * CHUNK);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNK));
     opal_progress_yield_when_idle = false;
     world_close();
 }
@@ -516,14 +521,14 @@ static void test_fill_ticks(void **state)
     assert_int_equal(OPAL_SUCCESS, send_chunks(2 * CHUNK));
     assert_int_not_equal(0, out->fill_ticks);
     out->fill_ticks = 0;
-    note_fill(out, FILL_BYTES, 800);
+    mca_btl_fastsm_note_fill(out, FILL_BYTES, 800);
     assert_int_equal(800, out->fill_ticks);
-    note_fill(out, 2 * FILL_BYTES, 3200); /* the same for a page */
+    mca_btl_fastsm_note_fill(out, 2 * FILL_BYTES, 3200); /* the same for a page */
     assert_int_equal(900, out->fill_ticks);
-    note_fill(out, FILL_BYTES, UINT64_C(1) << 40);
+    mca_btl_fastsm_note_fill(out, FILL_BYTES, UINT64_C(1) << 40);
     assert_int_equal(900 - 900 / 8 + 3600 / 8, out->fill_ticks);
     for (int i = 0; i < 100; ++i) {
-        note_fill(out, FILL_BYTES, 80);
+        mca_btl_fastsm_note_fill(out, FILL_BYTES, 80);
     }
     assert_in_range(out->fill_ticks, 80, 90);
     world_close();

@@ -19,7 +19,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
 #include "btl_fastsm.h"
-#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_ahead.h"
 #include "btl_fastsm_deep.h"
 #include "btl_fastsm_dynamic.h"
 #include "btl_fastsm_endpoint.h"

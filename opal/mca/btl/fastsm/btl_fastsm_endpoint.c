@@ -21,7 +21,7 @@
 #include "opal/util/output.h"
 
 #include "btl_fastsm.h"
-#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_ahead.h"
 #include "btl_fastsm_defer.h"
 #include "btl_fastsm_endpoint.h"
 #include "btl_fastsm_get.h"

@@ -13,7 +13,7 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
-#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_chunk_send.h"
 #include "btl_fastsm_frag.h"
 #include "btl_fastsm_get.h"
 #include "btl_fastsm_peek.h"

@@ -20,7 +20,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
 #include "btl_fastsm.h"
-#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_chunk_send.h"
 #include "btl_fastsm_deep.h"
 #include "btl_fastsm_dynamic.h"
 #include "btl_fastsm_endpoint.h"
@@ -31,6 +31,7 @@
 #include "btl_fastsm_peek.h"
 #include "btl_fastsm_segment.h"
 #include "btl_fastsm_send.h"
+#include "btl_fastsm_turns.h"
 
 static void fastsm_confirm(mca_btl_base_module_t *btl)
 {

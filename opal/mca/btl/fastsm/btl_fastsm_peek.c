@@ -12,7 +12,7 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
-#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_chunk_recv.h"
 #include "btl_fastsm_peek.h"
 #include "btl_fastsm_peers.h"
 

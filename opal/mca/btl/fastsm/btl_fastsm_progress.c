@@ -12,7 +12,7 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
-#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_chunk_recv.h"
 #include "btl_fastsm_deep.h"
 #include "btl_fastsm_defer.h"
 #include "btl_fastsm_dynamic.h"

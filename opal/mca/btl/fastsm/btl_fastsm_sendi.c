@@ -12,7 +12,7 @@
 #include "opal_config.h"
 
 #include "btl_fastsm.h"
-#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_chunk_send.h"
 #include "btl_fastsm_dynamic_send.h"
 #include "btl_fastsm_frag.h"
 #include "btl_fastsm_room.h"

@@ -1,0 +1,121 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Receiving messages in eager buffers: chunk by chunk, while their sender fills the next one.
+ */
+
+#include "opal_config.h"
+
+#include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_chunk_recv.h"
+
+/** how often to look for a chunk whose first one is there: its sender is copying it */
+#define CHUNK_LOOKS 1000u
+
+/* ------------------------------------------------------------------------------------------- receiving */
+
+uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, size_t length)
+{
+    const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
+    const size_t size = length - MCA_BTL_FASTSM_HEADER_BYTES; /* of less than that: very much */
+
+    return chunk < size && size <= chunk * MCA_BTL_FASTSM_CHUNKS_MAX && size <= chunk * endpoint->in.depth
+               ? mca_btl_fastsm_chunks_of(size, chunk)
+               : 0;
+}
+
+/* The reference of a message's further chunk `index`, if it has come.  In a second half that says its word
+ * only if the chunk before it is known to be there. */
+static const mca_btl_fastsm_slot_t *chunk_slot(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index)
+{
+    const fastsm_fifo_receiver_t *in = &endpoint->in;
+    const uint32_t pos = in->read_pos + index;
+    mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(in->slots, in->depth, pos);
+
+    return fastsm_load_head_sequence(slot) == pos + 1 ? slot : NULL;
+}
+
+bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
+{
+    const uint32_t last = chunks - 1;
+
+    /* the word of a second half may be a user's data until the half before it is there */
+    return (0 == ((endpoint->in.read_pos + last) & 1) || NULL != chunk_slot(endpoint, last - 1))
+           && NULL != chunk_slot(endpoint, last);
+}
+
+const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes)
+{
+    const mca_btl_fastsm_slot_t *slot = chunk_slot(endpoint, index);
+    const char *data;
+    uint64_t place;
+
+    for (uint32_t looks = CHUNK_LOOKS; NULL == slot; slot = chunk_slot(endpoint, index)) {
+        if (0 == --looks) {
+            return NULL;
+        }
+        mca_common_fastpath_relax();
+    }
+    data = mca_btl_fastsm_referenced(endpoint, slot->u.head.data, &place, SIZE_MAX);
+    return MCA_BTL_FASTSM_SLOT_POOL == fastsm_slot_head(slot).flags
+                   && bytes == mca_btl_fastsm_place_length(place)
+               ? data
+               : NULL;
+}
+
+/* A receiver's memory: contiguous, or data. */
+static inline void move_in(mca_btl_fastsm_endpoint_t *endpoint, void *to, const mca_btl_fastsm_data_t *data,
+                           const char *from, size_t offset, size_t bytes)
+{
+    if (OPAL_LIKELY(NULL == data)) {
+        mca_common_fastpath_ways_copy(&endpoint->take_ways, (char *) to + offset, from, bytes);
+    } else {
+        data->move(data->context, (void *) (uintptr_t) from, offset, bytes);
+    }
+}
+
+/* Waits for all chunks; false: one does not come soon, or makes no sense. */
+static bool all_come(const mca_btl_fastsm_view_t *view, size_t chunk, size_t size)
+{
+    for (uint32_t i = 1; i < view->halves; ++i) {
+        if (NULL
+            == mca_btl_fastsm_chunk(view->endpoint, i, mca_btl_fastsm_smaller(size - i * chunk, chunk))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
+                                const mca_btl_fastsm_data_t *data, size_t length, bool undecided)
+{
+    mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
+    const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
+    const size_t size = view->length - MCA_BTL_FASTSM_HEADER_BYTES;
+    size_t done = mca_btl_fastsm_smaller(length, chunk);
+
+    /* the caller hands all halves back, also of chunks that find no room: none may still be written */
+    if ((undecided || length < size) && !all_come(view, chunk, size)) {
+        return false;
+    }
+    if (0 < done) {
+        move_in(endpoint, to, data, view->data + MCA_BTL_FASTSM_HEADER_BYTES, 0, done);
+    }
+    for (uint32_t i = 1; done < length; ++i) {
+        const char *from = mca_btl_fastsm_chunk(endpoint, i, mca_btl_fastsm_smaller(size - i * chunk, chunk));
+        const size_t bytes = mca_btl_fastsm_smaller(length - done, chunk);
+
+        if (OPAL_UNLIKELY(NULL == from)) {
+            return false;
+        }
+        move_in(endpoint, to, data, from, done, bytes);
+        done += bytes;
+    }
+    return true;
+}

@@ -1,0 +1,193 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+
+/**
+ * @file
+ *
+ * Chunks or the kernel: whether a long message had better go through buffers, or be read, or copied by both.
+ *
+ * Which is sooner depends on the processor, on how far the cores are apart, and on what the program does, so
+ * it is measured: by what filling a chunk takes of late, and by messages that take turns
+ * (mca_btl_fastsm_turns_t).
+ */
+
+#include "opal_config.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "btl_fastsm.h"
+#include "btl_fastsm_chunk.h"
+#include "btl_fastsm_frag.h"
+#include "btl_fastsm_send.h"
+#include "btl_fastsm_turns.h"
+
+/** bytes that may go in several chunks in any case */
+#define CHUNKS_ANYWAY ((size_t) 16 * 1024)
+/** bytes that may go in several chunks where processes share cores, at the most */
+#define CHUNKS_SHARED ((size_t) 64 * 1024)
+/** bytes whose filling time is kept */
+#define FILL_BYTES ((size_t) 4096)
+/** of messages for which chunks are slow one in so many takes them all the same: they may not be any more. A
+ * prime number, so that where messages of several lengths take turns it is not always the same one */
+#define SLOW_PROBE 67u
+/** the part of the parameter chunk_time that the kernel takes for a page, about: half a microsecond of 7 */
+#define PAGE_PART 14u
+/** the part of the parameter chunk_time that filling FILL_BYTES may take where chunks are better for a stream
+ * of messages, too, than the kernel: a quarter of a microsecond of 7 */
+#define QUICK_PART 28u
+/** messages of a stream that take the same way, one after the other, at the least */
+#define TURN_STREAMED 128u
+/** and of an exchange, which are longer: until ten turns are over, half of them take the slower way */
+#define TURN_EXCHANGED 32u
+/** and at the most; after so many, whenever they are sent, the turn counts nothing */
+#define TURN_MAX 4096u
+/** the part of a pause that is forgotten with each message */
+#define PAUSE_FORGOTTEN 512u
+/** turns before the first that counts */
+#define TURN_FIRST 2u
+/** ways: the kernel, or the receiver's memory through buffers */
+#define TURN_KERNEL 0u
+#define TURN_CHUNKS 1u
+/** of a millisecond */
+#define NANOSECONDS UINT64_C(1000000)
+
+/* Whoever else had the core meanwhile shall not count for long. */
+void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes, uint64_t ticks)
+{
+    const uint64_t before = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
+
+    ticks = ticks * FILL_BYTES / bytes;
+    ticks = ticks > 4 * before && 0 != before ? 4 * before : ticks;
+    atomic_store_explicit(&endpoint->fill_ticks, 0 == before ? ticks : before - before / 8 + ticks / 8,
+                          memory_order_relaxed);
+}
+
+/* The parameter, in ticks; UINT64_MAX: there is none, or the clock's speed is not known yet. */
+static uint64_t chunk_time(mca_btl_fastsm_component_t *component)
+{
+    uint64_t ticks = atomic_load_explicit(&component->chunk_ticks, memory_order_relaxed);
+
+    if (OPAL_UNLIKELY(0 == ticks)) {
+        ticks = mca_common_fastpath_clock_per_millisecond(&component->clock) * component->chunk_time;
+        ticks = (ticks + NANOSECONDS - 1) / NANOSECONDS;
+        atomic_store_explicit(&component->chunk_ticks, ticks, memory_order_relaxed);
+    }
+    return 0 == ticks ? UINT64_MAX : ticks;
+}
+
+bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t size)
+{
+    const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
+    const uint64_t limit = chunk_time(&mca_btl_fastsm_component);
+    const uint64_t page = limit / PAGE_PART;
+
+    return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
+           && fill > page && (fill - page) * mca_btl_fastsm_chunks_of(size, FILL_BYTES) > limit
+           && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
+}
+
+/* Whether chunks are sooner at the peer than what it could read at the same time. */
+static bool chunks_are_quick(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    const uint64_t fill = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
+
+    return 0 < fill && fill < chunk_time(&mca_btl_fastsm_component) / QUICK_PART;
+}
+
+/* The first turns begin and end anywhere, and count nothing. */
+static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
+{
+    if (TURN_MAX > turns->messages && TURN_FIRST < turns->ways.uses) {
+        mca_common_fastpath_ways_note(&turns->ways, turns->way, turns->bytes, now - turns->began);
+    }
+    turns->way = mca_common_fastpath_ways_choose(&turns->ways);
+    turns->messages = 0;
+    turns->bytes = 0;
+    turns->began = now;
+}
+
+/* Whether the next message takes chunks.  What counts of a way is the time in which as many messages are sent
+ * as have a turn.
+ * @param least    messages that a turn has
+ * @param may_end  whether the turn ends if it has lasted for so many; it does after very many */
+static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now, uint32_t least,
+                           bool may_end)
+{
+    if (0 == turns->ways.uses || (least <= turns->messages && (may_end || TURN_MAX <= turns->messages))) {
+        turn_end(turns, now);
+    }
+    ++turns->messages;
+    turns->bytes += size;
+    return TURN_CHUNKS == turns->way;
+}
+
+/* Messages of a stream that are sent together are copied while their sender waits for all of them: so a turn
+ * ends with the first message after a pause that is not much shorter than others have been of late. */
+static bool stream_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t now)
+{
+    const uint64_t pause = 0 == turns->last ? 0 : now - turns->last;
+    const bool may_end = turns->pause / 2 <= pause;
+
+    turns->pause -= turns->pause / PAUSE_FORGOTTEN;
+    turns->pause = pause > turns->pause ? pause : turns->pause;
+    turns->last = now;
+    return turn_is_chunks(turns, size, now, TURN_STREAMED, may_end);
+}
+
+/* Whether the peer has all chunks but those of one message. */
+static bool is_up_to_date(mca_btl_fastsm_endpoint_t *endpoint, size_t size)
+{
+    mca_btl_fastsm_reclaim(endpoint);
+    return endpoint->n_in_flight <= mca_btl_fastsm_chunks_of(size, mca_btl_fastsm_chunk_size());
+}
+
+/* In an exchange both sides send as many messages.  So their turns begin and end together if they are of as
+ * many, and each measures what it takes if both go the same way; else it would measure a mixture.  Of
+ * messages that are sent together a turn ends only when the peer has the ones before, or it would measure how
+ * long it takes to send some. */
+bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size, bool alone)
+{
+    mca_btl_fastsm_turns_t *turns = &endpoint->exchange;
+    bool may_end;
+
+    if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state || fastsm_pair_refuses(&endpoint->pair)) {
+        return false;
+    }
+    may_end = TURN_EXCHANGED <= turns->messages && alone && is_up_to_date(endpoint, size);
+    return !turn_is_chunks(turns, size, mca_common_fastpath_ticks(), TURN_EXCHANGED, may_end);
+}
+
+/* Whether the peer had better read a message itself where processes share cores.  It has none now.  When it
+ * has one, a message that is long, or one of many, has left the caches: so buffers are used as long as there
+ * are few. */
+static __opal_attribute_noinline__ bool had_better_read_shared(uint32_t chunks, size_t size)
+{
+    return CHUNKS_SHARED < size || !mca_btl_fastsm_frags_few(chunks);
+}
+
+/* Where messages go to and fro, or both ways at once, one of them may be unread.  With threads streams are
+ * not measured, but what filling a chunk takes is. */
+bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks, size_t size)
+{
+    uint32_t unread_max;
+
+    if (OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
+        return false;
+    }
+    if (opal_progress_yield_when_idle) {
+        return had_better_read_shared(chunks, size);
+    }
+    if (size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
+        return false;
+    }
+    mca_btl_fastsm_lock(endpoint);
+    mca_btl_fastsm_reclaim(endpoint);
+    unread_max = endpoint->answered == endpoint->in.read_pos ? 0 : chunks;
+    mca_btl_fastsm_unlock(endpoint);
+    return unread_max < endpoint->n_in_flight
+           && !(OPAL_UNLIKELY(opal_using_threads())
+                    ? chunks_are_quick(endpoint)
+                    : stream_is_chunks(&endpoint->stream, size, mca_common_fastpath_ticks()));
+}
