@@ -45,10 +45,12 @@ static char payload[LONGEST + CHUNK], received[LONGEST + GUARD];
 /* ---- what the BTL does besides ---- */
 
 /* The buffers in turn. */
-mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count)
+mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count,
+                                                 size_t last)
 {
     mca_btl_fastsm_frag_t *first = &world.frags[world.next % BUFFERS], *frag = first;
 
+    assert_in_range(last, HEADER + 1, HEADER + CHUNK);
     assert_ptr_equal(&world.out, endpoint);
     if (count > world.allowed) {
         return NULL;

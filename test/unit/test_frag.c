@@ -89,7 +89,7 @@ static uint32_t number_of(const mca_btl_fastsm_frag_t *frag)
 /* Takes one. @return its number, or COUNT: there is none */
 static uint32_t take(void)
 {
-    mca_btl_fastsm_frag_t *frag = mca_btl_fastsm_frags_take(NULL, 1);
+    mca_btl_fastsm_frag_t *frag = mca_btl_fastsm_frags_take(NULL, 1, 1);
     uint32_t number;
 
     if (NULL == frag) {
@@ -222,17 +222,90 @@ static void test_chains(void **state)
     for (uint32_t left = 1; left <= CHAIN; ++left) {
         list->rotation.left = left;
         for (uint32_t i = 0; i < CHAINS; ++i) {
-            chains[i] = mca_btl_fastsm_frags_take(NULL, CHAIN);
+            chains[i] = mca_btl_fastsm_frags_take(NULL, CHAIN, 1);
             assert_non_null(chains[i]);
             assert_int_equal((i + 1) * CHAIN, in_use(list));
         }
-        assert_null(mca_btl_fastsm_frags_take(NULL, CHAIN));
+        assert_null(mca_btl_fastsm_frags_take(NULL, CHAIN, 1));
         assert_int_equal(CHAINS * CHAIN, in_use(list));
         for (uint32_t i = 0; i < CHAINS; ++i) {
             mca_btl_fastsm_frags_put_back(chains[i], CHAIN);
         }
         take_all();
     }
+}
+
+/* A message that fills its last buffer to the end keeps the next one as long, unless half of them are in use.
+ */
+static void test_spacer(void **state)
+{
+    mca_btl_fastsm_frag_t *frags[COUNT];
+    uint32_t n = 0;
+
+    (void) state;
+    make_all();
+    choose(false);
+    frags[n] = mca_btl_fastsm_frags_take(NULL, 1, SIZE - SIZE / 4 - MCA_BTL_FASTSM_EAGER_LEAD);
+    assert_null(frags[n++]->spacer);
+    frags[n] = mca_btl_fastsm_frags_take(NULL, 2, SIZE - MCA_BTL_FASTSM_EAGER_LEAD);
+    assert_null(frags[n]->spacer);
+    assert_non_null(mca_btl_fastsm_frag_next(frags[n++])->spacer);
+    assert_int_equal(4, in_use(list));
+    mca_btl_fastsm_frags_put_back(frags[0], 1);
+    mca_btl_fastsm_frags_put_back(frags[1], 2);
+    assert_int_equal(0, in_use(list));
+    n = 0;
+    while (in_use(list) < COUNT / 2) {
+        frags[n] = mca_btl_fastsm_frags_take(NULL, 1, SIZE);
+        assert_non_null(frags[n++]->spacer);
+        assert_int_equal(2 * n, in_use(list));
+    }
+    while (in_use(list) < COUNT) {
+        frags[n] = mca_btl_fastsm_frags_take(NULL, 1, SIZE);
+        assert_null(frags[n++]->spacer);
+    }
+    while (0 < n) {
+        mca_btl_fastsm_frags_put_back(frags[--n], 1);
+    }
+    assert_int_equal(0, in_use(list));
+    opal_progress_yield_when_idle = true;
+    frags[0] = mca_btl_fastsm_frags_take(NULL, 1, SIZE);
+    assert_null(frags[0]->spacer);
+    mca_btl_fastsm_frags_put_back(frags[0], 1);
+}
+
+/* How many free buffers are not behind the one that is taken before them. */
+static uint32_t breaks(void)
+{
+    uint32_t n = 0, expected = number_of(list->free);
+
+    for (const mca_btl_fastsm_frag_t *frag = list->free; NULL != frag;
+         frag = mca_btl_fastsm_frag_next(frag)) {
+        n += expected == number_of(frag) ? 0 : 1;
+        expected = (number_of(frag) + 1) % COUNT;
+    }
+    return n;
+}
+
+/* Buffers that lie side by side are taken so, whatever messages have taken them before. */
+static void test_side_by_side(void **state)
+{
+    enum { MESSAGES = 10000, LONGEST = 7 };
+    uint32_t before, seed = 1;
+
+    (void) state;
+    make_all();
+    choose(false);
+    list->rotation.left = UINT32_MAX;
+    before = breaks();
+    assert_in_range(before, 0, COUNT / 16); /* where the pool has grown */
+    for (uint32_t i = 0; i < MESSAGES; ++i) {
+        const uint32_t count = 1 + (seed = seed * 1103515245u + 12345u) / 65536u % LONGEST;
+        const size_t last = 0 != (seed & 1024) ? SIZE : 1;
+
+        mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frags_take(NULL, count, last), count);
+    }
+    assert_in_range(breaks(), before, before + 1); /* the list may begin elsewhere now */
 }
 
 static void test_often(void **state)
@@ -302,6 +375,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_in_use, begin, end),
         cmocka_unit_test_setup_teardown(test_none_left, begin, end),
         cmocka_unit_test_setup_teardown(test_chains, begin, end),
+        cmocka_unit_test_setup_teardown(test_spacer, begin, end),
+        cmocka_unit_test_setup_teardown(test_side_by_side, begin, end),
         cmocka_unit_test(test_often),
         cmocka_unit_test_setup_teardown(test_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_shared, begin, end),

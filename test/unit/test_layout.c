@@ -54,9 +54,7 @@ static uint64_t model(const mca_btl_fastsm_layout_params_t *p)
     uint64_t late = (32 * (uint64_t) p->dynamic_peers + 63) / 64 * 64;
     uint64_t control = (128 + ring + bells + positions + pairs + late + 64 * g + page - 1) / page * page;
     uint64_t fifos = (64 * n * p->fifo_depth + page - 1) / page * page;
-    uint64_t quarter = p->eager_size / 4 / 64 * 64;
-    uint64_t gap = n > 256 ? 0 : quarter < 1024 ? quarter : 1024;
-    uint64_t eager = (1024 + p->eager_count * (p->eager_size + gap) + page - 1) / page * page;
+    uint64_t eager = (1024 + (uint64_t) p->eager_count * p->eager_size + page - 1) / page * page;
     uint64_t max = (1024 + (uint64_t) p->max_count * p->max_size + page - 1) / page * page;
 
     uint64_t deep = (64 * g * p->deep_fifo_depth + page - 1) / page * page;
@@ -114,8 +112,8 @@ static void test_defaults_to_the_byte(void **state)
     assert_int_equal(20480, layout.fifos);
     assert_int_equal(20480 + 4 * 8192, layout.deep);
     assert_int_equal(20480 + 4 * 8192 + 65536 + 1024, layout.eager_pool);
-    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * (4160 + 1024) + 4096 + 1024, layout.max_pool);
-    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * (4160 + 1024) + 4096 + 16 * 32768 + 4096, layout.total);
+    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4160 + 4096 + 1024, layout.max_pool);
+    assert_int_equal(20480 + 4 * 8192 + 65536 + 64 * 4160 + 4096 + 16 * 32768 + 4096, layout.total);
 }
 
 static void test_file_has_the_model_length(void **state)
@@ -187,11 +185,6 @@ static void claim_pools(uint8_t *owner, const mca_btl_fastsm_layout_t *layout)
     for (uint32_t i = 0; i < layout->params.eager_count; ++i) {
         claim(owner, layout, mca_btl_fastsm_layout_eager(layout, i), layout->params.eager_size, 5);
         assert_int_equal(0, mca_btl_fastsm_layout_eager(layout, i) % 64);
-        if (0 < i) { /* what is between two of them is nobody's */
-            assert_int_equal(mca_btl_fastsm_layout_eager_stride(&layout->params),
-                             mca_btl_fastsm_layout_eager(layout, i)
-                                 - mca_btl_fastsm_layout_eager(layout, i - 1));
-        }
     }
     for (uint32_t i = 0; i < layout->params.max_count; ++i) {
         claim(owner, layout, mca_btl_fastsm_layout_max(layout, i), layout->params.max_size, 6);
@@ -546,7 +539,7 @@ static void test_parts(void **state)
     mca_btl_fastsm_layout_parts(&layout, &parts);
     assert_int_equal(64 + 4 * 64 + 64 + 4 * 128 * 64, parts.fifos);
     assert_int_equal(16 * (64 + 64 * 64), parts.deep);
-    assert_int_equal(64 * (4160 + 1024), parts.eager);
+    assert_int_equal(64 * 4160, parts.eager);
     assert_int_equal(16 * 32768, parts.max);
     assert_int_equal(layout.total, parts.fifos + parts.deep + parts.eager + parts.max + parts.other);
 }

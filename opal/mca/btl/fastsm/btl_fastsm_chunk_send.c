@@ -192,7 +192,8 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
                       || (!threads && !has_room(endpoint, chunks)))) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    frag = mca_btl_fastsm_frags_take(endpoint, chunks);
+    frag = mca_btl_fastsm_frags_take(endpoint, chunks,
+                                     MCA_BTL_FASTSM_HEADER_BYTES + size - (chunks - 1) * source.chunk);
     if (OPAL_UNLIKELY(NULL == frag)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }

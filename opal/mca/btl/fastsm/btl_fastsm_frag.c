@@ -43,6 +43,11 @@
 #define GROWTH_TAKEN 32u
 /** weight of how much longer first uses of new buffers took than later ones */
 #define GROWTH_PRICE 4u
+/** A processor that reads line after line fetches so many bytes behind them, too.  If these were in a buffer
+ * that is about to be written, it would take their lines away from the sender, which has got them for that. */
+#define FETCHED_BEHIND 1024u
+/** buffers of a pool that can spare some for that */
+#define SPACERS_FROM 64u
 /** most buffers that are taken between two growths, as a multiple: the program may have changed in between */
 #define GROWTH_TAKEN_MAX 1024u
 
@@ -389,14 +394,32 @@ static inline mca_btl_fastsm_frag_t *frag_take(mca_btl_fastsm_frag_list_t *list,
     return frag;
 }
 
-/* @param endpoint  whom it is for; NULL: nobody yet */
+/* Keeps the next message away from one that ends in this frag, which has so many bytes: lines of its buffer
+ * are fetched by whoever reads this one to the end.  Buffers of one message lie side by side, because there
+ * that is what they are wanted for (docs/shared-layout.md, "Chunks").  The list's lock is held. */
+static inline void take_spacer(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_t *frag, size_t bytes)
+{
+    const size_t behind = mca_btl_fastsm_smaller(FETCHED_BEHIND, list->size / 4);
+
+    if (bytes > list->size - behind && MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
+        && SPACERS_FROM <= list->count && in_use(list) < list->count / 2
+        && OPAL_LIKELY(!opal_progress_yield_when_idle)) {
+        frag->spacer = frag_take(list, true);
+    }
+}
+
+/* @param endpoint  whom it is for; NULL: nobody yet
+ * @param bytes     that it will have */
 static inline mca_btl_fastsm_frag_t *frag_get(mca_btl_fastsm_frag_list_t *list,
-                                              const mca_btl_fastsm_endpoint_t *endpoint)
+                                              const mca_btl_fastsm_endpoint_t *endpoint, size_t bytes)
 {
     mca_btl_fastsm_frag_t *frag;
 
     OPAL_THREAD_LOCK(&list->lock);
     frag = are_enough(list, endpoint, 1) ? NULL : frag_take(list, false);
+    if (OPAL_LIKELY(NULL != frag)) {
+        take_spacer(list, frag, bytes);
+    }
     OPAL_THREAD_UNLOCK(&list->lock);
     return frag;
 }
@@ -441,22 +464,22 @@ static inline void reclaim_some(const mca_btl_fastsm_frag_list_t *list, mca_btl_
 }
 
 static mca_btl_fastsm_frag_t *get_pool_frag(mca_btl_fastsm_frag_list_t *list,
-                                            mca_btl_fastsm_endpoint_t *endpoint)
+                                            mca_btl_fastsm_endpoint_t *endpoint, size_t bytes)
 {
     mca_btl_fastsm_frag_t *frag;
 
     reclaim_some(list, endpoint, 1);
-    frag = frag_get(list, endpoint);
+    frag = frag_get(list, endpoint, bytes);
     if (OPAL_UNLIKELY(NULL == frag)) {
         reclaim_all();
-        frag = frag_get(list, endpoint);
+        frag = frag_get(list, endpoint, bytes);
     }
     return frag;
 }
 
-/* So many of a list, linked, or none. */
+/* So many of a list, linked, or none; the last one with so many bytes. */
 static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
-                                         mca_btl_fastsm_endpoint_t *endpoint, uint32_t count)
+                                         mca_btl_fastsm_endpoint_t *endpoint, uint32_t count, size_t bytes)
 {
     mca_btl_fastsm_frag_t *first = NULL, *last = NULL;
     uint32_t taken = 0;
@@ -486,6 +509,9 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
         last = frag;
         ++taken;
     }
+    if (OPAL_LIKELY(taken == count)) {
+        take_spacer(list, last, bytes);
+    }
     OPAL_THREAD_UNLOCK(&list->lock);
     if (OPAL_UNLIKELY(taken < count)) {
         mca_btl_fastsm_frags_put_back(first, taken);
@@ -494,16 +520,17 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
     return first;
 }
 
-mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count)
+mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count,
+                                                 size_t last)
 {
     mca_btl_fastsm_frag_list_t *list = &mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER];
     mca_btl_fastsm_frag_t *first;
 
     reclaim_some(list, endpoint, count);
-    first = take_chain(list, endpoint, count);
+    first = take_chain(list, endpoint, count, last);
     if (OPAL_UNLIKELY(NULL == first)) {
         reclaim_all();
-        first = take_chain(list, endpoint, count);
+        first = take_chain(list, endpoint, count, last);
     }
     return first;
 }
@@ -554,11 +581,11 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_
     (void) btl;
     if (size <= (OPAL_LIKELY(NULL != endpoint) ? endpoint->inline_bytes
                                                : fastsm_fifo_capacity(MCA_BTL_FASTSM_INLINE_SLOTS_MIN))) {
-        frag = frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL], NULL);
+        frag = frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL], NULL, size);
     } else if (size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size) {
-        frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_EAGER], endpoint);
+        frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_EAGER], endpoint, size);
     } else if (size <= lists[MCA_BTL_FASTSM_FRAG_MAX].size) {
-        frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_MAX], endpoint);
+        frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_MAX], endpoint, size);
     } else {
         frag = NULL;
     }

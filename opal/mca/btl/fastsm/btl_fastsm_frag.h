@@ -44,9 +44,11 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
  * Takes so many frags of the eager pool for messages to a peer, linked through super.opal_list_next, or none:
  * where there are no more, or, where processes share cores, many are in use and the peer has some to read.
  *
- * @return  the first, or NULL
+ * @param last  bytes that the last one will have in its buffer: if that is full, it gets a spacer
+ * @return      the first, or NULL
  */
-mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count);
+mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endpoint, uint32_t count,
+                                                 size_t last);
 /** Gives them back, unused. */
 void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count);
 /**

@@ -43,6 +43,7 @@ typedef struct mca_btl_fastsm_frag_t {
     uint32_t sent;                              /**< pending: bytes that have left already, in pieces */
     mca_btl_fastsm_frag_class_t frag_class;
     mca_btl_base_tag_t tag; /**< pending: to be sent with this tag */
+    struct mca_btl_fastsm_frag_t *spacer; /**< unused, behind a message that fills its buffer; or NULL */
     size_t filled;          /**< the most bytes that a chunk in its buffer had: their pages are there */
 } mca_btl_fastsm_frag_t;
 
@@ -108,13 +109,17 @@ static inline mca_btl_fastsm_frag_t *mca_btl_fastsm_frag_next(const mca_btl_fast
     return (mca_btl_fastsm_frag_t *) frag->base.super.super.opal_list_next;
 }
 
-/** Puts a frag back on its free list. */
+/** Puts a frag back on its free list, and its spacer behind it: what lay side by side does so again. */
 static inline void mca_btl_fastsm_frag_return(mca_btl_fastsm_frag_t *frag)
 {
     mca_btl_fastsm_frag_list_t *list = frag->my_list;
 
     OPAL_THREAD_LOCK(&list->lock);
     mca_btl_fastsm_frag_list_put(list, frag);
+    if (OPAL_UNLIKELY(NULL != frag->spacer)) {
+        mca_btl_fastsm_frag_list_put(list, frag->spacer);
+        frag->spacer = NULL;
+    }
     OPAL_THREAD_UNLOCK(&list->lock);
 }
 

@@ -46,7 +46,7 @@ int mca_btl_fastsm_layout(const mca_btl_fastsm_layout_params_t *params, mca_btl_
         return -1;
     }
 
-    eager_bytes = params->eager_count * mca_btl_fastsm_layout_eager_stride(params);
+    eager_bytes = (uint64_t) params->eager_count * params->eager_size;
     max_bytes = (uint64_t) params->max_count * params->max_size;
     if (eager_bytes > INT64_MAX / 4 || max_bytes > INT64_MAX / 4) {
         return -1;
@@ -185,7 +185,7 @@ void mca_btl_fastsm_layout_parts(const mca_btl_fastsm_layout_t *layout, mca_btl_
     parts->deep =
         (uint64_t) params->deep_fifos
         * (MCA_BTL_FASTSM_LINE + (uint64_t) params->deep_fifo_depth * sizeof(mca_btl_fastsm_slot_t));
-    parts->eager = params->eager_count * mca_btl_fastsm_layout_eager_stride(params);
+    parts->eager = (uint64_t) params->eager_count * params->eager_size;
     parts->max = (uint64_t) params->max_count * params->max_size;
     parts->other = layout->total - parts->fifos - parts->deep - parts->eager - parts->max;
 }

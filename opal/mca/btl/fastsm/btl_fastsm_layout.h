@@ -61,7 +61,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 10u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 11u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, which
@@ -87,13 +87,6 @@
 /** Bytes of an eager buffer before its message: behind a header of MCA_BTL_FASTSM_HEADER_BYTES the data
  * begins with a line. */
 #define MCA_BTL_FASTSM_EAGER_LEAD (MCA_BTL_FASTSM_LINE - MCA_BTL_FASTSM_HEADER_BYTES)
-/**
- * Most bytes from the end of an eager buffer to the next one, and the size of nodes up to which there are any.
- * A processor that reads a buffer fetches lines behind it, too.  If they were the next buffer's, it would take
- * them away from a sender that has got them to write there.
- */
-#define MCA_BTL_FASTSM_EAGER_GAP           1024u
-#define MCA_BTL_FASTSM_EAGER_GAP_PROCESSES 256u
 /** longest segment in bytes: what a reference can tell */
 #define MCA_BTL_FASTSM_SEGMENT_MAX (UINT64_C(1) << 40)
 
@@ -325,18 +318,6 @@ static inline uint32_t mca_btl_fastsm_layout_chunk(const mca_btl_fastsm_layout_p
     return params->eager_size - MCA_BTL_FASTSM_LINE;
 }
 
-/** bytes from an eager buffer to the next one: the gap between them is at most a quarter of a buffer */
-static inline uint64_t mca_btl_fastsm_layout_eager_stride(const mca_btl_fastsm_layout_params_t *params)
-{
-    const uint32_t quarter = params->eager_size / 4 / MCA_BTL_FASTSM_LINE * MCA_BTL_FASTSM_LINE;
-
-    if (params->n_local > MCA_BTL_FASTSM_EAGER_GAP_PROCESSES) {
-        return params->eager_size;
-    }
-    return (uint64_t) params->eager_size
-           + (quarter < MCA_BTL_FASTSM_EAGER_GAP ? quarter : MCA_BTL_FASTSM_EAGER_GAP);
-}
-
 /** what a segment is made of, in bytes; together they are its length */
 typedef struct {
     uint64_t fifos; /**< FIFOs of local processes, their doorbells, read positions and pair words */
@@ -407,7 +388,7 @@ static inline uint64_t mca_btl_fastsm_layout_fifo(const mca_btl_fastsm_layout_t 
 /** offset of buffer `i` of the eager pool */
 static inline uint64_t mca_btl_fastsm_layout_eager(const mca_btl_fastsm_layout_t *layout, uint32_t i)
 {
-    return layout->eager_pool + i * mca_btl_fastsm_layout_eager_stride(&layout->params);
+    return layout->eager_pool + (uint64_t) i * layout->params.eager_size;
 }
 
 /** offset of buffer `i` of the max pool */
