@@ -20,6 +20,7 @@
 #include "pml_fastpath_neighbor.h"
 #include "pml_fastpath_pause.h"
 #include "pml_fastpath_rdma.h"
+#include "pml_fastpath_sync.h"
 #include "pml_fastpath_wait.h"
 
 mca_pml_fastpath_t mca_pml_fastpath;
@@ -152,6 +153,7 @@ void mca_pml_fastpath_close(void)
     mca_pml_fastpath_extcid_fini();
     mca_pml_fastpath_multi_fini();
     mca_pml_fastpath_messages_fini();
+    mca_pml_fastpath_sync_fini();
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
         OBJ_DESTRUCT(&pml->retries[i].retries);
     }

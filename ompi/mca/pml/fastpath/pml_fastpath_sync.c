@@ -10,28 +10,70 @@
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_sync.h"
 
-/* Lists of the table: requests whose numbers have the same lower bits are in the same one. */
+/* Lists of the table in the beginning; a power of two. */
 #define LISTS 64u
 
+/* Requests by member and number. There are as many lists as requests, or more, as far as memory goes. */
+static mca_pml_fastpath_send_request_t *few[LISTS];
 static struct {
     opal_mutex_t lock; /* taken last */
-    mca_pml_fastpath_send_request_t *first[LISTS];
-} table = {.lock = OPAL_MUTEX_STATIC_INIT};
+    mca_pml_fastpath_send_request_t **first;
+    uint32_t lists;
+    uint32_t count; /* requests */
+} table = {.lock = OPAL_MUTEX_STATIC_INIT, .first = few, .lists = LISTS};
+
+/* Numbers of one member's messages follow each other. */
+static mca_pml_fastpath_send_request_t **list_of(const mca_pml_fastpath_member_t *member, uint32_t number)
+{
+    return &table.first[(number + (uint32_t) ((uintptr_t) member / sizeof(*member))) % table.lists];
+}
+
+static void insert(mca_pml_fastpath_send_request_t *req)
+{
+    mca_pml_fastpath_send_request_t **first = list_of(req->req_member, req->req_sequence);
+
+    req->req_sync_next = *first;
+    *first = req;
+}
+
+/* Make the table twice as large, if there is memory for that. */
+static void double_lists(void)
+{
+    mca_pml_fastpath_send_request_t **before = table.first;
+    const uint32_t lists = table.lists;
+    mca_pml_fastpath_send_request_t **more = calloc(2 * (size_t) lists, sizeof(*more));
+
+    if (NULL == more) {
+        return;
+    }
+    table.first = more;
+    table.lists = 2 * lists;
+    for (uint32_t i = 0; i < lists; ++i) {
+        for (mca_pml_fastpath_send_request_t *req = before[i], *next; NULL != req; req = next) {
+            next = req->req_sync_next;
+            insert(req);
+        }
+    }
+    if (few != before) {
+        free(before);
+    }
+}
 
 /* Take a request out of the table. @return it, or NULL when it is not there */
 static mca_pml_fastpath_send_request_t *take_awaiting(const mca_pml_fastpath_member_t *member,
                                                       uint32_t number)
 {
-    mca_pml_fastpath_send_request_t **link = &table.first[number % LISTS];
-    mca_pml_fastpath_send_request_t *req;
+    mca_pml_fastpath_send_request_t **link, *req;
 
     OPAL_THREAD_LOCK(&table.lock);
+    link = list_of(member, number);
     while (NULL != *link && (number != (*link)->req_sequence || member != (*link)->req_member)) {
         link = &(*link)->req_sync_next;
     }
     req = *link;
     if (NULL != req) {
         *link = req->req_sync_next;
+        --table.count;
     }
     OPAL_THREAD_UNLOCK(&table.lock);
     return req;
@@ -39,14 +81,24 @@ static mca_pml_fastpath_send_request_t *take_awaiting(const mca_pml_fastpath_mem
 
 void mca_pml_fastpath_sync_begin(mca_pml_fastpath_send_request_t *req)
 {
-    mca_pml_fastpath_send_request_t **first = &table.first[req->req_sequence % LISTS];
-
     req->req_hdr.hdr_flags |= MCA_PML_FASTPATH_HDR_FLAG_SYNC;
     mca_pml_fastpath_send_request_await_answer(req, 0);
     OPAL_THREAD_LOCK(&table.lock);
-    req->req_sync_next = *first;
-    *first = req;
+    if (OPAL_UNLIKELY(table.count == table.lists)) {
+        double_lists();
+    }
+    insert(req);
+    ++table.count;
     OPAL_THREAD_UNLOCK(&table.lock);
+}
+
+void mca_pml_fastpath_sync_fini(void)
+{
+    if (few != table.first) {
+        free(table.first);
+        table.first = few;
+        table.lists = LISTS;
+    }
 }
 
 void mca_pml_fastpath_sync_end(mca_pml_fastpath_send_request_t *req)

@@ -30,6 +30,9 @@ static inline bool mca_pml_fastpath_sync_may(const mca_pml_fastpath_peer_t *peer
  */
 void mca_pml_fastpath_sync_begin(mca_pml_fastpath_send_request_t *req);
 
+/** The process ends MPI: gives back what sends have needed. */
+void mca_pml_fastpath_sync_fini(void);
+
 /** Sender: it has not left. */
 void mca_pml_fastpath_sync_refused(mca_pml_fastpath_send_request_t *req);
 
