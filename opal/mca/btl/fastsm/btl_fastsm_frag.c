@@ -32,7 +32,10 @@
 /** and that are few there, at least: a message of several chunks goes in them, others are offered */
 #define FEW_SHARED 16u
 /** messages and chunks that each peer may have to read in any case */
-#define UNREAD_SHARED 4u
+#define UNREAD_ALWAYS 4u
+/** the part of a pool that a peer with more than that to read does not get: it is for others, who may be all
+ * that is waited for while this one does something else */
+#define KEPT_PART 4u
 /** bytes of all buffers that take turns where each is full: more than passes a reader's cache unnoticed, and
  * not so much more that it passes ours as well (docs/shared-layout.md, "Buffers take turns") */
 #define FULL_TURNS ((size_t) 3 * 1024 * 1024)
@@ -43,8 +46,8 @@
 #define GROWTH_TAKEN 32u
 /** weight of how much longer first uses of new buffers took than later ones */
 #define GROWTH_PRICE 4u
-/** A processor that reads line after line fetches so many bytes behind them, too.  If these were in a buffer
- * that is about to be written, it would take their lines away from the sender, which has got them for that. */
+/** bytes that a processor fetches behind what it reads line by line.  In a buffer that is about to be written
+ * it would take their lines away from the sender, which has got them for that */
 #define FETCHED_BEHIND 1024u
 /** buffers of a pool that can spare some for that */
 #define SPACERS_FROM 64u
@@ -360,15 +363,21 @@ static __opal_attribute_noinline__ void rotation_step(mca_btl_fastsm_frag_list_t
     spare_all_but(list, most > in_use(list) ? most - in_use(list) : 1);
 }
 
-/* Whether a peer had better read what it has, before it gets so many more, where processes share cores.  One
- * that has little to read gets them in any case: others' messages must not hold up its own.  The list's lock
- * is held. */
+/* Whether a peer has to read what it has, before it gets so many more.  One that has little to read gets them
+ * in any case: others' messages must not hold up its own.  The list's lock is held. */
 static inline bool are_enough(const mca_btl_fastsm_frag_list_t *list,
                               const mca_btl_fastsm_endpoint_t *endpoint, uint32_t more)
 {
-    return OPAL_UNLIKELY(opal_progress_yield_when_idle) && MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
-           && NULL != endpoint && UNREAD_SHARED <= endpoint->n_in_flight + endpoint->out.n_pending
-           && IN_USE_SHARED < in_use(list) + more;
+    uint32_t limit;
+
+    if (NULL == endpoint || MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class
+        || UNREAD_ALWAYS > endpoint->n_in_flight + endpoint->out.n_pending) {
+        return false;
+    }
+    limit = OPAL_UNLIKELY(opal_progress_yield_when_idle) && MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
+                ? IN_USE_SHARED
+                : list->count - list->count / KEPT_PART;
+    return limit < in_use(list) + more;
 }
 
 /* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held.
@@ -624,22 +633,38 @@ static int pack(mca_btl_base_endpoint_t *endpoint, opal_convertor_t *convertor, 
     return rc;
 }
 
+/* Where there is no buffer for a peer that has read all it had, others have them all, and may not read for
+ * long.  So it gets a message that needs none, which is short: it must not wait for them.  @return its bytes,
+ * 0: none.  Callers that send from where the data is (INPLACE) do not look at what is left. */
+static size_t inline_share(const mca_btl_base_module_t *btl, const mca_btl_base_endpoint_t *endpoint,
+                           size_t reserve)
+{
+    return NULL != endpoint && 0 == endpoint->n_in_flight && 0 == endpoint->out.n_pending
+                   && reserve < endpoint->inline_bytes && 0 == (MCA_BTL_FLAGS_SEND_INPLACE & btl->btl_flags)
+               ? endpoint->inline_bytes - reserve
+               : 0;
+}
+
 mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl,
                                                       mca_btl_base_endpoint_t *endpoint,
                                                       opal_convertor_t *convertor, uint8_t order,
                                                       size_t reserve, size_t *size, uint32_t flags)
 {
-    const size_t most = mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_MAX].size;
+    const size_t limit = mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_MAX].size;
     mca_btl_base_descriptor_t *des;
     size_t length = *size;
 
-    if (reserve > most) {
+    if (reserve > limit) {
         return NULL;
     }
-    if (length > most - reserve) {
-        length = most - reserve;
+    if (length > limit - reserve) {
+        length = limit - reserve;
     }
     des = mca_btl_fastsm_alloc(btl, endpoint, order, reserve + length, flags);
+    if (OPAL_UNLIKELY(NULL == des)) {
+        length = inline_share(btl, endpoint, reserve);
+        des = 0 == length ? NULL : mca_btl_fastsm_alloc(btl, endpoint, order, reserve + length, flags);
+    }
     if (OPAL_UNLIKELY(NULL == des)) {
         return NULL;
     }

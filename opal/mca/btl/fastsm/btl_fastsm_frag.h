@@ -32,7 +32,8 @@ int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *d
  * btl_prepare_src: a frag with data that the convertor has packed into it, behind `reserve` bytes for
  * headers.
  *
- * @param size  bytes that shall be packed; set to those that have been, where the buffer is full
+ * @param size  bytes that shall be packed; set to those that have been: fewer where the buffer is full, and
+ *              where there is none for a peer that has nothing to read
  * @return      NULL: there is none free, none that large, or the convertor cannot pack
  */
 mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl,
@@ -42,7 +43,7 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
 
 /**
  * Takes so many frags of the eager pool for messages to a peer, linked through super.opal_list_next, or none:
- * where there are no more, or, where processes share cores, many are in use and the peer has some to read.
+ * where there are no more, or few that peers with some to read do not get.
  *
  * @param last  bytes that the last one will have in its buffer: if that is full, it gets a spacer
  * @return      the first, or NULL
