@@ -266,7 +266,7 @@ static size_t piece_length(sending_t *sending)
 {
     const mca_osc_fastpath_operation_t *operation = sending->operation;
     const size_t left = (sending->has_data ? operation->sent : operation->bytes) - sending->hdr.offset;
-    size_t least = left < PIECE_MIN ? left : PIECE_MIN, most;
+    size_t least = left < PIECE_MIN ? left : PIECE_MIN, limit;
 
     sending->room = sizeof(sending->hdr);
     if (MCA_OSC_FASTPATH_COMPARE_AND_SWAP == sending->hdr.kind) {
@@ -281,8 +281,9 @@ static size_t piece_length(sending_t *sending)
         sending->room += sizeof(uint64_t);
         return left < PLACE_MAX ? left : PLACE_MAX;
     }
-    most = sending->unit <= GET_MAX ? GET_MAX : UINT32_MAX; /* as much as a header can ask for */
-    return most < left ? most - most % sending->unit : left;
+    limit = sending->unit <= GET_MAX ? GET_MAX : sending->unit;
+    limit = limit <= UINT32_MAX ? limit : UINT32_MAX; /* as much as a header can ask for */
+    return limit < left ? limit - limit % sending->unit : left;
 }
 
 /* Put the next piece into a packet that has room for it. @return bytes of the piece, 0 on error */
