@@ -345,7 +345,8 @@ static void early_access(void)
 
             FP(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
             FP(MPI_Get(&got, 1, MPI_INT, target, NUMBERS - target % 3 - 1, 1, MPI_INT, win));
-            FP_ERROR(MPI_ERR_RMA_RANGE, MPI_Get(&got, 1, MPI_INT, target, NUMBERS - target % 3, 1, MPI_INT, win));
+            FP_ERROR(MPI_ERR_RMA_RANGE,
+                     MPI_Get(&got, 1, MPI_INT, target, NUMBERS - target % 3, 1, MPI_INT, win));
             FP(MPI_Win_unlock(target, win));
         }
         FP(MPI_Win_free(&win));
@@ -406,6 +407,84 @@ static void detached(void)
     FP(MPI_Win_free(&dynamic));
 }
 
+static int class_of(int code)
+{
+    int class = code;
+
+    if (MPI_SUCCESS != code) {
+        FP(MPI_Error_class(code, &class));
+    }
+    return class;
+}
+
+/* A put to memory that is not attached, within fences: one call tells, and it is one for such an epoch. */
+static void within_fences(MPI_Win win, MPI_Aint attached, MPI_Aint other)
+{
+    int codes[3] = {0}, told = 0;
+
+    fp_case("a put to nowhere, between fences");
+    FP(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+    if (0 == fp_rank) {
+        codes[0] = class_of(MPI_Put(&number, 1, MPI_INT, 1, other, 1, MPI_INT, win));
+    }
+    codes[1] = class_of(MPI_Win_fence(0, win));
+    for (int i = 0; i < 10; i++) { /* word of it comes, if it has not */
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    codes[2] = class_of(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    for (int i = 0; i < 3; i++) {
+        CHECK(MPI_SUCCESS == codes[i] || MPI_ERR_RMA_RANGE == codes[i]);
+        told += MPI_SUCCESS == codes[i] ? 0 : 1;
+    }
+    CHECK_INT(told, 0 == fp_rank ? 1 : 0);
+    if (0 == fp_rank) {
+        FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+        FP(MPI_Put(&number, 1, MPI_INT, 1, attached, 1, MPI_INT, win));
+        FP(MPI_Win_unlock(1, win));
+    }
+}
+
+/* Then a get, whose request does not fail with it. */
+static void beside_request(MPI_Win win, MPI_Aint attached, MPI_Aint other)
+{
+    MPI_Request request;
+    int codes[2], got = -1;
+
+    fp_case("a request beside a put to nowhere");
+    FP(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+    codes[0] = class_of(MPI_Put(&number, 1, MPI_INT, 1, other, 1, MPI_INT, win));
+    FP(MPI_Rget(&got, 1, MPI_INT, 1, attached, 1, MPI_INT, win, &request));
+    FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_INT(got, number);
+    codes[1] = class_of(MPI_Win_flush(1, win));
+    CHECK_INT(codes[0] + codes[1], MPI_ERR_RMA_RANGE);
+    FP(MPI_Rget(&got, 1, MPI_INT, 1, attached, 1, MPI_INT, win, &request));
+    FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    FP(MPI_Win_unlock(1, win));
+}
+
+/* Which call returns what a target has found wrong. */
+static void told_once(void)
+{
+    const MPI_Aint half = NUMBERS / 2 * (MPI_Aint) sizeof(int);
+    MPI_Aint attached;
+    MPI_Win win;
+
+    FP(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    FP(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    FP(MPI_Win_attach(win, memory, half));
+    FP(MPI_Get_address(memory, &attached));
+    FP(MPI_Bcast(&attached, 1, MPI_AINT, 1, MPI_COMM_WORLD));
+    within_fences(win, attached, MPI_Aint_add(attached, half));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (0 == fp_rank) {
+        beside_request(win, attached, MPI_Aint_add(attached, half));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    FP(MPI_Win_detach(win, memory));
+    FP(MPI_Win_free(&win));
+}
+
 /* Pages of more memory than any machine has: had anybody asked the kernel for them, it would end processes
  * instead of refusing, and whose is open. */
 static bool pages_wanted;
@@ -462,6 +541,7 @@ int main(int argc, char **argv)
     shared(win);
     ends(win);
     detached();
+    told_once();
     too_large(win);
     FP(MPI_Win_free(&win));
     return fp_finish();

@@ -182,7 +182,7 @@ typedef struct mca_osc_fastpath_peer_t {
         unsigned tickets;       /**< operations of this peer that wait for replies */
         size_t ticket_bytes;    /**< and the bytes they wait for, in replies */
         size_t place_bytes;     /**< and the bytes that targets may write into this process's memory */
-        int error;              /**< an operation failed there: for the next synchronisation */
+        int error; /**< an operation of a passive epoch failed there: for the next synchronisation */
         mca_osc_fastpath_packet_t *packet;      /**< being filled */
         struct mca_osc_fastpath_types_t *types; /**< datatypes the peer knows by slot */
     } origin;
@@ -193,6 +193,7 @@ typedef struct mca_osc_fastpath_peer_t {
         uint32_t posts;      /**< MPI_Win_post with this peer, so far */
         uint32_t completes;  /**< epochs of MPI_Win_start that it has completed */
         int error;           /**< what went wrong with the packet that is being worked on */
+        uint8_t epoch;       /**< that packet's */
         uint8_t held;        /**< MCA_OSC_FASTPATH_LOCK_SHARED, _EXCLUSIVE or 0: the lock it has here */
         bool blocked;        /**< in module.blocked: its next packet may not take effect yet */
         bool waits_for_lock; /**< counted in module.claims */
@@ -275,6 +276,8 @@ typedef struct mca_osc_fastpath_module_t {
     bool lock_all_nocheck; /**< lock_all with MPI_MODE_NOCHECK */
     bool lock_all_taken;   /**< lock_all has the locks of the members of the node */
     bool fence_used;       /**< there were operations since the last fence */
+    int active_error;      /**< a target's, of an epoch of a fence or of MPI_Win_start: these do not wait for
+                            *   word of all packets, so the next one may have to return it */
     unsigned locks;        /**< targets locked by MPI_Win_lock */
     int *start_ranks;      /**< its members as ranks of the window */
     int start_count;

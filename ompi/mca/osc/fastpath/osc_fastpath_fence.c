@@ -149,6 +149,7 @@ int mca_osc_fastpath_fence(int assertion, ompi_win_t *win)
     }
     rc = OMPI_SUCCESS == rc ? met : rc;
     mca_osc_fastpath_enter(module);
+    rc = mca_osc_fastpath_take_active_error(module, rc);
     ++module->fences;
     module->epoch =
         MPI_MODE_NOSUCCEED & assertion ? MCA_OSC_FASTPATH_EPOCH_NONE : MCA_OSC_FASTPATH_EPOCH_FENCE;

@@ -128,6 +128,14 @@ int mca_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer)
     return error;
 }
 
+int mca_osc_fastpath_take_active_error(mca_osc_fastpath_module_t *module, int rc)
+{
+    const int error = module->active_error;
+
+    module->active_error = OMPI_SUCCESS;
+    return OMPI_SUCCESS == rc ? error : rc;
+}
+
 void mca_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer)
 {
     if (peer->origin.active) {

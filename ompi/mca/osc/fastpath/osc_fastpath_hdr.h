@@ -54,7 +54,7 @@ enum {
 typedef struct {
     uint8_t type;      /**< MCA_OSC_FASTPATH_PACKET or _REPLY */
     uint8_t flags;     /**< packet: MCA_OSC_FASTPATH_LOCK_SHARED ... */
-    uint8_t epoch;     /**< packet: MCA_OSC_FASTPATH_EPOCH_* */
+    uint8_t epoch;     /**< MCA_OSC_FASTPATH_EPOCH_*; reply: that of the packet, if there is an error */
     uint8_t unused;    /**< 0 */
     uint32_t window;   /**< id of the window */
     uint32_t rank;     /**< of the sender in the window's group */

@@ -152,7 +152,7 @@ int mca_osc_fastpath_complete(ompi_win_t *win)
     if (OMPI_SUCCESS == rc) {
         rc = mca_osc_fastpath_wait_for_data(module, NULL);
     }
-    error = mca_osc_fastpath_end_active(module);
+    error = mca_osc_fastpath_take_active_error(module, mca_osc_fastpath_end_active(module));
     free(module->start_ranks);
     module->start_ranks = NULL;
     module->start_count = 0;

@@ -252,18 +252,19 @@ static void reply_arrived(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_
         position += sizeof(entry);
         length = MCA_OSC_FASTPATH_ENTRY_DATA == entry.what ? entry.length : 0;
         if (length > end - position
-            || OMPI_SUCCESS != mca_osc_fastpath_ticket_data(peer, &entry, data + position, &request)) {
+            || OMPI_SUCCESS
+                   != mca_osc_fastpath_ticket_data(peer, &entry, data + position, error_of(hdr), &request)) {
             mca_osc_fastpath_complain(hdr, "a reply that nobody waits for");
             return;
         }
         position += MCA_OSC_FASTPATH_PAD(length);
         if (NULL != request) {
-            request->super.req_status.MPI_ERROR = error_of(hdr);
             opal_list_append(ended, &request->ended);
         }
     }
     if (OPAL_UNLIKELY(OMPI_SUCCESS != hdr->error)) {
-        peer->origin.error = error_of(hdr);
+        *(MCA_OSC_FASTPATH_EPOCH_PASSIVE == hdr->epoch ? &peer->origin.error : &peer->module->active_error) =
+            error_of(hdr);
     }
 }
 

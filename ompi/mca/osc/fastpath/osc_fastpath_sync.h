@@ -95,6 +95,15 @@ int mca_osc_fastpath_flush_end(mca_osc_fastpath_module_t *module, mca_osc_fastpa
 /** @return the error that a peer has reported, which is forgotten, or OMPI_SUCCESS */
 int mca_osc_fastpath_take_error(mca_osc_fastpath_peer_t *peer);
 
+/**
+ * The error that a target has reported of an epoch of a fence or of MPI_Win_start, this one or one before it;
+ * it is forgotten.
+ *
+ * @param rc  what the caller has to return otherwise
+ * @return    rc, if that is an error
+ */
+int mca_osc_fastpath_take_active_error(mca_osc_fastpath_module_t *module, int rc);
+
 /** There is nothing more to flush or unlock. */
 void mca_osc_fastpath_deactivate(mca_osc_fastpath_peer_t *peer);
 

@@ -69,14 +69,23 @@ static void entry_put(mca_osc_fastpath_packet_t *reply, const mca_osc_fastpath_o
     mca_osc_fastpath_packet_filled(reply, sizeof(entry) + (MCA_OSC_FASTPATH_ENTRY_DATA == what ? length : 0));
 }
 
+/* What was wrong with an operation of the packet that is being worked on. */
+static void tell_error(const mca_osc_fastpath_peer_t *peer, mca_osc_fastpath_packet_t *reply, int error)
+{
+    mca_osc_fastpath_packet_hdr(reply)->error = error;
+    mca_osc_fastpath_packet_hdr(reply)->epoch = peer->target.epoch;
+}
+
 /* Data that cannot be had, from byte `done` on: the origin is told so, that it does not wait for ever. */
-static void reply_failure(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr, size_t done)
+static void reply_failure(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_hdr_t *hdr, size_t done,
+                          int error)
 {
     mca_osc_fastpath_packet_t *reply =
         reply_packet(peer, sizeof(mca_osc_fastpath_entry_t), sizeof(mca_osc_fastpath_entry_t), NULL);
 
     if (NULL != reply) {
         entry_put(reply, hdr, done, hdr->length - done, MCA_OSC_FASTPATH_ENTRY_FAILED);
+        tell_error(peer, reply, error);
     }
 }
 
@@ -101,7 +110,7 @@ static int reply_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_op_h
         piece = mca_osc_fastpath_cursor_pack(
             from, mca_osc_fastpath_packet_end(reply) + sizeof(mca_osc_fastpath_entry_t), piece);
         if (0 == piece) {
-            reply_failure(peer, hdr, done);
+            reply_failure(peer, hdr, done, OMPI_ERR_TYPE_MISMATCH);
             return OMPI_ERR_TYPE_MISMATCH;
         }
         entry_put(reply, hdr, done, piece, MCA_OSC_FASTPATH_ENTRY_DATA);
@@ -277,7 +286,7 @@ static int update_of_packet(mca_osc_fastpath_peer_t *peer, const arrived_t *arri
     }
     update->result = malloc(length); /* the way back has smaller packets */
     if (NULL == update->result) {
-        reply_failure(peer, &arrived->hdr, 0);
+        reply_failure(peer, &arrived->hdr, 0, OMPI_ERR_OUT_OF_RESOURCE);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     rc = mca_osc_fastpath_update(update);
@@ -417,7 +426,7 @@ static int operate(mca_osc_fastpath_peer_t *peer, arrived_t *arrived)
     rc = find_memory(peer, arrived);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         if (mca_osc_fastpath_returns_data(arrived->hdr.kind)) {
-            reply_failure(peer, &arrived->hdr, 0);
+            reply_failure(peer, &arrived->hdr, 0, rc);
         }
         return rc;
     }
@@ -507,7 +516,7 @@ static void reply(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_hdr_t *h
     }
     peer->target.reply = NULL;
     if (NULL != packet) {
-        mca_osc_fastpath_packet_hdr(packet)->error = error;
+        tell_error(peer, packet, error);
         mca_osc_fastpath_packet_send(packet);
     }
 }
@@ -524,6 +533,7 @@ int mca_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *packe
     if (!epoch_open(peer, &hdr) || !take_packet_lock(peer, &hdr, locked)) {
         return OMPI_ERR_WOULD_BLOCK;
     }
+    peer->target.epoch = hdr.epoch;
     while (*position < end) {
         arrived_t arrived;
         size_t length = parse_operation(&hdr, bytes + *position, end - *position, &arrived);

@@ -93,6 +93,7 @@ mca_osc_fastpath_ticket_t *mca_osc_fastpath_ticket_take(mca_osc_fastpath_peer_t 
     ticket->type = NULL;
     ticket->staged = staged;
     ticket->place = false;
+    ticket->error = OMPI_SUCCESS;
     if (NULL != staged) {
         ticket->address = address;
         ticket->count = count;
@@ -158,7 +159,7 @@ static mca_osc_fastpath_request_t *ticket_end(mca_osc_fastpath_ticket_t *ticket,
 }
 
 int mca_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
-                                 const void *data, mca_osc_fastpath_request_t **request)
+                                 const void *data, int error, mca_osc_fastpath_request_t **request)
 {
     mca_osc_fastpath_tickets_t *tickets = peer->module->tickets;
     mca_osc_fastpath_ticket_t *ticket;
@@ -179,6 +180,8 @@ int mca_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fa
         mca_osc_fastpath_cursor_unpack(&ticket->cursor, data, entry->length);
     } else if (MCA_OSC_FASTPATH_ENTRY_PLACED == entry->what) {
         mca_osc_fastpath_count(MCA_OSC_FASTPATH_PLACED);
+    } else {
+        ticket->error = OMPI_SUCCESS == error ? OMPI_ERROR : error;
     }
     if (ticket->place) {
         peer->origin.place_bytes -= entry->length;
@@ -187,7 +190,11 @@ int mca_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fa
     }
     ticket->bytes -= entry->length;
     if (0 == ticket->bytes) {
+        error = ticket->error;
         *request = ticket_end(ticket, entry->ticket);
+        if (NULL != *request) {
+            (*request)->super.req_status.MPI_ERROR = error;
+        }
     }
     return OMPI_SUCCESS;
 }

@@ -29,6 +29,7 @@ typedef struct mca_osc_fastpath_ticket_t {
     size_t count;                     /**< elements of it */
     void *staged;                     /**< data that is put into the buffer when all of it is here, or NULL */
     bool place;                       /**< the target may write the data there */
+    int error;                        /**< why some of the data cannot be had, or OMPI_SUCCESS */
     struct mca_osc_fastpath_request_t *request; /**< of an MPI_Rget or MPI_Rget_accumulate, or NULL */
 } mca_osc_fastpath_ticket_t;
 
@@ -64,13 +65,14 @@ bool mca_osc_fastpath_tickets_ended(const mca_osc_fastpath_peer_t *peer, uint64_
 /**
  * Data for a ticket has come, or word that there is none. Ends the ticket when it was the last.
  *
- * @param request  set to the request that has ended with it, or NULL; the caller completes it outside
- *                 module.lock
+ * @param error    what the reply says was wrong
+ * @param request  set to the request that has ended with it, its error in its status, or NULL; the caller
+ *                 completes it outside module.lock
  *
  * @return OMPI_SUCCESS, or OMPI_ERR_BAD_PARAM when nobody waits for such data
  */
 int mca_osc_fastpath_ticket_data(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpath_entry_t *entry,
-                                 const void *data, struct mca_osc_fastpath_request_t **request);
+                                 const void *data, int error, struct mca_osc_fastpath_request_t **request);
 
 /**
  * The operation of a ticket has failed before it had asked for its last `bytes` bytes, more than 0. What it

@@ -548,7 +548,7 @@ int mca_osc_fastpath_free(ompi_win_t *win)
         || (MCA_OSC_FASTPATH_EPOCH_NONE != module->epoch && MCA_OSC_FASTPATH_EPOCH_FENCE != module->epoch)) {
         return OMPI_ERR_RMA_SYNC;
     }
-    rc = drain(module);
+    rc = mca_osc_fastpath_take_active_error(module, drain(module));
     retract(module);
     forget_window(module);
     count_window(module, -1);
