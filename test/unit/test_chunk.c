@@ -626,6 +626,50 @@ static void test_exchange_turns(void **state)
     world_close();
 }
 
+/* The guest goes the way that the host goes, and decides for itself before the host has begun and when it has
+ * sent nothing for long. */
+static void test_exchange_followed(void **state)
+{
+    mca_btl_fastsm_endpoint_t guest;
+    _Atomic uint32_t word = 0, none = 0;
+    fastsm_pair_t *pair = &world.out.pair;
+    const uint32_t tag = UINT32_C(0x12345640);
+    unsigned ways = 0;
+
+    (void) state;
+    world_open(0);
+    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
+    guest = world.out;
+    *pair = (fastsm_pair_t){.own = &word, .other = &none, .tag = tag, .host = true};
+    guest.pair = (fastsm_pair_t){.own = &none, .other = &word, .tag = tag};
+    fastsm_pair_say(pair, MCA_BTL_FASTSM_PAIR_AGREED);
+    fastsm_pair_tell(pair, true);
+    for (uint32_t i = 0; i < 3; ++i) {
+        (void) mca_btl_fastsm_exchange_is_slow(&guest, LONGEST, true);
+    }
+    assert_int_equal(3, guest.exchange.messages);
+    for (uint32_t i = 0; i < 6 * TURN_EXCHANGED; ++i) {
+        const bool slow = mca_btl_fastsm_exchange_is_slow(&world.out, LONGEST, true);
+
+        assert_int_equal(slow, mca_btl_fastsm_exchange_is_slow(&guest, LONGEST, true));
+        ways |= slow ? 1 : 2;
+    }
+    assert_int_equal(3, ways);
+    assert_int_equal(1, guest.exchange.ways.uses);
+    assert_int_equal(MCA_BTL_FASTSM_PAIR_AGREED, fastsm_pair_look(&guest.pair));
+    assert_false(fastsm_pair_refuses(&guest.pair));
+    fastsm_pair_tell(pair, false);
+    assert_true(fastsm_pair_refuses(&guest.pair));
+    fastsm_pair_tell(pair, true);
+    while (0 < guest.followed.left) {
+        (void) mca_btl_fastsm_exchange_is_slow(&guest, LONGEST, true);
+    }
+    (void) mca_btl_fastsm_exchange_is_slow(&guest, LONGEST, true);
+    assert_int_equal(2, guest.exchange.ways.uses);
+    *pair = (fastsm_pair_t){.own = NULL};
+    world_close();
+}
+
 /* A chunk that has not come, in any place. */
 static void test_not_here(void **state)
 {
@@ -812,6 +856,7 @@ int main(void)
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_anyway),
         cmocka_unit_test(test_exchange_turns),
+        cmocka_unit_test(test_exchange_followed),
         cmocka_unit_test(test_fill_ticks),
         cmocka_unit_test(test_slow),
         cmocka_unit_test(test_exchange),

@@ -133,6 +133,12 @@ typedef struct {
     uint64_t pause;    /**< of a stream: the longest one between two messages of late */
 } mca_btl_fastsm_turns_t;
 
+/** Of an exchange that the other side decides about. */
+typedef struct {
+    uint32_t turn; /**< its last one, as fastsm_pair_turn() */
+    uint32_t left; /**< messages that follow it if there is no other one */
+} mca_btl_fastsm_followed_t;
+
 /**
  * A local peer.  All of them are in component.peers, in the order of their
  * local index, whether add_procs accepted them or not.
@@ -161,6 +167,7 @@ struct mca_btl_base_endpoint_t {
     mca_common_fastpath_ways_t pack_ways; /**< of filling other buffers, as fill_ways */
     mca_btl_fastsm_turns_t stream; /**< messages that are sent while it has not read the last one yet */
     mca_btl_fastsm_turns_t exchange; /**< messages that go both ways at once */
+    mca_btl_fastsm_followed_t followed; /**< the same where the peer decides */
     uint32_t answered;             /**< where `in` was when the last message left in eager buffers */
     opal_list_t pending;           /**< frags that found no room, oldest first */
     opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */

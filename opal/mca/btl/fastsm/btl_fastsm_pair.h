@@ -33,7 +33,8 @@
  * When both have agreed each adds to its own word whether it can read the
  * other's memory, which may differ in the two directions, too.  That is a
  * hint: who is not told, or too late, offers what cannot be read, and hears
- * of it then.
+ * of it then.  Another hint is how the host sends long messages that go both
+ * ways at once, for the guest to do the same.
  *
  * This header needs C11 atomics and nothing of Open MPI.
  * test/model/pair.pml explores it; docs/memory-ordering.md says why nothing
@@ -60,10 +61,14 @@ typedef enum {
 
 #define MCA_BTL_FASTSM_PAIR_STATE UINT32_C(3)
 /** in the next two bits, of a pair that has agreed: whether this side has tried to read the other's memory,
- * and that it can; the other bits are the pair's tag */
-#define MCA_BTL_FASTSM_PAIR_TRIED  UINT32_C(4)
-#define MCA_BTL_FASTSM_PAIR_READS  UINT32_C(8)
-#define MCA_BTL_FASTSM_PAIR_NO_TAG UINT32_C(15)
+ * and that it can */
+#define MCA_BTL_FASTSM_PAIR_TRIED UINT32_C(4)
+#define MCA_BTL_FASTSM_PAIR_READS UINT32_C(8)
+/** in the next two, of the host: that its messages of an exchange go in chunks in its present turn, and a bit
+ * that changes with each turn (btl_fastsm_turns.c); the other bits are the pair's tag */
+#define MCA_BTL_FASTSM_PAIR_CHUNKS UINT32_C(16)
+#define MCA_BTL_FASTSM_PAIR_TURN   UINT32_C(32)
+#define MCA_BTL_FASTSM_PAIR_NO_TAG UINT32_C(63)
 
 /** one side's view of a pair; private to the process */
 typedef struct {
@@ -172,8 +177,31 @@ static inline void fastsm_pair_tell(const fastsm_pair_t *pair, bool reads)
 static inline bool fastsm_pair_refuses(const fastsm_pair_t *pair)
 {
     const uint32_t value = NULL == pair->other ? 0 : atomic_load_explicit(pair->other, memory_order_relaxed);
+    const uint32_t others = MCA_BTL_FASTSM_PAIR_STATE | MCA_BTL_FASTSM_PAIR_CHUNKS | MCA_BTL_FASTSM_PAIR_TURN;
 
-    return (pair->tag | MCA_BTL_FASTSM_PAIR_TRIED) == (value & ~MCA_BTL_FASTSM_PAIR_STATE);
+    return (pair->tag | MCA_BTL_FASTSM_PAIR_TRIED) == (value & ~others);
+}
+
+/** V6.  The host begins a turn of an exchange, in chunks or not.  The pair has agreed: nobody else writes its
+ * word. */
+static inline void fastsm_pair_begin_turn(const fastsm_pair_t *pair, bool chunks)
+{
+    const uint32_t word = atomic_load_explicit(pair->own, memory_order_relaxed);
+
+    atomic_store_explicit(pair->own,
+                          ((word ^ MCA_BTL_FASTSM_PAIR_TURN) & ~MCA_BTL_FASTSM_PAIR_CHUNKS)
+                              | (chunks ? MCA_BTL_FASTSM_PAIR_CHUNKS : 0),
+                          memory_order_relaxed);
+}
+
+/** V7.  @return the host's turn: MCA_BTL_FASTSM_PAIR_CHUNKS and _TURN, or not; 0: there has been none */
+static inline uint32_t fastsm_pair_turn(const fastsm_pair_t *pair)
+{
+    const uint32_t value = NULL == pair->other ? 0 : atomic_load_explicit(pair->other, memory_order_relaxed);
+
+    return pair->tag == (value & ~MCA_BTL_FASTSM_PAIR_NO_TAG)
+               ? value & (MCA_BTL_FASTSM_PAIR_CHUNKS | MCA_BTL_FASTSM_PAIR_TURN)
+               : 0;
 }
 
 #endif /* MCA_BTL_FASTSM_PAIR_H */

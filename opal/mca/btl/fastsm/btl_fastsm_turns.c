@@ -143,20 +143,46 @@ static bool is_up_to_date(mca_btl_fastsm_endpoint_t *endpoint, size_t size)
     return endpoint->n_in_flight <= mca_btl_fastsm_chunks_of(size, mca_btl_fastsm_chunk_size());
 }
 
-/* In an exchange both sides send as many messages.  So their turns begin and end together if they are of as
- * many, and each measures what it takes if both go the same way; else it would measure a mixture.  Of
- * messages that are sent together a turn ends only when the peer has the ones before, or it would measure how
- * long it takes to send some. */
+/* Whether the other side decides: the host does, as long as it has turns.  If it has none its messages are no
+ * exchange, and the guest's turn that has been begun before counts nothing. */
+static bool host_decides(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_followed_t *followed = &endpoint->followed;
+    const uint32_t turn = endpoint->pair.host ? 0 : fastsm_pair_turn(&endpoint->pair);
+
+    if (turn != followed->turn) {
+        followed->turn = turn;
+        followed->left = TURN_MAX;
+    }
+    if (0 == followed->left) {
+        return false;
+    }
+    --followed->left;
+    endpoint->exchange.messages = TURN_MAX;
+    return true;
+}
+
+/* In an exchange both sides send as many messages, and each copies for both.  So both go the same way, and
+ * one of them measures that: if each decided for itself, it would measure a mixture, and what is sooner if
+ * both do it would not be found.  Of messages that are sent together a turn ends only when the peer has the
+ * ones before, or it would measure how long it takes to send some. */
 bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size, bool alone)
 {
     mca_btl_fastsm_turns_t *turns = &endpoint->exchange;
-    bool may_end;
+    bool may_end, chunks;
 
     if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state || fastsm_pair_refuses(&endpoint->pair)) {
         return false;
     }
+    if (host_decides(endpoint)) {
+        return 0 == (MCA_BTL_FASTSM_PAIR_CHUNKS & endpoint->followed.turn);
+    }
     may_end = TURN_EXCHANGED <= turns->messages && alone && is_up_to_date(endpoint, size);
-    return !turn_is_chunks(turns, size, mca_common_fastpath_ticks(), TURN_EXCHANGED, may_end);
+    chunks = turn_is_chunks(turns, size, mca_common_fastpath_ticks(), TURN_EXCHANGED, may_end);
+    if (1 == turns->messages && endpoint->pair.host) {
+        fastsm_pair_begin_turn(&endpoint->pair, chunks);
+    }
+    return !chunks;
 }
 
 /* Whether the peer had better read a message itself where processes share cores.  It has none now.  When it
