@@ -8,13 +8,11 @@
 
 #include "support/fp_test.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SENDER, BUSY, READER, RANKS };
-enum { TAG = 77, PATIENCE = 20 /* seconds */, ELEMENT = 16, DISTANCE = 24, BUSY_BYTES = 8 << 20 };
+enum { TAG = 77, ELEMENT = 16, DISTANCE = 24, BUSY_BYTES = 8 << 20 };
 
 /* What there is for rank 1: lengths in bytes. */
 static const size_t busy_lengths[] = {992, 8000, 40000, 200000, 1 << 20};
@@ -54,30 +52,6 @@ static bool is_equal(const char *got, const char *data, size_t length, bool gaps
     return true;
 }
 
-static void block_signal(void)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-}
-
-/* Outside MPI, until rank 2 says so. */
-static void be_busy(void)
-{
-    const struct timespec patience = {.tv_sec = PATIENCE};
-    sigset_t set;
-    int rc;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    do {
-        rc = sigtimedwait(&set, NULL, &patience);
-    } while (-1 == rc && EINTR == errno);
-    CHECK_INT(rc, SIGUSR1); /* else rank 2's message has not come */
-}
-
 /* Many messages from rank 0 to rank 1, in one buffer each; the others' is in the next one. */
 static void run(size_t busy_length, bool busy_gaps, size_t reader_length, bool reader_gaps)
 {
@@ -108,7 +82,7 @@ static void run(size_t busy_length, bool busy_gaps, size_t reader_length, bool r
         FP(MPI_Waitall(many, requests, MPI_STATUSES_IGNORE));
     } else if (BUSY == fp_rank) {
         fp_await(SENDER, MPI_COMM_WORLD);
-        be_busy();
+        CHECK(fp_stay_outside()); /* else rank 2's message has not come */
         FP(MPI_Waitall(many, requests, MPI_STATUSES_IGNORE));
         CHECK(is_equal(got + (size_t) (many - 1) * busy_room, data, busy_length, busy_gaps));
     } else if (READER == fp_rank) {
@@ -125,8 +99,8 @@ static void run(size_t busy_length, bool busy_gaps, size_t reader_length, bool r
 
 int main(int argc, char **argv)
 {
+    fp_outside_init();
     fp_init(&argc, &argv, RANKS);
-    block_signal();
     busy_pid = getpid();
     FP(MPI_Bcast(&busy_pid, (int) sizeof(busy_pid), MPI_BYTE, BUSY, MPI_COMM_WORLD));
     for (int busy = 0; busy < 2 * BUSY_LENGTHS; busy++) {

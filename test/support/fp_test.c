@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -365,6 +366,34 @@ double fp_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+static sigset_t outside_set(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    return set;
+}
+
+void fp_outside_init(void)
+{
+    const sigset_t set = outside_set();
+
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+bool fp_stay_outside(void)
+{
+    const struct timespec patience = {.tv_sec = 20};
+    const sigset_t set = outside_set();
+    int rc;
+
+    do {
+        rc = sigtimedwait(&set, NULL, &patience);
+    } while (-1 == rc && EINTR == errno);
+    return SIGUSR1 == rc;
 }
 
 void fp_sleep_ms(int ms)

@@ -75,6 +75,11 @@ double fp_now(void);
 /** Sleeps without entering MPI. */
 void fp_sleep_ms(int ms);
 
+/** Before fp_init(), in a program that calls fp_stay_outside(): no thread takes the signal before that. */
+void fp_outside_init(void);
+/** Stays outside MPI until another process sends SIGUSR1, at most 20 seconds. @return whether it has come */
+bool fp_stay_outside(void);
+
 /** @return milliseconds of processor time that this process has used so far */
 double fp_used_ms(void);
 
