@@ -215,10 +215,6 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
         return make_small(list);
     }
     if (list->used == list->there && !grow(list)) {
-        if (0 == list->used) {
-            OPAL_THREAD_UNLOCK(&list->lock); /* which the job's end may want */
-            mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
-        }
         list->count = list->used; /* that is all there will ever be */
         return NULL;
     }
@@ -581,13 +577,13 @@ void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
     }
 }
 
-mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                                                uint8_t order, size_t size, uint32_t flags)
+/* btl_alloc, but where there is memory for none it only returns NULL. */
+static mca_btl_base_descriptor_t *alloc_frag(mca_btl_base_endpoint_t *endpoint, uint8_t order, size_t size,
+                                             uint32_t flags)
 {
     mca_btl_fastsm_frag_list_t *lists = mca_btl_fastsm_component.frags;
     mca_btl_fastsm_frag_t *frag;
 
-    (void) btl;
     if (size <= (OPAL_LIKELY(NULL != endpoint) ? endpoint->inline_bytes
                                                : fastsm_fifo_capacity(MCA_BTL_FASTSM_INLINE_SLOTS_MIN))) {
         frag = frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL], NULL, size);
@@ -609,6 +605,31 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_
     frag->base.order = order;
     frag->endpoint = endpoint;
     return &frag->base;
+}
+
+/* Ends the job if there will never be a buffer for so many bytes. */
+static void check_pools(size_t size)
+{
+    const mca_btl_fastsm_frag_list_t *lists = mca_btl_fastsm_component.frags;
+    const mca_btl_fastsm_frag_list_t *list =
+        &lists[size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size ? MCA_BTL_FASTSM_FRAG_EAGER
+                                                             : MCA_BTL_FASTSM_FRAG_MAX];
+
+    if (OPAL_UNLIKELY(0 == list->count && size <= list->size)) {
+        mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
+    }
+}
+
+mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                                                uint8_t order, size_t size, uint32_t flags)
+{
+    mca_btl_base_descriptor_t *des = alloc_frag(endpoint, order, size, flags);
+
+    (void) btl;
+    if (OPAL_UNLIKELY(NULL == des)) {
+        check_pools(size);
+    }
+    return des;
 }
 
 int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des)
@@ -660,10 +681,10 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
     if (length > limit - reserve) {
         length = limit - reserve;
     }
-    des = mca_btl_fastsm_alloc(btl, endpoint, order, reserve + length, flags);
+    des = alloc_frag(endpoint, order, reserve + length, flags);
     if (OPAL_UNLIKELY(NULL == des)) {
         length = inline_share(btl, endpoint, reserve);
-        des = 0 == length ? NULL : mca_btl_fastsm_alloc(btl, endpoint, order, reserve + length, flags);
+        des = 0 == length ? NULL : alloc_frag(endpoint, order, reserve + length, flags);
     }
     if (OPAL_UNLIKELY(NULL == des)) {
         return NULL;
