@@ -53,6 +53,11 @@ static inline bool control_sendi(const mca_pml_fastpath_peer_t *peer, const mca_
                                MCA_BTL_TAG_PML + ((const mca_pml_fastpath_hdr_t *) hdr)->hdr_type);
 }
 
+bool mca_pml_fastpath_control_at_once(const mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size)
+{
+    return control_sendi(peer, NULL, hdr, size);
+}
+
 static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                        size_t size)
 {

@@ -31,7 +31,12 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_packet_t);
 void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                                    size_t size);
 
-/** The same, behind all messages that wait for the peer to have room: by the fastest BTL. */
+/** Send a control header now, without a descriptor. @return whether it has left; false: nothing has been done
+ */
+bool mca_pml_fastpath_control_at_once(const mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size);
+
+/** As mca_pml_fastpath_control_send(), behind all messages that wait for the peer to have room: by the
+ * fastest BTL. */
 void mca_pml_fastpath_control_send_last(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size);
 
 /**

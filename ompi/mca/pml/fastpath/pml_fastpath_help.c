@@ -5,6 +5,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_awaited.h"
+#include "pml_fastpath_bml.h"
 #include "pml_fastpath_check.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_counters.h"
@@ -132,7 +133,8 @@ size_t mca_pml_fastpath_help_again(mca_pml_fastpath_recv_request_t *req, size_t 
 {
     size_t own = req->req_own;
 
-    if (0 < next && PAGE <= half(own - next) && is_awaited(req)) {
+    if (0 < next && PAGE <= half(own - next) && !mca_pml_fastpath_has_failed(&req->req_watch)
+        && is_awaited(req)) {
         req->req_alone = false;
         OPAL_THREAD_UNLOCK(&req->req_lock);
         own = ask_for_rest(req, next);
@@ -171,6 +173,34 @@ static bool is_welcome(mca_pml_fastpath_send_request_t *req, const mca_pml_fastp
     return welcome;
 }
 
+/* The receiver waits for word of its part, so the send is not complete before that has left: who sent it may
+ * not come back to MPI for long. */
+static void tell_helped(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_done_hdr_t *done)
+{
+    mca_pml_fastpath_peer_t *peer = req->req_peer;
+    mca_bml_base_btl_t *bml_btl;
+    mca_btl_base_descriptor_t *descriptor;
+
+    if (OPAL_LIKELY(mca_pml_fastpath_control_at_once(peer, done, sizeof(*done)))) {
+        return;
+    }
+    bml_btl = mca_bml_base_btl_array_get_next(&peer->endpoint->btl_eager);
+    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*done),
+                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
+                                                | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+    if (OPAL_LIKELY(NULL != descriptor)) {
+        memcpy(descriptor->des_segments->seg_addr.pval, done, sizeof(*done));
+        descriptor->des_cbfunc = mca_pml_fastpath_send_request_left;
+        descriptor->des_cbdata = req;
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+        if (OPAL_LIKELY(OMPI_SUCCESS == mca_pml_fastpath_bml_send(bml_btl, descriptor, done->hdr_type))) {
+            return;
+        }
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
+    }
+    mca_pml_fastpath_control_send(peer, NULL, done, sizeof(*done)); /* it is tried again */
+}
+
 /* Write that part. Where that cannot be it is streamed. */
 static void help(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_help_hdr_t *hdr)
 {
@@ -181,7 +211,7 @@ static void help(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_he
                                               .hdr_flags = written ? 0 : MCA_PML_FASTPATH_HDR_FLAG_FAILED,
                                               .hdr_id = hdr->hdr_dst_req};
 
-    mca_pml_fastpath_control_send(peer, NULL, &done, sizeof(done));
+    tell_helped(req, &done);
     if (OPAL_UNLIKELY(!written)) {
         req->req_dst_req = hdr->hdr_dst_req;
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, (int64_t) hdr->hdr_length);
