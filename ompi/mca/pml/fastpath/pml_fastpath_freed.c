@@ -148,12 +148,15 @@ static note_t *note_dropped(note_t *note, const mca_pml_fastpath_match_link_t *l
     return note;
 }
 
-static bool is_member(ompi_communicator_t *comm, int size, opal_process_name_t name)
+/* By name: most members have never been met, and a lookup would make a process of each. */
+static bool is_member(const freed_t *freed, opal_process_name_t name)
 {
-    for (int rank = 0; rank < size; ++rank) {
-        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
-
-        if (NULL != proc && 0 == opal_compare_proc(proc->super.proc_name, name)) {
+    if (NULL == freed->members) {
+        return 0 < freed->size && name.jobid == freed->first.jobid
+               && name.vpid - freed->first.vpid < (opal_vpid_t) freed->size;
+    }
+    for (int rank = 0; rank < freed->size; ++rank) {
+        if (0 == opal_compare_proc(freed->members[rank], name)) {
             return true;
         }
     }
@@ -161,13 +164,12 @@ static bool is_member(ompi_communicator_t *comm, int size, opal_process_name_t n
 }
 
 /* Notes about earlier communicators that somebody may still have. Members of this one cannot. */
-static note_t *inherit_next(note_t *note, const freed_t *before, const freed_t *now,
-                            ompi_communicator_t *comm, int size)
+static note_t *inherit_next(note_t *note, const freed_t *before, const freed_t *now)
 {
     for (size_t i = 0; i < before->num_next; ++i) {
         opal_process_name_t name = before->notes[i].name;
 
-        if (NULL == next_find(now->notes, now->num_next, name, i) && !is_member(comm, size, name)) {
+        if (NULL == next_find(now->notes, now->num_next, name, i) && !is_member(now, name)) {
             *note++ = before->notes[i];
         }
     }
@@ -246,7 +248,7 @@ static freed_t *freed_new(const mca_pml_fastpath_comm_t *pml_comm, ompi_communic
         note = note_next(now->notes, pml_comm, comm);
         now->num_next = (size_t) (note - now->notes);
         inherited = note;
-        note = inherit_next(note, before, now, comm, pml_comm->size);
+        note = inherit_next(note, before, now);
         num_inherited = (size_t) (note - inherited);
         now->num_next += num_inherited;
         note = note_dropped(note, &pml_comm->matcher.all.unexpected, comm);
