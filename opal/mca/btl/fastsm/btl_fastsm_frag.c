@@ -683,6 +683,9 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
     }
     des = alloc_frag(endpoint, order, reserve + length, flags);
     if (OPAL_UNLIKELY(NULL == des)) {
+        if (0 != (MCA_BTL_FLAGS_SEND_INPLACE & btl->btl_flags)) {
+            check_pools(reserve + length);
+        }
         length = inline_share(btl, endpoint, reserve);
         des = 0 == length ? NULL : alloc_frag(endpoint, order, reserve + length, flags);
     }
