@@ -52,7 +52,7 @@ static bool is_equal(const char *got, const char *data, size_t length, bool gaps
     return true;
 }
 
-/* Many messages from rank 0 to rank 1, in one buffer each; the others' is in the next one. */
+/* Many messages from rank 0 to rank 1, and one to rank 2. */
 static void run(size_t busy_length, bool busy_gaps, size_t reader_length, bool reader_gaps)
 {
     const int many = (int) (BUSY_BYTES / busy_length) < 1500 ? (int) (BUSY_BYTES / busy_length) : 1500;

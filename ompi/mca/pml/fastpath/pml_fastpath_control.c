@@ -58,36 +58,49 @@ bool mca_pml_fastpath_control_at_once(const mca_pml_fastpath_peer_t *peer, const
     return control_sendi(peer, NULL, hdr, size);
 }
 
+/* With a descriptor. btl: as for mca_pml_fastpath_control_send() */
+static int control_describe(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
+                            size_t size, uint32_t flags, mca_btl_base_completion_fn_t completion,
+                            void *context)
+{
+    mca_bml_base_btl_t *bml_btl = control_btl(peer, btl);
+    mca_btl_base_descriptor_t *descriptor = mca_pml_fastpath_bml_alloc(
+        bml_btl, size, MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | flags);
+    int rc;
+
+    if (OPAL_UNLIKELY(NULL == descriptor)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(descriptor->des_segments->seg_addr.pval, hdr, size);
+    descriptor->des_cbfunc = completion;
+    descriptor->des_cbdata = context;
+    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, ((const mca_pml_fastpath_hdr_t *) hdr)->hdr_type);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
+        mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &peer->proc->super, opal_strerror(rc));
+    }
+    return rc;
+}
+
+int mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size,
+                                        mca_btl_base_completion_fn_t completion, void *context)
+{
+    return control_describe(peer, NULL, hdr, size, MCA_BTL_DES_SEND_ALWAYS_CALLBACK, completion, context);
+}
+
 static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                        size_t size)
 {
-    const mca_pml_fastpath_hdr_t *any = hdr;
-    mca_btl_base_descriptor_t *descriptor;
-    mca_bml_base_btl_t *bml_btl;
-    int rc;
-
     if (peer->left || mca_pml_fastpath_peer_has_failed(peer)) {
         return OMPI_SUCCESS; /* nobody waits for it */
     }
     if (OPAL_LIKELY(control_sendi(peer, btl, hdr, size))) {
         return OMPI_SUCCESS;
     }
-    bml_btl = control_btl(peer, btl);
-    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, size,
-                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
-                                                | MCA_BTL_DES_FLAGS_SIGNAL);
-    if (OPAL_UNLIKELY(NULL == descriptor)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    memcpy(descriptor->des_segments->seg_addr.pval, hdr, size);
-    descriptor->des_cbfunc = mca_pml_fastpath_control_completion;
-    descriptor->des_cbdata = NULL;
-    rc = mca_pml_fastpath_bml_send(bml_btl, descriptor, any->hdr_type);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
-        mca_pml_fastpath_link_failed(bml_btl->btl, NULL, &peer->proc->super, opal_strerror(rc));
-        rc = OMPI_SUCCESS;
-    }
-    return rc;
+    return OMPI_ERR_OUT_OF_RESOURCE
+                   == control_describe(peer, btl, hdr, size, MCA_BTL_DES_FLAGS_SIGNAL,
+                                       mca_pml_fastpath_control_completion, NULL)
+               ? OMPI_ERR_OUT_OF_RESOURCE
+               : OMPI_SUCCESS;
 }
 
 static int packet_retry(mca_pml_fastpath_retry_t *retry)

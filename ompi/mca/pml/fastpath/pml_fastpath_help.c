@@ -5,7 +5,6 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_awaited.h"
-#include "pml_fastpath_bml.h"
 #include "pml_fastpath_check.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_counters.h"
@@ -178,27 +177,20 @@ static bool is_welcome(mca_pml_fastpath_send_request_t *req, const mca_pml_fastp
 static void tell_helped(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_done_hdr_t *done)
 {
     mca_pml_fastpath_peer_t *peer = req->req_peer;
-    mca_bml_base_btl_t *bml_btl;
-    mca_btl_base_descriptor_t *descriptor;
+    int rc;
 
     if (OPAL_LIKELY(mca_pml_fastpath_control_at_once(peer, done, sizeof(*done)))) {
         return;
     }
-    bml_btl = mca_bml_base_btl_array_get_next(&peer->endpoint->btl_eager);
-    descriptor = mca_pml_fastpath_bml_alloc(bml_btl, sizeof(*done),
-                                            MCA_BTL_DES_FLAGS_PRIORITY | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP
-                                                | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
-    if (OPAL_LIKELY(NULL != descriptor)) {
-        memcpy(descriptor->des_segments->seg_addr.pval, done, sizeof(*done));
-        descriptor->des_cbfunc = mca_pml_fastpath_send_request_left;
-        descriptor->des_cbdata = req;
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-        if (OPAL_LIKELY(OMPI_SUCCESS == mca_pml_fastpath_bml_send(bml_btl, descriptor, done->hdr_type))) {
-            return;
-        }
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    rc = mca_pml_fastpath_control_send_until(peer, done, sizeof(*done), mca_pml_fastpath_send_request_left,
+                                             req);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
     }
-    mca_pml_fastpath_control_send(peer, NULL, done, sizeof(*done)); /* it is tried again */
+    if (OPAL_UNLIKELY(OMPI_ERR_OUT_OF_RESOURCE == rc)) {
+        mca_pml_fastpath_control_send(peer, NULL, done, sizeof(*done));
+    }
 }
 
 /* Write that part. Where that cannot be it is streamed. */

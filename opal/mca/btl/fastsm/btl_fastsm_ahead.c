@@ -23,8 +23,6 @@
 /** lines that are fetched between two looks for a message */
 #define LINES_AT_A_TIME 8u
 
-/* ------------------------------------------------------------------------------------------------ lines */
-
 /* The buffers that the next message of this length will take, if it is to the same peer, are free by now. */
 static void ahead_begin(mca_btl_fastsm_ahead_t *ahead)
 {

@@ -18,8 +18,6 @@
 /** how often to look for a chunk whose first one is there: its sender is copying it */
 #define CHUNK_LOOKS 1000u
 
-/* ------------------------------------------------------------------------------------------- receiving */
-
 uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, size_t length)
 {
     const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);

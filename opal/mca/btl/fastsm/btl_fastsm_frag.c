@@ -577,22 +577,30 @@ void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
     }
 }
 
+/* The pool for so many bytes; NULL: they are too many. */
+static mca_btl_fastsm_frag_list_t *pool_for(size_t size)
+{
+    mca_btl_fastsm_frag_list_t *lists = mca_btl_fastsm_component.frags;
+
+    if (size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size) {
+        return &lists[MCA_BTL_FASTSM_FRAG_EAGER];
+    }
+    return size <= lists[MCA_BTL_FASTSM_FRAG_MAX].size ? &lists[MCA_BTL_FASTSM_FRAG_MAX] : NULL;
+}
+
 /* btl_alloc, but where there is memory for none it only returns NULL. */
 static mca_btl_base_descriptor_t *alloc_frag(mca_btl_base_endpoint_t *endpoint, uint8_t order, size_t size,
                                              uint32_t flags)
 {
-    mca_btl_fastsm_frag_list_t *lists = mca_btl_fastsm_component.frags;
-    mca_btl_fastsm_frag_t *frag;
+    mca_btl_fastsm_frag_t *frag = NULL;
 
     if (size <= (OPAL_LIKELY(NULL != endpoint) ? endpoint->inline_bytes
                                                : fastsm_fifo_capacity(MCA_BTL_FASTSM_INLINE_SLOTS_MIN))) {
-        frag = frag_get(&lists[MCA_BTL_FASTSM_FRAG_SMALL], NULL, size);
-    } else if (size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size) {
-        frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_EAGER], endpoint, size);
-    } else if (size <= lists[MCA_BTL_FASTSM_FRAG_MAX].size) {
-        frag = get_pool_frag(&lists[MCA_BTL_FASTSM_FRAG_MAX], endpoint, size);
+        frag = frag_get(&mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_SMALL], NULL, size);
     } else {
-        frag = NULL;
+        mca_btl_fastsm_frag_list_t *pool = pool_for(size);
+
+        frag = OPAL_LIKELY(NULL != pool) ? get_pool_frag(pool, endpoint, size) : NULL;
     }
     if (OPAL_UNLIKELY(NULL == frag)) {
         return NULL;
@@ -607,29 +615,21 @@ static mca_btl_base_descriptor_t *alloc_frag(mca_btl_base_endpoint_t *endpoint, 
     return &frag->base;
 }
 
-/* Ends the job if there will never be a buffer for so many bytes. */
-static void check_pools(size_t size)
-{
-    const mca_btl_fastsm_frag_list_t *lists = mca_btl_fastsm_component.frags;
-    const mca_btl_fastsm_frag_list_t *list =
-        &lists[size <= lists[MCA_BTL_FASTSM_FRAG_EAGER].size ? MCA_BTL_FASTSM_FRAG_EAGER
-                                                             : MCA_BTL_FASTSM_FRAG_MAX];
-
-    if (OPAL_UNLIKELY(0 == list->count && size <= list->size)) {
-        mca_btl_fastsm_shortage(NULL, "a buffer to send from", list->size);
-    }
-}
-
 mca_btl_base_descriptor_t *mca_btl_fastsm_alloc(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                                                 uint8_t order, size_t size, uint32_t flags)
 {
     mca_btl_base_descriptor_t *des = alloc_frag(endpoint, order, size, flags);
+    const mca_btl_fastsm_frag_list_t *pool;
 
     (void) btl;
-    if (OPAL_UNLIKELY(NULL == des)) {
-        check_pools(size);
+    if (OPAL_LIKELY(NULL != des)) {
+        return des;
     }
-    return des;
+    pool = pool_for(size);
+    if (OPAL_UNLIKELY(NULL != pool && 0 == pool->count)) { /* there will never be one */
+        mca_btl_fastsm_shortage(NULL, "a buffer to send from", pool->size);
+    }
+    return NULL;
 }
 
 int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des)
@@ -654,16 +654,25 @@ static int pack(mca_btl_base_endpoint_t *endpoint, opal_convertor_t *convertor, 
     return rc;
 }
 
-/* Where there is no buffer for a peer that has read all it had, others have them all, and may not read for
- * long.  So it gets a message that needs none, which is short: it must not wait for them.  @return its bytes,
- * 0: none.  Callers that send from where the data is (INPLACE) do not look at what is left. */
-static size_t inline_share(const mca_btl_base_module_t *btl, const mca_btl_base_endpoint_t *endpoint,
-                           size_t reserve)
+/* A frag for so many bytes behind `reserve`, or for fewer.  Where there is no buffer for a peer that has read
+ * all it had, others have them all, and may not read for long.  So it gets a message that needs none, which
+ * is short: it must not wait for them.  Callers that send from where the data is (INPLACE) do not look at
+ * what is left. */
+static mca_btl_base_descriptor_t *alloc_piece(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                                              uint8_t order, size_t reserve, size_t *length, uint32_t flags)
 {
-    return NULL != endpoint && 0 == endpoint->n_in_flight && 0 == endpoint->out.n_pending
-                   && reserve < endpoint->inline_bytes && 0 == (MCA_BTL_FLAGS_SEND_INPLACE & btl->btl_flags)
-               ? endpoint->inline_bytes - reserve
-               : 0;
+    mca_btl_base_descriptor_t *des;
+
+    if (OPAL_UNLIKELY(0 != (MCA_BTL_FLAGS_SEND_INPLACE & btl->btl_flags))) {
+        return mca_btl_fastsm_alloc(btl, endpoint, order, reserve + *length, flags);
+    }
+    des = alloc_frag(endpoint, order, reserve + *length, flags);
+    if (OPAL_UNLIKELY(NULL == des && NULL != endpoint && 0 == endpoint->n_in_flight
+                      && 0 == endpoint->out.n_pending && reserve < endpoint->inline_bytes)) {
+        *length = endpoint->inline_bytes - reserve;
+        des = alloc_frag(endpoint, order, reserve + *length, flags);
+    }
+    return des;
 }
 
 mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl,
@@ -681,14 +690,7 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
     if (length > limit - reserve) {
         length = limit - reserve;
     }
-    des = alloc_frag(endpoint, order, reserve + length, flags);
-    if (OPAL_UNLIKELY(NULL == des)) {
-        if (0 != (MCA_BTL_FLAGS_SEND_INPLACE & btl->btl_flags)) {
-            check_pools(reserve + length);
-        }
-        length = inline_share(btl, endpoint, reserve);
-        des = 0 == length ? NULL : alloc_frag(endpoint, order, reserve + length, flags);
-    }
+    des = alloc_piece(btl, endpoint, order, reserve, &length, flags);
     if (OPAL_UNLIKELY(NULL == des)) {
         return NULL;
     }
