@@ -70,11 +70,14 @@ static void every_short_length(void **state)
 
 static void around_the_long_ones(void **state)
 {
-    const size_t begin = MCA_COMMON_FASTPATH_COPY_LONG - 8, end = begin + 300;
+    static const size_t begins[] = {MCA_COMMON_FASTPATH_COPY_LONG - 8,
+                                    MCA_COMMON_FASTPATH_COPY_MEASURED - 150};
 
     (void) state;
-    for (size_t length = begin; length < end; ++length) {
-        copy_at(length % LINE, length / 3 % LINE, length);
+    for (unsigned i = 0; i < sizeof(begins) / sizeof(begins[0]); ++i) {
+        for (size_t length = begins[i]; length < begins[i] + 300; ++length) {
+            copy_at(length % LINE, length / 3 % LINE, length);
+        }
     }
 }
 
@@ -84,6 +87,7 @@ static void every_place_of_a_line(void **state)
     for (size_t in_from = 0; in_from < LINE; ++in_from) {
         for (size_t in_to = 0; in_to < LINE; ++in_to) {
             copy_at(in_from, in_to, MCA_COMMON_FASTPATH_COPY_LONG + in_from);
+            copy_at(in_from, in_to, MCA_COMMON_FASTPATH_COPY_MEASURED + in_to);
         }
     }
 }

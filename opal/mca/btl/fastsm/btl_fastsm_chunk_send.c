@@ -84,7 +84,9 @@ typedef struct {
 static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag,
                                    const source_t *source, size_t done, size_t bytes)
 {
-    const bool is_long = MCA_COMMON_FASTPATH_COPY_LONG <= bytes && frag->filled >= bytes;
+    const size_t least =
+        bytes < source->size ? MCA_COMMON_FASTPATH_COPY_LONG : MCA_COMMON_FASTPATH_COPY_MEASURED;
+    const bool is_long = least <= bytes && frag->filled >= bytes;
     /* what messages of several chunks take; reading the clock twice is 4 % of a single one */
     const bool noted = is_long && bytes == source->chunk && source->chunk < source->size;
     unsigned way = MCA_COMMON_FASTPATH_BY_LOOP;

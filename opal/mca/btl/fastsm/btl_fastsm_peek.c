@@ -120,6 +120,8 @@ int mca_btl_fastsm_peek(mca_btl_base_endpoint_t *endpoint, unsigned spins, mca_b
     return OPAL_LIKELY(OPAL_SUCCESS == rc) ? OPAL_SUCCESS : peek_again(endpoint, rc, spins, view);
 }
 
+/* What is in one piece and short is copied by the function that copies it into buffers, of this library: by
+ * another one, even of the same code, it takes longer (docs/data-path.md). */
 bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const mca_btl_fastsm_data_t *data,
                               size_t length, bool undecided)
 {
@@ -129,7 +131,9 @@ bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const
         return (NULL == data || !data->whole)
                && mca_btl_fastsm_move_chunks(view, to, data, length, undecided);
     }
-    if (NULL == data && 2 >= view->halves) {
+    if (NULL == data && 2 >= view->halves && MCA_COMMON_FASTPATH_COPY_MEASURED > length) {
+        mca_common_fastpath_copy(to, view->data + HEADER, length);
+    } else if (NULL == data && 2 >= view->halves) {
         mca_common_fastpath_ways_copy(&view->endpoint->take_ways, to, view->data + HEADER, length);
     } else if (NULL == data) {
         fastsm_fifo_copy(to, view->head, length);

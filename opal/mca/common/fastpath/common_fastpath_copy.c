@@ -9,8 +9,13 @@
  * Copying thousands of bytes between caches.
  *
  * The C library copies such lengths by one instruction (rep movsb), which takes a while to begin, and takes
- * longer where source and destination do not lie alike in their lines.  A loop does not: docs/data-path.md.
+ * longer where source and destination do not lie alike in their lines.  A loop does not, and up to a page or
+ * so it is the quicker the wider its registers are: docs/data-path.md.
  */
+
+#include "opal_config.h"
+
+#include <stdbool.h>
 
 #include "common_fastpath_copy.h"
 
@@ -19,49 +24,73 @@
 
 #if defined(__x86_64__)
 
-/** bytes of a vector register */
-#define VECTOR 32u
+/** bytes of a cache line, and of a wide register */
+#    define LINE 64u
 /** bytes that one round copies */
-#define ROUND (4 * VECTOR)
+#    define ROUND (2 * LINE)
 
-typedef uint64_t vector_t __attribute__((vector_size(VECTOR)));
+typedef uint64_t vector_t __attribute__((vector_size(32)));
+typedef uint64_t wide_t __attribute__((vector_size(64)));
 
-static inline __attribute__((always_inline, target("avx2"))) void copy_four(char *to, const char *from)
+/* The registers are those of the function that this becomes a part of. */
+static inline __attribute__((always_inline)) void copy_two_lines(char *to, const char *from, bool wide)
 {
-    vector_t a, b, c, d;
+    if (wide) {
+        wide_t a, b;
 
-    memcpy(&a, from, VECTOR);
-    memcpy(&b, from + VECTOR, VECTOR);
-    memcpy(&c, from + 2 * VECTOR, VECTOR);
-    memcpy(&d, from + 3 * VECTOR, VECTOR);
-    memcpy(to, &a, VECTOR);
-    memcpy(to + VECTOR, &b, VECTOR);
-    memcpy(to + 2 * VECTOR, &c, VECTOR);
-    memcpy(to + 3 * VECTOR, &d, VECTOR);
+        memcpy(&a, from, sizeof(a));
+        memcpy(&b, from + sizeof(a), sizeof(b));
+        memcpy(to, &a, sizeof(a));
+        memcpy(to + sizeof(a), &b, sizeof(b));
+    } else {
+        vector_t a, b, c, d;
+
+        memcpy(&a, from, sizeof(a));
+        memcpy(&b, from + sizeof(a), sizeof(b));
+        memcpy(&c, from + 2 * sizeof(a), sizeof(c));
+        memcpy(&d, from + 3 * sizeof(a), sizeof(d));
+        memcpy(to, &a, sizeof(a));
+        memcpy(to + sizeof(a), &b, sizeof(b));
+        memcpy(to + 2 * sizeof(a), &c, sizeof(c));
+        memcpy(to + 3 * sizeof(a), &d, sizeof(d));
+    }
 }
 
-/* At least one round.  The first one and the last one overlap the others, which write whole vectors. */
-static __attribute__((target("avx2"))) void copy_vectors(char *to, const char *from, size_t length)
+/* At least one round.  The first one and the last one overlap the others, which write whole lines. */
+static inline __attribute__((always_inline)) void copy_lines(char *to, const char *from, size_t length,
+                                                             bool wide)
 {
-    const size_t first = VECTOR - (uintptr_t) to % VECTOR;
+    const size_t first = LINE - (uintptr_t) to % LINE;
     const char *last = from + length - ROUND;
 
-    copy_four(to, from);
+    copy_two_lines(to, from, wide);
     to += first;
     from += first;
     for (; from < last; to += ROUND, from += ROUND) {
-        copy_four(to, from);
+        copy_two_lines(to, from, wide);
     }
     to -= from - last;
-    copy_four(to, last);
+    copy_two_lines(to, last, wide);
+}
+
+static __attribute__((target("avx2"))) void copy_by_32(char *to, const char *from, size_t length)
+{
+    copy_lines(to, from, length, false);
+}
+
+static __attribute__((target("avx512f"))) void copy_by_64(char *to, const char *from, size_t length)
+{
+    copy_lines(to, from, length, true);
 }
 
 void mca_common_fastpath_copy_long(void *to, const void *from, size_t length)
 {
-    if (LOOP_MAX < length || !__builtin_cpu_supports("avx2")) {
-        memcpy(to, from, length);
+    if (MCA_COMMON_FASTPATH_COPY_MEASURED > length && __builtin_cpu_supports("avx512f")) {
+        copy_by_64((char *) to, (const char *) from, length);
+    } else if (LOOP_MAX >= length && __builtin_cpu_supports("avx2")) {
+        copy_by_32((char *) to, (const char *) from, length);
     } else {
-        copy_vectors((char *) to, (const char *) from, length);
+        memcpy(to, from, length);
     }
 }
 

@@ -61,6 +61,9 @@ static inline void mca_common_fastpath_copy_small(void *to, const void *from, si
 
 /** Bytes from which on mca_common_fastpath_copy() calls mca_common_fastpath_copy_long(). */
 #define MCA_COMMON_FASTPATH_COPY_LONG ((size_t) 2048)
+/** Bytes from which on messages are copied by ways that are measured (common_fastpath_ways.h).  For less a
+ * loop is the sooner way if both sides take it, and measuring costs as much as it gains. */
+#define MCA_COMMON_FASTPATH_COPY_MEASURED ((size_t) 5120)
 
 /**
  * memcpy of lengths with which the C library begins late; see the .c file.
