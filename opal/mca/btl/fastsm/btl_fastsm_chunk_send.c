@@ -107,7 +107,7 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mc
         const uint64_t ticks = mca_common_fastpath_ticks() - begin;
 
         if (due) {
-            mca_common_fastpath_ways_note(&endpoint->fill_ways, way, bytes, ticks);
+            mca_common_fastpath_ways_note_copy(&endpoint->fill_ways, way, bytes, ticks);
         }
         if (noted) {
             mca_btl_fastsm_note_fill(endpoint, bytes, ticks);

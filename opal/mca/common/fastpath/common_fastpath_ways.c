@@ -60,6 +60,6 @@ void mca_common_fastpath_ways_copy(mca_common_fastpath_ways_t *ways, void *to, c
     begin = due ? mca_common_fastpath_ticks() : 0;
     mca_common_fastpath_copy_by(way, to, from, length);
     if (due) {
-        mca_common_fastpath_ways_note(ways, way, length, mca_common_fastpath_ticks() - begin);
+        mca_common_fastpath_ways_note_copy(ways, way, length, mca_common_fastpath_ticks() - begin);
     }
 }

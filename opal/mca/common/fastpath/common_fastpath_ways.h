@@ -88,6 +88,18 @@ static inline void mca_common_fastpath_copy_by(unsigned way, void *to, const voi
 }
 
 /**
+ * A piece has been copied by a way.  The loop has to be the sooner one by a fifth: what one side takes
+ * depends on how the other copies, and with these two the instruction on both sides is best
+ * (docs/data-path.md).
+ */
+static inline void mca_common_fastpath_ways_note_copy(mca_common_fastpath_ways_t *ways, unsigned way,
+                                                      size_t bytes, uint64_t ticks)
+{
+    mca_common_fastpath_ways_note(ways, way, bytes,
+                                  MCA_COMMON_FASTPATH_BY_LOOP == way ? ticks + ticks / 4 : ticks);
+}
+
+/**
  * memcpy between processes, by the one of these ways that is sooner.
  *
  * @param ways  of the pieces between these two that go in this direction
