@@ -81,10 +81,14 @@ static int control_describe(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t
     return rc;
 }
 
-int mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size,
-                                        mca_btl_base_completion_fn_t completion, void *context)
+int mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl,
+                                        const void *hdr, size_t size, mca_btl_base_completion_fn_t completion,
+                                        void *context)
 {
-    return control_describe(peer, NULL, hdr, size, MCA_BTL_DES_SEND_ALWAYS_CALLBACK, completion, context);
+    if (peer->left || mca_pml_fastpath_peer_has_failed(peer)) {
+        return OMPI_ERR_UNREACH; /* nobody waits for it */
+    }
+    return control_describe(peer, btl, hdr, size, MCA_BTL_DES_SEND_ALWAYS_CALLBACK, completion, context);
 }
 
 static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,

@@ -38,11 +38,14 @@ bool mca_pml_fastpath_control_at_once(const mca_pml_fastpath_peer_t *peer, const
 /**
  * Send a control header by a descriptor, and know when it has left. It is not tried again.
  *
+ * @param btl         as for mca_pml_fastpath_control_send()
  * @param completion  called then, with context in the descriptor; perhaps before this returns
- * @return OMPI_SUCCESS; OMPI_ERR_OUT_OF_RESOURCE or, with the peer failed, another error: it is not called
+ * @return OMPI_SUCCESS; OMPI_ERR_OUT_OF_RESOURCE or, with the peer failed or gone, another error: it is not
+ * called
  */
-int mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size,
-                                        mca_btl_base_completion_fn_t completion, void *context);
+int mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl,
+                                        const void *hdr, size_t size, mca_btl_base_completion_fn_t completion,
+                                        void *context);
 
 /** As mca_pml_fastpath_control_send(), behind all messages that wait for the peer to have room: by the
  * fastest BTL. */

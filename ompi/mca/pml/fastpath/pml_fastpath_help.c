@@ -183,8 +183,8 @@ static void tell_helped(mca_pml_fastpath_send_request_t *req, const mca_pml_fast
         return;
     }
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    rc = mca_pml_fastpath_control_send_until(peer, done, sizeof(*done), mca_pml_fastpath_send_request_left,
-                                             req);
+    rc = mca_pml_fastpath_control_send_until(peer, NULL, done, sizeof(*done),
+                                             mca_pml_fastpath_send_request_left, req);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
     }

@@ -433,26 +433,50 @@ void mca_pml_fastpath_put_done(const mca_btl_base_module_t *btl, const mca_pml_f
     mca_pml_fastpath_recv_request_progressed(req, size + 1);
 }
 
-/* Sender: a range has been written, or cannot be and is streamed. */
-static void put_finish(mca_pml_fastpath_rdma_t *rdma, bool failed)
+/* Sender: tells the receiver of a range, and streams it if it could not be written.  The send is not complete
+ * before word of it has left: who sent it may not come back to MPI for long. */
+static int put_tell(mca_pml_fastpath_retry_t *retry)
 {
+    mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) retry;
     mca_pml_fastpath_send_request_t *req = rdma->request;
-    size_t offset = rdma->next;
-    size_t size = rdma->end - rdma->next;
-    mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_PUT_DONE,
-                                        .hdr_flags = failed ? MCA_PML_FASTPATH_HDR_FLAG_FAILED : 0,
-                                        .hdr_id = rdma->remote_rdma};
+    const bool failed = rdma->failed_at < rdma->end;
+    const size_t offset = rdma->next, size = rdma->end - rdma->next;
+    const mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_PUT_DONE,
+                                              .hdr_flags = failed ? MCA_PML_FASTPATH_HDR_FLAG_FAILED : 0,
+                                              .hdr_id = rdma->remote_rdma};
+    int rc;
 
-    mca_pml_fastpath_control_send(req->req_peer, rdma->bml_btl->btl, &done, sizeof(done));
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    rc = mca_pml_fastpath_control_send_until(req->req_peer, rdma->bml_btl->btl, &done, sizeof(done),
+                                             mca_pml_fastpath_send_request_left, req);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
+    }
+    if (OPAL_UNLIKELY(OMPI_ERR_OUT_OF_RESOURCE == rc && !mca_pml_fastpath_has_failed(&req->req_watch))) {
+        return rc;
+    }
     if (failed) {
         req->req_dst_req = rdma->remote_req;
-        rdma_return(rdma);
-        if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
-            mca_pml_fastpath_send_request_stream(req, offset, size);
-        }
-    } else {
-        rdma_return(rdma);
+    }
+    rdma_return(rdma);
+    if (!failed) {
         mca_pml_fastpath_send_request_progressed(req, (int64_t) size);
+    } else if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
+        mca_pml_fastpath_send_request_stream(req, offset, size);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Sender: a range has been written, or cannot be. */
+static void put_finish(mca_pml_fastpath_rdma_t *rdma, bool failed)
+{
+    const mca_pml_fastpath_send_request_t *req = rdma->request;
+
+    if (failed) {
+        rdma->failed_at = rdma->next;
+    }
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != put_tell(&rdma->super))) {
+        mca_pml_fastpath_retry_later(&rdma->super, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, put_tell);
     }
 }
 
