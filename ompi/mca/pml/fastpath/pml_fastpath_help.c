@@ -172,23 +172,13 @@ static bool is_welcome(mca_pml_fastpath_send_request_t *req, const mca_pml_fastp
     return welcome;
 }
 
-/* The receiver waits for word of its part, so the send is not complete before that has left: who sent it may
- * not come back to MPI for long. */
+/* The receiver waits for word of its part. */
 static void tell_helped(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_done_hdr_t *done)
 {
     mca_pml_fastpath_peer_t *peer = req->req_peer;
-    int rc;
 
-    if (OPAL_LIKELY(mca_pml_fastpath_control_at_once(peer, done, sizeof(*done)))) {
-        return;
-    }
-    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    rc = mca_pml_fastpath_control_send_until(peer, NULL, done, sizeof(*done),
-                                             mca_pml_fastpath_send_request_left, req);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
-    }
-    if (OPAL_UNLIKELY(OMPI_ERR_OUT_OF_RESOURCE == rc)) {
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_control_at_once(peer, done, sizeof(*done))
+                      && OMPI_ERR_OUT_OF_RESOURCE == mca_pml_fastpath_send_request_tell(req, NULL, done))) {
         mca_pml_fastpath_control_send(peer, NULL, done, sizeof(*done));
     }
 }

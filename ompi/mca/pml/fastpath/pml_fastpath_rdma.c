@@ -433,8 +433,7 @@ void mca_pml_fastpath_put_done(const mca_btl_base_module_t *btl, const mca_pml_f
     mca_pml_fastpath_recv_request_progressed(req, size + 1);
 }
 
-/* Sender: tells the receiver of a range, and streams it if it could not be written.  The send is not complete
- * before word of it has left: who sent it may not come back to MPI for long. */
+/* Sender: tells the receiver of a range, and streams it if it could not be written. */
 static int put_tell(mca_pml_fastpath_retry_t *retry)
 {
     mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) retry;
@@ -444,16 +443,11 @@ static int put_tell(mca_pml_fastpath_retry_t *retry)
     const mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_PUT_DONE,
                                               .hdr_flags = failed ? MCA_PML_FASTPATH_HDR_FLAG_FAILED : 0,
                                               .hdr_id = rdma->remote_rdma};
-    int rc;
 
-    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    rc = mca_pml_fastpath_control_send_until(req->req_peer, rdma->bml_btl->btl, &done, sizeof(done),
-                                             mca_pml_fastpath_send_request_left, req);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
-    }
-    if (OPAL_UNLIKELY(OMPI_ERR_OUT_OF_RESOURCE == rc && !mca_pml_fastpath_has_failed(&req->req_watch))) {
-        return rc;
+    if (OPAL_UNLIKELY(OMPI_ERR_OUT_OF_RESOURCE
+                          == mca_pml_fastpath_send_request_tell(req, rdma->bml_btl->btl, &done)
+                      && !mca_pml_fastpath_has_failed(&req->req_watch))) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (failed) {
         req->req_dst_req = rdma->remote_req;

@@ -177,6 +177,20 @@ void mca_pml_fastpath_send_request_left(mca_btl_base_module_t *btl, struct mca_b
     mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
+int mca_pml_fastpath_send_request_tell(mca_pml_fastpath_send_request_t *req, mca_btl_base_module_t *btl,
+                                       const mca_pml_fastpath_done_hdr_t *done)
+{
+    int rc;
+
+    (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+    rc = mca_pml_fastpath_control_send_until(req->req_peer, btl, done, sizeof(*done),
+                                             mca_pml_fastpath_send_request_left, req);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
+    }
+    return rc;
+}
+
 void mca_pml_fastpath_send_request_set_number(mca_pml_fastpath_send_request_t *req, uint32_t number)
 {
     OPAL_THREAD_LOCK(&req->req_lock);

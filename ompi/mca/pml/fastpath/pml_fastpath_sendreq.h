@@ -290,6 +290,17 @@ void mca_pml_fastpath_send_request_left(mca_btl_base_module_t *btl, struct mca_b
                                         mca_btl_base_descriptor_t *descriptor, int status);
 
 /**
+ * Tell the receiver of a part that has been written to it, or cannot be. It waits for that word, so the send
+ * is not complete before it has left: who sent it may not come back to MPI for long. The caller holds the
+ * request alive (counts in req_todo) over the call.
+ *
+ * @param btl  as for mca_pml_fastpath_control_send()
+ * @return as mca_pml_fastpath_control_send_until(): it is not tried again
+ */
+int mca_pml_fastpath_send_request_tell(mca_pml_fastpath_send_request_t *req, mca_btl_base_module_t *btl,
+                                       const mca_pml_fastpath_done_hdr_t *done);
+
+/**
  * Send the first part of a message whose receive has to be known before the rest.
  * The caller holds the request alive (counts in req_todo) over the call.
  * @return OMPI_SUCCESS, OMPI_ERR_OUT_OF_RESOURCE or another error of the BTL's

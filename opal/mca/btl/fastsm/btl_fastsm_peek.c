@@ -131,12 +131,10 @@ bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const
         return (NULL == data || !data->whole)
                && mca_btl_fastsm_move_chunks(view, to, data, length, undecided);
     }
-    if (NULL == data && 2 >= view->halves && MCA_COMMON_FASTPATH_COPY_MEASURED > length) {
-        mca_common_fastpath_copy(to, view->data + HEADER, length);
-    } else if (NULL == data && 2 >= view->halves) {
-        mca_common_fastpath_ways_copy(&view->endpoint->take_ways, to, view->data + HEADER, length);
+    if (NULL == data && (2 < view->halves || MCA_COMMON_FASTPATH_COPY_MEASURED > length)) {
+        mca_btl_fastsm_view_copy(view, to, length);
     } else if (NULL == data) {
-        fastsm_fifo_copy(to, view->head, length);
+        mca_common_fastpath_ways_copy(&view->endpoint->take_ways, to, view->data + HEADER, length);
     } else if (2 < view->halves) {
         fastsm_fifo_extract(piece, view->head, HEADER, length);
         data->move(data->context, piece, 0, length);
