@@ -175,6 +175,29 @@ static void first_part(void)
     free(doubles);
 }
 
+/* Memory of unexpected messages that have been received is used for the next ones. */
+static void spare(void)
+{
+    enum { MANY = 20, LONG = 10000, BLOCK = LONG + LONG / 4, ROUNDS = 3 };
+
+    for (int round = 0; round < ROUNDS; ++round) {
+        for (int i = 0; 0 == fp_rank && i < MANY; i++) {
+            fp_send(&fp_modes[FP_STANDARD], LONG, 1, TAG, i, MPI_COMM_WORLD);
+        }
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        if (1 == fp_rank) {
+            unsigned long kept = value_of("pml_fastpath_unexpected_msgq_bytes", MPI_COMM_WORLD, 0), now;
+
+            for (int i = 0; i < MANY; i++) {
+                fp_recv(LONG, 0, TAG, i, MPI_COMM_WORLD);
+            }
+            now = value_of("pml_fastpath_spare_bytes", MPI_COMM_WORLD, 0);
+            CHECK(0 < kept && kept <= now && now <= MANY * BLOCK);
+        }
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+    }
+}
+
 int main(int argc, char **argv)
 {
     fp_message_t receives[RECEIVES];
@@ -224,6 +247,8 @@ int main(int argc, char **argv)
     late();
     fp_case("first part of a message");
     first_part();
+    fp_case("memory of unexpected messages");
+    spare();
     FP(MPI_T_pvar_session_free(&session));
     FP(MPI_T_finalize());
     return fp_finish();

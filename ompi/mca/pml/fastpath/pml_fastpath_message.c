@@ -8,6 +8,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
+#include "pml_fastpath_kept.h"
 #include "pml_fastpath_message.h"
 
 /* Records come in chunks of their own: items of Open MPI's free lists carry 48 bytes more. Free ones
@@ -135,8 +136,8 @@ mca_pml_fastpath_message_t *mca_pml_fastpath_message_keep(const mca_pml_fastpath
         return message;
     }
     if (0 < size) {
-        message->payload = mca_pml_fastpath_needed(malloc(sizeof(*message->payload) + size),
-                                                   "an unexpected message", "malloc");
+        message->payload = mca_pml_fastpath_needed(
+            mca_pml_fastpath_kept_alloc(sizeof(*message->payload) + size), "an unexpected message", "malloc");
         message->payload->size = size;
         payload_copy(message->payload->bytes, arrival);
     }
@@ -183,7 +184,7 @@ void mca_pml_fastpath_message_return(mca_pml_fastpath_message_t *message)
 {
     size_t payload = mca_pml_fastpath_message_payload(message);
 
-    free(message->payload);
+    mca_pml_fastpath_kept_free(message->payload, sizeof(*message->payload) + payload);
     OPAL_THREAD_LOCK(&records.lock);
     records.kept -= sizeof(*message) + payload;
     record_push(message);
@@ -198,8 +199,9 @@ mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
     mca_pml_fastpath_arrival_t whole = {.segments = segments, .num_segments = num_segments, .skip = skip};
     const size_t hdr_size = NULL == hdr ? 0 : mca_pml_fastpath_rule(hdr->hdr_type)->size;
     const size_t size = mca_pml_fastpath_arrival_payload(&whole);
-    mca_pml_fastpath_parked_t *parked = mca_pml_fastpath_needed(malloc(sizeof(*parked) + hdr_size + size),
-                                                                "a message that came early", "malloc");
+    mca_pml_fastpath_parked_t *parked =
+        mca_pml_fastpath_needed(mca_pml_fastpath_kept_alloc(sizeof(*parked) + hdr_size + size),
+                                "a message that came early", "malloc");
 
     OBJ_CONSTRUCT(&parked->super, opal_list_item_t);
     parked->btl = btl;
@@ -214,5 +216,5 @@ mca_pml_fastpath_parked_t *mca_pml_fastpath_park(mca_btl_base_module_t *btl,
 void mca_pml_fastpath_parked_free(mca_pml_fastpath_parked_t *parked)
 {
     OBJ_DESTRUCT(&parked->super);
-    free(parked);
+    mca_pml_fastpath_kept_free(parked, sizeof(*parked) + parked->size);
 }

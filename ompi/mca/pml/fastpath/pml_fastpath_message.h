@@ -57,7 +57,7 @@ typedef struct {
     uint8_t flags;
     uint16_t padding;
     uint64_t length;                     /**< bytes of the whole message */
-    mca_pml_fastpath_payload_t *payload; /**< malloc'ed, or NULL: then the data of a MATCH is in inlined */
+    mca_pml_fastpath_payload_t *payload; /**< or NULL: then the data of a MATCH is in inlined */
     union {
         uint8_t inlined[MCA_PML_FASTPATH_MESSAGE_INLINE];
         struct {

@@ -14,6 +14,7 @@
 #include "pml_fastpath_freed.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_idle.h"
+#include "pml_fastpath_kept.h"
 #include "pml_fastpath_link_find.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_extcid.h"
@@ -90,6 +91,7 @@ int mca_pml_fastpath_enable(bool enable)
         OBJ_CONSTRUCT(&pml->retries[i].retries, opal_list_t);
         pml->retries[i].waited_for = 0;
     }
+    mca_pml_fastpath_kept_init();
     mca_pml_fastpath_messages_init();
     mca_pml_fastpath_extcid_init();
     mca_pml_fastpath_adopt_init();
@@ -153,6 +155,7 @@ void mca_pml_fastpath_close(void)
     mca_pml_fastpath_extcid_fini();
     mca_pml_fastpath_multi_fini();
     mca_pml_fastpath_messages_fini();
+    mca_pml_fastpath_kept_fini();
     mca_pml_fastpath_sync_fini();
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
         OBJ_DESTRUCT(&pml->retries[i].retries);

@@ -13,6 +13,7 @@
 
 #include "pml_fastpath_comm.h"
 #include "pml_fastpath_counters.h"
+#include "pml_fastpath_kept.h"
 
 /* What is summed up over a queue, by rank. */
 typedef struct {
@@ -119,6 +120,14 @@ static int get_kept(const mca_base_pvar_t *pvar, void *value, void *object)
     return OMPI_SUCCESS;
 }
 
+static int get_spare(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    (void) pvar;
+    (void) object;
+    *(unsigned long *) value = mca_pml_fastpath.enabled ? mca_pml_fastpath_kept_spare() : 0;
+    return OMPI_SUCCESS;
+}
+
 static int get_pending(const mca_base_pvar_t *pvar, void *value, void *object)
 {
     mca_pml_fastpath_parked_t *parked;
@@ -181,6 +190,8 @@ static const struct {
      MPI_T_PVAR_CLASS_SIZE, ULONG, MPI_T_BIND_NO_OBJECT, .get = get_kept},
     {"kept_bytes_most", "The most that kept_bytes has been", MPI_T_PVAR_CLASS_HIGHWATERMARK, ULONG,
      MPI_T_BIND_NO_OBJECT, .get = get_kept},
+    {"spare_bytes", "Memory of messages that have been received, for unexpected ones to come",
+     MPI_T_PVAR_CLASS_SIZE, ULONG, MPI_T_BIND_NO_OBJECT, .get = get_spare},
     {"pending_comm_msgq_length", "Messages of communicators that this process does not know yet",
      MPI_T_PVAR_CLASS_SIZE, UINT, MPI_T_BIND_NO_OBJECT, .get = get_pending},
     {"pending_comm_msgq_bytes", "Bytes that these messages take, headers included", MPI_T_PVAR_CLASS_SIZE,

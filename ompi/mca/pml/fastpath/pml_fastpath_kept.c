@@ -1,0 +1,164 @@
+/*
+ * Copyright (c) 2026 The fastpath authors.  All rights reserved.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "ompi_config.h"
+
+#include <stdlib.h>
+
+#include "opal/threads/mutex.h"
+
+#include "pml_fastpath_kept.h"
+
+/* Blocks of a class have FRONT + ((5 + n) << k) bytes, n from 0 to 3: little of one is unused, and there is
+ * room for what stands in front of the data, which often is a power of two. */
+#define FRONT          64u
+#define SHORTEST_ORDER 9u
+#define LONGEST_ORDER  19u
+#define CLASSES        (4u * (LONGEST_ORDER - SHORTEST_ORDER))
+/* Rounding up costs short blocks more than it is worth, and few longer ones would be all there are. */
+#define SHORTEST (FRONT + ((size_t) 1 << SHORTEST_ORDER) + 1)
+#define LONGEST  (FRONT + ((size_t) 1 << LONGEST_ORDER))
+
+/** A block that is not in use. */
+typedef struct block_t {
+    struct block_t *next;
+} block_t;
+
+static struct {
+    opal_mutex_t lock; /* taken last: nothing is called while it is held */
+    block_t *free[CLASSES];
+    size_t spare;     /* bytes of these */
+    unsigned drained; /* class whose blocks malloc gets next where there are too many */
+} blocks;
+
+void mca_pml_fastpath_kept_init(void)
+{
+    OBJ_CONSTRUCT(&blocks.lock, opal_mutex_t);
+    for (unsigned i = 0; i < CLASSES; ++i) {
+        blocks.free[i] = NULL;
+    }
+    blocks.spare = 0;
+    blocks.drained = 0;
+}
+
+static inline bool has_class(size_t bytes)
+{
+    return SHORTEST <= bytes && bytes <= LONGEST;
+}
+
+static inline unsigned block_class(size_t bytes)
+{
+    const size_t data = bytes - FRONT - 1;
+    const unsigned order = 63u - (unsigned) __builtin_clzll(data);
+
+    return 4 * (order - SHORTEST_ORDER) + (unsigned) (data >> (order - 2)) % 4;
+}
+
+/* Bytes of a block of a class. */
+static inline size_t block_size(unsigned class)
+{
+    return FRONT + ((size_t) (5 + class % 4) << (class / 4 + SHORTEST_ORDER - 2));
+}
+
+static inline block_t *block_pop(unsigned class)
+{
+    block_t *block = blocks.free[class];
+
+    if (OPAL_LIKELY(NULL != block)) {
+        blocks.free[class] = block->next;
+        blocks.spare -= block_size(class);
+    }
+    return block;
+}
+
+static inline void block_push(unsigned class, block_t *block)
+{
+    block->next = blocks.free[class];
+    blocks.free[class] = block;
+    blocks.spare += block_size(class);
+}
+
+void *mca_pml_fastpath_kept_alloc(size_t bytes)
+{
+    block_t *block;
+    unsigned class;
+
+    if (!has_class(bytes)) {
+        return malloc(bytes);
+    }
+    class = block_class(bytes);
+    OPAL_THREAD_LOCK(&blocks.lock);
+    block = block_pop(class);
+    OPAL_THREAD_UNLOCK(&blocks.lock);
+    return OPAL_LIKELY(NULL != block) ? block : malloc(block_size(class));
+}
+
+static void blocks_free(block_t *block)
+{
+    while (NULL != block) {
+        block_t *next = block->next;
+
+        free(block);
+        block = next;
+    }
+}
+
+/* Too many are not in use. @param needed  class that is taken from only if that of all others is not enough
+ * @return those taken out */
+static __opal_attribute_noinline__ block_t *blocks_drain(unsigned needed)
+{
+    block_t *drained = NULL;
+    unsigned empty = 0;
+
+    while (MCA_PML_FASTPATH_KEPT_SPARE < blocks.spare) {
+        block_t *block = needed == blocks.drained && CLASSES > empty ? NULL : block_pop(blocks.drained);
+
+        if (NULL == block) {
+            blocks.drained = (blocks.drained + 1) % CLASSES;
+            ++empty;
+        } else {
+            block->next = drained;
+            drained = block;
+        }
+    }
+    return drained;
+}
+
+void mca_pml_fastpath_kept_free(void *block, size_t bytes)
+{
+    block_t *drained = NULL;
+    unsigned class;
+
+    if (NULL == block || !has_class(bytes)) {
+        free(block);
+        return;
+    }
+    class = block_class(bytes);
+    OPAL_THREAD_LOCK(&blocks.lock);
+    block_push(class, (block_t *) block);
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_KEPT_SPARE < blocks.spare)) {
+        drained = blocks_drain(class);
+    }
+    OPAL_THREAD_UNLOCK(&blocks.lock);
+    blocks_free(drained);
+}
+
+size_t mca_pml_fastpath_kept_spare(void)
+{
+    size_t spare;
+
+    OPAL_THREAD_LOCK(&blocks.lock);
+    spare = blocks.spare;
+    OPAL_THREAD_UNLOCK(&blocks.lock);
+    return spare;
+}
+
+void mca_pml_fastpath_kept_fini(void)
+{
+    for (unsigned i = 0; i < CLASSES; ++i) {
+        blocks_free(blocks.free[i]);
+        blocks.free[i] = NULL;
+    }
+    OBJ_DESTRUCT(&blocks.lock);
+}
