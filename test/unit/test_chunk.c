@@ -37,7 +37,6 @@ static struct {
     mca_btl_fastsm_endpoint_t out, in; /* the same pair, as its sender and its receiver see it */
     mca_btl_fastsm_frag_t frags[BUFFERS];
     uint32_t next, given_back, kept, allowed, reclaimed;
-    uint32_t few; /* buffers that are few */
 } world;
 
 static char payload[LONGEST + CHUNK], received[LONGEST + GUARD];
@@ -62,11 +61,6 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endp
         frag = next;
     }
     return first;
-}
-
-bool mca_btl_fastsm_frags_few(uint32_t more)
-{
-    return world.kept + more <= world.few;
 }
 
 void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)
@@ -128,7 +122,7 @@ static void world_open(uint32_t position)
     mca_btl_fastsm_component.chunk_ticks = ticks_per_millisecond = 0;
     world.next = world.given_back = world.kept = world.reclaimed = 0;
     mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER].free = NULL;
-    world.allowed = world.few = BUFFERS;
+    world.allowed = BUFFERS;
     opal_uses_threads = false;
     for (uint32_t i = 0; i < BUFFERS; ++i) {
         world.frags[i].offset =
@@ -406,31 +400,20 @@ static void test_refusals(void **state)
     assert_int_equal(2 + 5, world.given_back);
 }
 
-/* To a peer that has not read what it has, or where there are more processes than cores, long messages do not
- * leave, and short ones do, in the latter case while few buffers are in use; and long ones, too, when it is
- * their turn to take chunks, or with threads where those are quick. */
+/* To a peer that has not read what it has long messages do not leave, and short ones do; and long ones, too,
+ * where processes share cores, when it is their turn to take chunks, or with threads where those are quick.
+ */
 static void test_fallen_behind(void **state)
 {
     (void) state;
     world_open(0);
-    opal_progress_yield_when_idle = true;
-    nothing_leaves(CHUNKS_SHARED + 1);
-    assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNKS_SHARED));
-    world_close();
-    world_open(0);
-    assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
-    world.few = 7; /* 4 are in use */
-    assert_int_equal(OPAL_ERR_OUT_OF_RESOURCE, send_chunks(4 * CHUNK));
-    assert_int_equal(OPAL_SUCCESS, send_chunks(3 * CHUNK));
-    assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNK));
-    world.kept = 0;
-    opal_progress_yield_when_idle = false;
-    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
-    world_close();
-    world_open(0);
     world.out.n_in_flight = 1;
     world.out.out.write_pos = 2;
     nothing_leaves(5 * CHUNK);
+    opal_progress_yield_when_idle = true;
+    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
+    world.kept = 0;
+    opal_progress_yield_when_idle = false;
     assert_int_equal(OPAL_SUCCESS, send_chunks(4 * CHUNK));
     world.kept = 0;
     world.out.stream = (mca_btl_fastsm_turns_t){.way = TURN_CHUNKS, .ways = {.uses = 1}};
@@ -458,14 +441,10 @@ static void test_anyway(void **state)
 {
     (void) state;
     world_open(0);
+    world.out.n_in_flight = 1;
+    world.out.out.write_pos = 2;
     assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, CHUNKS_ANYWAY));
-    opal_progress_yield_when_idle = true;
-    assert_false(mca_btl_fastsm_had_better_read(&world.out, 2, CHUNKS_SHARED));
-    assert_true(mca_btl_fastsm_had_better_read(&world.out, 3, CHUNKS_SHARED + 1));
-    world.few = 0;
-    nothing_leaves(2 * CHUNK);
-    assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNK));
-    opal_progress_yield_when_idle = false;
+    assert_true(mca_btl_fastsm_had_better_read(&world.out, 5, CHUNKS_ANYWAY + 1));
     world_close();
 }
 

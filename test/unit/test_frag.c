@@ -356,6 +356,44 @@ static void test_shared(void **state)
     assert_int_equal(COUNT, different(COUNT, 1));
 }
 
+/* How many a peer gets, one after the other, that has so many to read. */
+static uint32_t most_for(uint32_t unread)
+{
+    mca_btl_fastsm_endpoint_t endpoint = {.n_in_flight = unread};
+    mca_btl_fastsm_frag_t *frags[COUNT];
+    uint32_t n = 0;
+
+    while (COUNT > n && NULL != (frags[n] = mca_btl_fastsm_frags_take(&endpoint, 1, 1))) {
+        ++n;
+    }
+    for (uint32_t i = 0; i < n; ++i) {
+        mca_btl_fastsm_frag_return(frags[i]);
+    }
+    return n;
+}
+
+/* Where processes share cores a peer that has something to read gets no new pages soon after others, unless
+ * it has little or the pages are few. */
+static void test_shared_growth(void **state)
+{
+    uint32_t there;
+
+    (void) state;
+    (void) different(1, 1);
+    there = list->there;
+    assert_in_range(there, IN_USE_SHARED, COUNT / 2);
+    opal_progress_yield_when_idle = true;
+    list->growth.pages = UINT64_MAX / GROWTH_PAUSE;
+    assert_int_equal(there, most_for(UNREAD_ALWAYS));
+    assert_int_equal(there, list->there);
+    list->growth.pages = 0;
+    assert_true(there < most_for(UNREAD_ALWAYS));
+    assert_true(there < list->there);
+    list->growth.pages = UINT64_MAX / GROWTH_PAUSE;
+    assert_int_equal(COUNT, most_for(UNREAD_ALWAYS - 1));
+    assert_int_equal(COUNT - COUNT / KEPT_PART, most_for(UNREAD_ALWAYS));
+}
+
 /* Trials go on all the time, whatever their results are. */
 static void test_trials(void **state)
 {
@@ -380,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_often),
         cmocka_unit_test_setup_teardown(test_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_shared, begin, end),
+        cmocka_unit_test_setup_teardown(test_shared_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_trials, begin, end),
     };
 

@@ -26,16 +26,16 @@
 #define FASTSM_SMALL_CHUNK 32u
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
-/** and that are in use there, when a peer that has not read some gets one more, at most: what waits in others
- * has left the caches when its reader has a core */
+/** and that may be in use there, when a peer that has not read some gets one more, before more pages are
+ * asked for */
 #define IN_USE_SHARED 32u
-/** and that are few there, at least: a message of several chunks goes in them, others are offered */
-#define FEW_SHARED 16u
 /** messages and chunks that each peer may have to read in any case */
 #define UNREAD_ALWAYS 4u
 /** the part of a pool that a peer with more than that to read does not get: it is for others, who may be all
  * that is waited for while this one does something else */
 #define KEPT_PART 4u
+/** buffers that are taken there before those that are in no use any more have no turns */
+#define RESTING_SHARED 512u
 /** bytes of all buffers that take turns where each is full: more than passes a reader's cache unnoticed, and
  * not so much more that it passes ours as well (docs/shared-layout.md, "Buffers take turns") */
 #define FULL_TURNS ((size_t) 3 * 1024 * 1024)
@@ -51,6 +51,9 @@
 #define FETCHED_BEHIND 1024u
 /** buffers of a pool that can spare some for that */
 #define SPACERS_FROM 64u
+/** time between two growths, as a multiple of what asking for the pages took, where processes share cores and
+ * only messages that could wait want them */
+#define GROWTH_PAUSE 16u
 /** most buffers that are taken between two growths, as a multiple: the program may have changed in between */
 #define GROWTH_TAKEN_MAX 1024u
 
@@ -178,6 +181,7 @@ static bool reserve(mca_btl_fastsm_frag_list_t *list, uint32_t count)
         return false;
     }
     list->there += count;
+    list->growth.pages = mca_common_fastpath_ticks() - list->growth.began;
     list->growth.count = count;
     list->growth.taken = 0;
     return true;
@@ -349,6 +353,7 @@ static __opal_attribute_noinline__ void rotation_step(mca_btl_fastsm_frag_list_t
     }
     if (OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
         mca_btl_fastsm_rotation_stop(&list->rotation);
+        list->rotation.left = RESTING_SHARED;
     } else {
         mca_btl_fastsm_rotation_step(&list->rotation, mca_common_fastpath_ticks(),
                                      all_have_turns(list) ? list->used : 0);
@@ -359,21 +364,26 @@ static __opal_attribute_noinline__ void rotation_step(mca_btl_fastsm_frag_list_t
     spare_all_but(list, most > in_use(list) ? most - in_use(list) : 1);
 }
 
+/* Whether pages for so many more would have to be asked for too soon. */
+static __opal_attribute_noinline__ bool grows_too_soon(const mca_btl_fastsm_frag_list_t *list, uint32_t more)
+{
+    const uint32_t needed = in_use(list) + more;
+
+    return IN_USE_SHARED < needed && list->there < needed
+           && mca_common_fastpath_ticks() - list->growth.began < GROWTH_PAUSE * list->growth.pages;
+}
+
 /* Whether a peer has to read what it has, before it gets so many more.  One that has little to read gets them
  * in any case: others' messages must not hold up its own.  The list's lock is held. */
 static inline bool are_enough(const mca_btl_fastsm_frag_list_t *list,
                               const mca_btl_fastsm_endpoint_t *endpoint, uint32_t more)
 {
-    uint32_t limit;
-
     if (NULL == endpoint || MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class
         || UNREAD_ALWAYS > endpoint->n_in_flight + endpoint->out.n_pending) {
         return false;
     }
-    limit = OPAL_UNLIKELY(opal_progress_yield_when_idle) && MCA_BTL_FASTSM_FRAG_EAGER == list->frag_class
-                ? IN_USE_SHARED
-                : list->count - list->count / KEPT_PART;
-    return limit < in_use(list) + more;
+    return list->count - list->count / KEPT_PART < in_use(list) + more
+           || (OPAL_UNLIKELY(opal_progress_yield_when_idle) && grows_too_soon(list, more));
 }
 
 /* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held.
@@ -538,33 +548,6 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endp
         first = take_chain(list, endpoint, count, last);
     }
     return first;
-}
-
-/* Whether so many more can be in use, and few are.  A message of two is still better off in them than read
- * when others wait in all that may be in use. */
-static bool are_few(mca_btl_fastsm_frag_list_t *list, uint32_t more)
-{
-    uint32_t most = FEW_SHARED < 2 * more ? 2 * more : FEW_SHARED;
-    bool few;
-
-    if (2 >= more) {
-        most = IN_USE_SHARED;
-    }
-    OPAL_THREAD_LOCK(&list->lock);
-    few = in_use(list) + more <= most;
-    OPAL_THREAD_UNLOCK(&list->lock);
-    return few;
-}
-
-bool mca_btl_fastsm_frags_few(uint32_t more)
-{
-    mca_btl_fastsm_frag_list_t *list = &mca_btl_fastsm_component.frags[MCA_BTL_FASTSM_FRAG_EAGER];
-
-    if (are_few(list, more)) {
-        return true;
-    }
-    reclaim_all();
-    return are_few(list, more);
 }
 
 void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count)

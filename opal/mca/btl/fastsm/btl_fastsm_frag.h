@@ -52,10 +52,5 @@ mca_btl_fastsm_frag_t *mca_btl_fastsm_frags_take(mca_btl_fastsm_endpoint_t *endp
                                                  size_t last);
 /** Gives them back, unused. */
 void mca_btl_fastsm_frags_put_back(mca_btl_fastsm_frag_t *first, uint32_t count);
-/**
- * Whether few frags of the eager pool are in use, with so many more: 16, or twice as many as these; 32, if
- * these are one or two.  Collects what peers have read if it has to. No lock is held.
- */
-bool mca_btl_fastsm_frags_few(uint32_t more);
 
 #endif /* MCA_BTL_FASTSM_FRAG_H */

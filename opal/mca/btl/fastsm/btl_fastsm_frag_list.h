@@ -52,6 +52,7 @@ OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
 /** When a pool has asked for pages last, and what those have cost. */
 typedef struct mca_btl_fastsm_growth_t {
     uint64_t began; /**< ticks of mca_common_fastpath_ticks(): when its buffers' present turns began */
+    uint64_t pages; /**< ticks that asking for the pages took */
     uint64_t first; /**< ticks that their first turns took */
     uint32_t count; /**< its buffers */
     uint32_t taken; /**< buffers that have been taken since they had their first turns */

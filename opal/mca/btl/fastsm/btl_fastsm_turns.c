@@ -25,8 +25,6 @@
 
 /** bytes that may go in several chunks in any case */
 #define CHUNKS_ANYWAY ((size_t) 16 * 1024)
-/** bytes that may go in several chunks where processes share cores, at the most */
-#define CHUNKS_SHARED ((size_t) 64 * 1024)
 /** bytes whose filling time is kept */
 #define FILL_BYTES ((size_t) 4096)
 /** of messages for which chunks are slow one in so many takes them all the same: they may not be any more. A
@@ -185,27 +183,15 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
     return !chunks;
 }
 
-/* Whether the peer had better read a message itself where processes share cores.  It has none now.  When it
- * has one, a message that is long, or one of many, has left the caches: so buffers are used as long as there
- * are few. */
-static __opal_attribute_noinline__ bool had_better_read_shared(uint32_t chunks, size_t size)
-{
-    return CHUNKS_SHARED < size || !mca_btl_fastsm_frags_few(chunks);
-}
-
-/* Where messages go to and fro, or both ways at once, one of them may be unread.  With threads streams are
- * not measured, but what filling a chunk takes is. */
+/* Where messages go to and fro, or both ways at once, one of them may be unread.  Where processes share cores
+ * none is read sooner than it comes in chunks (docs/data-path.md, "Where processes share cores").  With
+ * threads streams are not measured, but what filling a chunk takes is. */
 bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks, size_t size)
 {
     uint32_t unread_max;
 
-    if (OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair))) {
-        return false;
-    }
-    if (opal_progress_yield_when_idle) {
-        return had_better_read_shared(chunks, size);
-    }
-    if (size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
+    if (OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair)) || opal_progress_yield_when_idle
+        || size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
         return false;
     }
     mca_btl_fastsm_lock(endpoint);
