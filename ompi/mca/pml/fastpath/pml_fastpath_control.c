@@ -81,16 +81,6 @@ static int control_describe(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t
     return rc;
 }
 
-int mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl,
-                                        const void *hdr, size_t size, mca_btl_base_completion_fn_t completion,
-                                        void *context)
-{
-    if (peer->left || mca_pml_fastpath_peer_has_failed(peer)) {
-        return OMPI_ERR_UNREACH; /* nobody waits for it */
-    }
-    return control_describe(peer, btl, hdr, size, MCA_BTL_DES_SEND_ALWAYS_CALLBACK, completion, context);
-}
-
 static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                        size_t size)
 {
@@ -107,6 +97,17 @@ static int control_try(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl
                : OMPI_SUCCESS;
 }
 
+static mca_pml_fastpath_packet_t *packet_get(mca_btl_base_module_t *btl, const void *hdr, size_t size)
+{
+    mca_pml_fastpath_packet_t *packet = mca_pml_fastpath_needed(opal_free_list_get(&mca_pml_fastpath.packets),
+                                                                "a control message", "free list");
+
+    packet->btl = btl;
+    packet->size = size;
+    memcpy(packet->bytes, hdr, size);
+    return packet;
+}
+
 static int packet_retry(mca_pml_fastpath_retry_t *retry)
 {
     mca_pml_fastpath_packet_t *packet = (mca_pml_fastpath_packet_t *) retry;
@@ -118,16 +119,60 @@ static int packet_retry(mca_pml_fastpath_retry_t *retry)
     return rc;
 }
 
+/* It has left, or does not need to. */
+static void packet_end(mca_pml_fastpath_packet_t *packet)
+{
+    void (*left)(void *) = packet->left;
+    void *context = packet->context;
+
+    opal_free_list_return(&mca_pml_fastpath.packets, &packet->super.super);
+    left(context);
+}
+
+static void packet_completion(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                              mca_btl_base_descriptor_t *descriptor, int status)
+{
+    mca_pml_fastpath_packet_t *packet = descriptor->des_cbdata;
+
+    mca_pml_fastpath_control_completion(btl, endpoint, descriptor, status);
+    packet_end(packet);
+}
+
+static int packet_retry_until(mca_pml_fastpath_retry_t *retry)
+{
+    mca_pml_fastpath_packet_t *packet = (mca_pml_fastpath_packet_t *) retry;
+    mca_pml_fastpath_peer_t *peer = retry->peer;
+    int rc = OMPI_ERR_UNREACH;
+
+    if (!peer->left && !mca_pml_fastpath_peer_has_failed(peer)) {
+        rc = control_describe(peer, packet->btl, packet->bytes, packet->size,
+                              MCA_BTL_DES_SEND_ALWAYS_CALLBACK, packet_completion, packet);
+    }
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc && OMPI_ERR_OUT_OF_RESOURCE != rc)) {
+        packet_end(packet); /* nobody waits for it */
+        rc = OMPI_SUCCESS;
+    }
+    return rc;
+}
+
+void mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl,
+                                         const void *hdr, size_t size, void (*left)(void *context),
+                                         void *context)
+{
+    mca_pml_fastpath_packet_t *packet = packet_get(btl, hdr, size);
+
+    packet->left = left;
+    packet->context = context;
+    packet->super.peer = peer;
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != packet_retry_until(&packet->super))) {
+        mca_pml_fastpath_retry_later(&packet->super, peer, MCA_PML_FASTPATH_QUEUE_REST, packet_retry_until);
+    }
+}
+
 static void control_later(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,
                           size_t size, int queue)
 {
-    mca_pml_fastpath_packet_t *packet = mca_pml_fastpath_needed(opal_free_list_get(&mca_pml_fastpath.packets),
-                                                                "a control message", "free list");
-
-    packet->btl = btl;
-    packet->size = size;
-    memcpy(packet->bytes, hdr, size);
-    mca_pml_fastpath_retry_later(&packet->super, peer, queue, packet_retry);
+    mca_pml_fastpath_retry_later(&packet_get(btl, hdr, size)->super, peer, queue, packet_retry);
 }
 
 void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl, const void *hdr,

@@ -11,10 +11,13 @@
 
 #include "pml_fastpath_retry.h"
 
-/** A control header that found no room, with the registration handle that may follow it. */
+/** A control header that found no room, or of which is to be known when it has left, with the registration
+ * handle that may follow it. */
 typedef struct {
     mca_pml_fastpath_retry_t super;
-    mca_btl_base_module_t *btl; /**< required BTL, or NULL for any */
+    mca_btl_base_module_t *btl;  /**< required BTL, or NULL for any */
+    void (*left)(void *context); /**< mca_pml_fastpath_control_send_until() */
+    void *context;
     size_t size;
     uint8_t bytes[sizeof(mca_pml_fastpath_hdr_t) + MCA_BTL_REG_HANDLE_MAX_SIZE];
 } mca_pml_fastpath_packet_t;
@@ -36,16 +39,14 @@ void mca_pml_fastpath_control_send(mca_pml_fastpath_peer_t *peer, mca_btl_base_m
 bool mca_pml_fastpath_control_at_once(const mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size);
 
 /**
- * Send a control header by a descriptor, and know when it has left. It is not tried again.
+ * As mca_pml_fastpath_control_send(), and know when it has left.
  *
- * @param btl         as for mca_pml_fastpath_control_send()
- * @param completion  called then, with context in the descriptor; perhaps before this returns
- * @return OMPI_SUCCESS; OMPI_ERR_OUT_OF_RESOURCE or, with the peer failed or gone, another error: it is not
- * called
+ * @param left  called then, once, with context, or when the peer has failed or gone; perhaps before this
+ *              returns
  */
-int mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl,
-                                        const void *hdr, size_t size, mca_btl_base_completion_fn_t completion,
-                                        void *context);
+void mca_pml_fastpath_control_send_until(mca_pml_fastpath_peer_t *peer, mca_btl_base_module_t *btl,
+                                         const void *hdr, size_t size, void (*left)(void *context),
+                                         void *context);
 
 /** As mca_pml_fastpath_control_send(), behind all messages that wait for the peer to have room: by the
  * fastest BTL. */

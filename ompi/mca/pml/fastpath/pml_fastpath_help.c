@@ -175,11 +175,8 @@ static bool is_welcome(mca_pml_fastpath_send_request_t *req, const mca_pml_fastp
 /* The receiver waits for word of its part. */
 static void tell_helped(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_done_hdr_t *done)
 {
-    mca_pml_fastpath_peer_t *peer = req->req_peer;
-
-    if (OPAL_UNLIKELY(!mca_pml_fastpath_control_at_once(peer, done, sizeof(*done))
-                      && OMPI_ERR_OUT_OF_RESOURCE == mca_pml_fastpath_send_request_tell(req, NULL, done))) {
-        mca_pml_fastpath_control_send(peer, NULL, done, sizeof(*done));
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_control_at_once(req->req_peer, done, sizeof(*done)))) {
+        mca_pml_fastpath_send_request_tell(req, NULL, done);
     }
 }
 

@@ -433,22 +433,16 @@ void mca_pml_fastpath_put_done(const mca_btl_base_module_t *btl, const mca_pml_f
     mca_pml_fastpath_recv_request_progressed(req, size + 1);
 }
 
-/* Sender: tells the receiver of a range, and streams it if it could not be written. */
-static int put_tell(mca_pml_fastpath_retry_t *retry)
+/* Sender: a range has been written, or cannot be. Tells the receiver, and streams it in the latter case. */
+static void put_finish(mca_pml_fastpath_rdma_t *rdma, bool failed)
 {
-    mca_pml_fastpath_rdma_t *rdma = (mca_pml_fastpath_rdma_t *) retry;
     mca_pml_fastpath_send_request_t *req = rdma->request;
-    const bool failed = rdma->failed_at < rdma->end;
     const size_t offset = rdma->next, size = rdma->end - rdma->next;
     const mca_pml_fastpath_done_hdr_t done = {.hdr_type = MCA_PML_FASTPATH_HDR_PUT_DONE,
                                               .hdr_flags = failed ? MCA_PML_FASTPATH_HDR_FLAG_FAILED : 0,
                                               .hdr_id = rdma->remote_rdma};
 
-    if (OPAL_UNLIKELY(OMPI_ERR_OUT_OF_RESOURCE
-                          == mca_pml_fastpath_send_request_tell(req, rdma->bml_btl->btl, &done)
-                      && !mca_pml_fastpath_has_failed(&req->req_watch))) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
+    mca_pml_fastpath_send_request_tell(req, rdma->bml_btl->btl, &done);
     if (failed) {
         req->req_dst_req = rdma->remote_req;
     }
@@ -457,20 +451,6 @@ static int put_tell(mca_pml_fastpath_retry_t *retry)
         mca_pml_fastpath_send_request_progressed(req, (int64_t) size);
     } else if (!mca_pml_fastpath_has_failed(&req->req_watch)) {
         mca_pml_fastpath_send_request_stream(req, offset, size);
-    }
-    return OMPI_SUCCESS;
-}
-
-/* Sender: a range has been written, or cannot be. */
-static void put_finish(mca_pml_fastpath_rdma_t *rdma, bool failed)
-{
-    const mca_pml_fastpath_send_request_t *req = rdma->request;
-
-    if (failed) {
-        rdma->failed_at = rdma->next;
-    }
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != put_tell(&rdma->super))) {
-        mca_pml_fastpath_retry_later(&rdma->super, req->req_peer, MCA_PML_FASTPATH_QUEUE_REST, put_tell);
     }
 }
 

@@ -23,7 +23,7 @@ typedef struct {
     uint64_t remote_address;
     size_t next;          /**< get: first byte not yet asked for; else offset within the message */
     size_t end;           /**< behind the last byte */
-    size_t failed_at;     /**< get: lowest offset of a piece that failed, or end; put: next, if it failed */
+    size_t failed_at;     /**< get: lowest offset of a piece that failed, or end */
     unsigned in_flight;   /**< get: pieces being read */
     bool busy;            /**< get: somebody is issuing pieces, or waits for room to do so */
     uint64_t remote_rdma; /**< put: the receiver's record, opaque */

@@ -177,18 +177,16 @@ void mca_pml_fastpath_send_request_left(mca_btl_base_module_t *btl, struct mca_b
     mca_pml_fastpath_send_request_progressed(req, 1);
 }
 
-int mca_pml_fastpath_send_request_tell(mca_pml_fastpath_send_request_t *req, mca_btl_base_module_t *btl,
-                                       const mca_pml_fastpath_done_hdr_t *done)
+static void word_left(void *request)
 {
-    int rc;
+    mca_pml_fastpath_send_request_progressed((mca_pml_fastpath_send_request_t *) request, 1);
+}
 
+void mca_pml_fastpath_send_request_tell(mca_pml_fastpath_send_request_t *req, mca_btl_base_module_t *btl,
+                                        const mca_pml_fastpath_done_hdr_t *done)
+{
     (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
-    rc = mca_pml_fastpath_control_send_until(req->req_peer, btl, done, sizeof(*done),
-                                             mca_pml_fastpath_send_request_left, req);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, -1);
-    }
-    return rc;
+    mca_pml_fastpath_control_send_until(req->req_peer, btl, done, sizeof(*done), word_left, req);
 }
 
 void mca_pml_fastpath_send_request_set_number(mca_pml_fastpath_send_request_t *req, uint32_t number)

@@ -295,10 +295,9 @@ void mca_pml_fastpath_send_request_left(mca_btl_base_module_t *btl, struct mca_b
  * request alive (counts in req_todo) over the call.
  *
  * @param btl  as for mca_pml_fastpath_control_send()
- * @return as mca_pml_fastpath_control_send_until(): it is not tried again
  */
-int mca_pml_fastpath_send_request_tell(mca_pml_fastpath_send_request_t *req, mca_btl_base_module_t *btl,
-                                       const mca_pml_fastpath_done_hdr_t *done);
+void mca_pml_fastpath_send_request_tell(mca_pml_fastpath_send_request_t *req, mca_btl_base_module_t *btl,
+                                        const mca_pml_fastpath_done_hdr_t *done);
 
 /**
  * Send the first part of a message whose receive has to be known before the rest.
