@@ -50,6 +50,32 @@ static void pairs(int size)
     }
 }
 
+/* The same with nonblocking calls. */
+static void nonblocking(int size)
+{
+    MPI_Request request;
+
+    if (1 == rank % 2) {
+        MPI_Irecv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    bench_fill(out, (size_t) size, 1);
+    MPI_Isend(out, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (0 == rank % 2) {
+        MPI_Irecv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+/* One message each way at the same time. */
+static void exchange(int size)
+{
+    bench_fill(out, (size_t) size, 1);
+    MPI_Sendrecv(out, size, MPI_BYTE, partner(), TAG, in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
 /* Several messages each way between the ranks of a pair, each from and to a place of its own, waited for
  * together. */
 static void window(int size)
@@ -94,8 +120,9 @@ static void allreduce(int size)
 static const struct {
     const char *name;
     void (*step)(int size);
-} patterns[] = {{"alltoall", alltoall}, {"pairs", pairs}, {"window", window},
-                {"ring", ring},         {"bcast", bcast}, {"allreduce", allreduce}};
+} patterns[] = {{"alltoall", alltoall}, {"pairs", pairs},        {"nonblocking", nonblocking},
+                {"exchange", exchange}, {"window", window},      {"ring", ring},
+                {"bcast", bcast},       {"allreduce", allreduce}};
 
 enum { PATTERNS = sizeof(patterns) / sizeof(patterns[0]) };
 

@@ -110,10 +110,7 @@ typedef struct {
     unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
     _Atomic bool waits; /**< a call waits for requests, all of them; of use without threads only */
     uint32_t streams;   /**< messages that we have asked to be streamed because of that, or of an exchange */
-    unsigned long stream_frags;             /**< FRAGs of messages that have been asked for so */
-    volatile unsigned backoff;              /**< waits to come that poll once only, if cores are shared */
-    volatile unsigned backoff_level;        /**< the next expiry causes 2 to the power of so many of these */
-    volatile unsigned spin_score;           /**< waits that have spun there, less the cost of those in vain */
+    unsigned long stream_frags; /**< FRAGs of messages that have been asked for so */
 
     /** protects all up to num_retries, and comms and spare_comms; never held across a call into a BTL */
     opal_mutex_t lock;

@@ -148,6 +148,7 @@ static int see_arrived(int src, int tag, ompi_communicator_t *comm, bool waits, 
     const bool again = probed_is(pml_comm, src, tag);
     const bool whole = !again && (!waits || MCA_PML_FASTPATH_ANY_SOURCE == src);
     mca_pml_fastpath_member_t *member;
+    unsigned spins;
     int rc;
 
     if (opal_using_threads() || !mca_pml_fastpath.use_immediate_recv || NULL == mca_pml_fastpath.fastsm) {
@@ -161,7 +162,13 @@ static int see_arrived(int src, int tag, ompi_communicator_t *comm, bool waits, 
     if (!mca_pml_fastpath_none_before(pml_comm, src, tag)) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    return see_next(pml_comm, member, src, tag, waits ? mca_pml_fastpath_spin_count() : 1, whole, status);
+    rc = see_next(pml_comm, member, src, tag, waits ? mca_pml_fastpath_spin_count() : 1, whole, status);
+    spins = waits && OMPI_ERR_NOT_FOUND == rc ? mca_pml_fastpath_spin_again() : 0;
+    if (0 < spins) {
+        rc = see_next(pml_comm, member, src, tag, spins, whole, status);
+        mca_pml_fastpath_spin_result(OMPI_ERR_NOT_FOUND != rc);
+    }
+    return rc;
 }
 
 /* Of so many calls of MPI_Iprobe that have looked where messages arrive, and nothing was there, all but one

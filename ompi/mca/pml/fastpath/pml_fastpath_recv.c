@@ -89,12 +89,41 @@ static inline mca_pml_fastpath_member_t *find_named(ompi_communicator_t *comm, i
     return OPAL_LIKELY(NULL != member && NULL != member->peer->ext) ? member : NULL;
 }
 
-/* How often to poll before everything else progresses. */
-static inline unsigned spin_count_for(int src)
+/* How often to poll in place of so many times. */
+static inline unsigned spins_from(int src, unsigned spins)
 {
-    const unsigned spins = mca_pml_fastpath_spin_count();
-
     return MCA_PML_FASTPATH_ANY_SOURCE == src ? 1 + spins / 8 /* each at several slots */ : spins;
+}
+
+/* Poll so often. @return as wait_for() */
+static inline int poll_for(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t **member, int src,
+                           unsigned spins, mca_pml_fastpath_target_t *target)
+{
+    const unsigned polls = spins_from(src, spins);
+    /* with threads others need the lock in between */
+    const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : polls;
+    int rc = OMPI_ERR_NOT_FOUND;
+
+    for (unsigned polled = 0; OMPI_ERR_NOT_FOUND == rc && polled < polls; polled += at_a_time) {
+        rc = MCA_PML_FASTPATH_ANY_SOURCE == src ? take_any(pml_comm, member, at_a_time, target)
+                                                : take_next(pml_comm, *member, src, at_a_time, target);
+    }
+    return rc;
+}
+
+/* The same once more, if that is worth it. */
+static __opal_attribute_noinline__ int poll_again(mca_pml_fastpath_comm_t *pml_comm,
+                                                  mca_pml_fastpath_member_t **member, int src,
+                                                  mca_pml_fastpath_target_t *target)
+{
+    const unsigned spins = mca_pml_fastpath_spin_again();
+    int rc = OMPI_ERR_NOT_FOUND;
+
+    if (0 < spins) {
+        rc = poll_for(pml_comm, member, src, spins, target);
+        mca_pml_fastpath_spin_result(OMPI_ERR_NOT_FOUND != rc);
+    }
+    return rc;
 }
 
 /* Look for the message until it is there, something else is (OMPI_ERR_NOT_AVAILABLE), matching has to decide
@@ -106,19 +135,14 @@ static inline int wait_for(ompi_communicator_t *comm, mca_pml_fastpath_member_t 
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
 
     for (unsigned round = 0; round < ROUNDS; ++round) {
-        const unsigned spins = spin_count_for(src);
-        /* with threads others need the lock in between */
-        const unsigned at_a_time = OPAL_UNLIKELY(opal_using_threads()) ? 1 : spins;
-        int rc = OMPI_ERR_NOT_FOUND;
+        int rc = poll_for(pml_comm, member, src, mca_pml_fastpath_spin_count(), target);
 
-        for (unsigned spun = 0; OMPI_ERR_NOT_FOUND == rc && spun < spins; spun += at_a_time) {
-            rc = MCA_PML_FASTPATH_ANY_SOURCE == src ? take_any(pml_comm, member, at_a_time, target)
-                                                    : take_next(pml_comm, *member, src, at_a_time, target);
+        if (OMPI_ERR_NOT_FOUND == rc && OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
+            rc = poll_again(pml_comm, member, src, target);
         }
         if (OMPI_ERR_NOT_FOUND != rc) {
             return rc;
         }
-        mca_pml_fastpath_spin_expired();
         mca_pml_fastpath_pause();
         if (mca_pml_fastpath_ft() && MPI_SUCCESS != fastpath_source_error(comm, src, target->tag)) {
             return OMPI_ERROR; /* the ordinary path says which, or takes what has come in spite of that */
@@ -286,7 +310,7 @@ static inline __opal_attribute_always_inline__ int recv_slots(mca_pml_fastpath_c
 static __opal_attribute_noinline__ int recv_slots_any(mca_pml_fastpath_comm_t *pml_comm, void *buffer,
                                                       size_t room, int tag, ompi_status_public_t *status)
 {
-    unsigned spins = spin_count_for(MCA_PML_FASTPATH_ANY_SOURCE);
+    unsigned spins = spins_from(MCA_PML_FASTPATH_ANY_SOURCE, mca_pml_fastpath_spin_count());
     mca_pml_fastpath_member_t *member;
     int src, rc;
 
@@ -344,8 +368,8 @@ static inline __opal_attribute_always_inline__ int recv_fast(void *buf, size_t c
         return OMPI_ERR_NOT_FOUND;
     }
     return OPAL_LIKELY(MCA_PML_FASTPATH_ANY_SOURCE != src)
-               ? recv_slots(pml_comm, pml_comm->members[src], src, spin_count_for(src), buffer, room, tag,
-                            status)
+               ? recv_slots(pml_comm, pml_comm->members[src], src, mca_pml_fastpath_spin_count(), buffer,
+                            room, tag, status)
                : recv_slots_any(pml_comm, buffer, room, tag, status);
 }
 

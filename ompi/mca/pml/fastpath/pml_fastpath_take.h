@@ -10,74 +10,10 @@
 #ifndef MCA_PML_FASTPATH_TAKE_H
 #define MCA_PML_FASTPATH_TAKE_H
 
-#include "opal/runtime/opal_progress.h"
-
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_recvreq.h"
+#include "pml_fastpath_spin.h"
 #include "pml_fastpath_sync.h"
-
-/** On a node with more processes than cores, after a wait whose spins have expired: up to 2 to the power of
- * so much waits poll only once. */
-#define MCA_PML_FASTPATH_BACKOFF_LEVEL_MAX 6
-
-/** Factor of the spin count there: a peer that polls only once between two calls of progress must have time
- * to answer. With less both peers back off and do not notice that the other one answers fast. */
-#define MCA_PML_FASTPATH_SHARED_SPINS 2
-
-/** Successful spins that make up for one that expires: this takes as long as several of them, and keeps the
- * core from other processes. */
-#define MCA_PML_FASTPATH_SPIN_COST 8u
-/** most of them that count: about those of a time slice in which both processes run */
-#define MCA_PML_FASTPATH_SPIN_SCORE_MAX 255u
-
-/** mca_pml_fastpath_spin_count() where whoever waits gives its core to others. */
-static __opal_attribute_noinline__ __opal_attribute_unused__ unsigned mca_pml_fastpath_spin_count_shared(void)
-{
-    const unsigned backoff = mca_pml_fastpath.backoff; /* other threads may count, too */
-    const unsigned level = mca_pml_fastpath.backoff_level;
-
-    if (0 < backoff) {
-        mca_pml_fastpath.backoff = backoff - 1;
-        return 1;
-    }
-    if (0 < level) {
-        mca_pml_fastpath.backoff_level = level - 1; /* unless these spins expire, too */
-    }
-    if (MCA_PML_FASTPATH_SPIN_SCORE_MAX > mca_pml_fastpath.spin_score) {
-        ++mca_pml_fastpath.spin_score;
-    }
-    return MCA_PML_FASTPATH_SHARED_SPINS * mca_pml_fastpath.spin_count;
-}
-
-/**
- * How often to poll for a message before everything else progresses, and others get the core if there are
- * more processes than cores. Even then it may come from one that runs, and polling for some time costs less
- * than to give the core away. So that is tried now and then, and goes on as long as it succeeds:
- * mca_pml_fastpath_spin_expired().
- */
-static inline unsigned mca_pml_fastpath_spin_count(void)
-{
-    return OPAL_LIKELY(!opal_progress_yield_when_idle) ? mca_pml_fastpath.spin_count
-                                                       : mca_pml_fastpath_spin_count_shared();
-}
-
-/** So many polls have found nothing. If they were more than one, the next waits poll only once: more of them
- * each time that this happens again, and at once the most if spins have not paid of late. */
-static inline void mca_pml_fastpath_spin_expired(void)
-{
-    if (0 == mca_pml_fastpath.backoff) {
-        const unsigned level = mca_pml_fastpath.backoff_level;
-        const unsigned score = mca_pml_fastpath.spin_score;
-        const bool pay = MCA_PML_FASTPATH_SPIN_COST < score;
-
-        mca_pml_fastpath.spin_score = pay ? score - MCA_PML_FASTPATH_SPIN_COST : 0;
-        mca_pml_fastpath.backoff = 1u << level;
-        /* by one more than the next wait takes back that spins */
-        mca_pml_fastpath.backoff_level = pay && MCA_PML_FASTPATH_BACKOFF_LEVEL_MAX > level
-                                             ? level + 2
-                                             : MCA_PML_FASTPATH_BACKOFF_LEVEL_MAX + 1;
-    }
-}
 
 /**
  * Whether no message has come earlier that a receive of (src, tag) has to take, and no receive is posted that

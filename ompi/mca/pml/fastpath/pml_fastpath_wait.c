@@ -40,10 +40,8 @@
 #define LOOKED_AT 16
 
 /* How often a wait polls at a time. With threads somebody else may complete the request meanwhile. */
-static inline unsigned spins_for(const mca_pml_fastpath_poll_target_t *target)
+static inline unsigned spins_for(const mca_pml_fastpath_poll_target_t *target, unsigned spins)
 {
-    const unsigned spins = mca_pml_fastpath_spin_count();
-
     return NULL == target->endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + spins / 8 : spins;
 }
 
@@ -70,9 +68,7 @@ static __opal_attribute_noinline__ void deliver_more(mca_pml_fastpath_comm_t *pm
 static __opal_attribute_noinline__ bool let_progress_for(const ompi_request_t *request,
                                                          const mca_pml_fastpath_member_t *member, int found)
 {
-    if (FASTSM_NOTHING == found) {
-        mca_pml_fastpath_spin_expired();
-    } else {
+    if (FASTSM_NOTHING != found) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_OTHER_MESSAGE);
         if (0 < mca_pml_fastpath.fastsm_ext->poll(member->peer->btl_endpoint, 1)) {
             return REQUEST_COMPLETE(request);
@@ -80,6 +76,22 @@ static __opal_attribute_noinline__ bool let_progress_for(const ompi_request_t *r
     }
     mca_pml_fastpath_pause();
     return REQUEST_COMPLETE(request);
+}
+
+/* Nothing has been in a sender's slots: look again, if that is worth it. @return what
+ * mca_pml_fastpath_deliver_awaited() does */
+static __opal_attribute_noinline__ int await_again(mca_pml_fastpath_comm_t *pml_comm,
+                                                   mca_pml_fastpath_member_t *member, int src)
+{
+    unsigned spins = mca_pml_fastpath_spin_again();
+    int found = FASTSM_NOTHING;
+
+    if (0 < spins) {
+        found = mca_pml_fastpath_deliver_awaited(pml_comm, member, src,
+                                                 fastsm_fifo_await(member->peer->in, &spins));
+        mca_pml_fastpath_spin_result(FASTSM_NOTHING != found);
+    }
+    return found;
 }
 
 /* Wait for a receive whose sender's slots we may look at ourselves, for ROUNDS. Only without
@@ -95,18 +107,21 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
     unsigned round = 0;
 
     for (;;) {
-        const int found = mca_pml_fastpath_deliver_awaited(pml_comm, member, src,
-                                                           fastsm_fifo_await(member->peer->in, &left));
+        int found = mca_pml_fastpath_deliver_awaited(pml_comm, member, src,
+                                                     fastsm_fifo_await(member->peer->in, &left));
 
+        if (OPAL_UNLIKELY(FASTSM_NOTHING == found)) {
+            member->early_hits = 0;
+            if (OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
+                found = await_again(pml_comm, member, src);
+            }
+        }
         if (OPAL_LIKELY(0 == found)) {
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 break;
             }
             mca_pml_fastpath_pace_wait(); /* it was for another receive */
         } else {
-            if (FASTSM_NOTHING == found) {
-                member->early_hits = 0;
-            }
             if (ROUNDS == round++) {
                 mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPIN_EXPIRED);
                 return false;
@@ -128,6 +143,22 @@ static inline __opal_attribute_always_inline__ bool await_slots(const ompi_reque
     return true;
 }
 
+/* Poll, and again if that is worth it. @return whether something has come */
+static bool poll_twice(const mca_pml_fastpath_poll_target_t *target)
+{
+    unsigned spins = mca_pml_fastpath_spin_count();
+    bool found = 0 < mca_pml_fastpath_poll_sender(target, spins_for(target, spins));
+
+    if (!found) {
+        spins = mca_pml_fastpath_spin_again();
+        if (0 < spins) {
+            found = 0 < mca_pml_fastpath_poll_sender(target, spins_for(target, spins));
+            mca_pml_fastpath_spin_result(found);
+        }
+    }
+    return found;
+}
+
 /* Wait for a pending request wherever it may come from, for rounds(). @return whether it is complete
  */
 static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *request)
@@ -140,13 +171,12 @@ static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *re
     }
     for (unsigned round = rounds(); 0 < round; --round) {
         for (unsigned others = 0; others < OTHER_MESSAGES; ++others) {
-            const bool found = 0 < mca_pml_fastpath_poll_sender(&target, spins_for(&target));
+            const bool found = poll_twice(&target);
 
             if (OPAL_LIKELY(REQUEST_COMPLETE(request))) {
                 return true;
             }
             if (!found) {
-                mca_pml_fastpath_spin_expired();
                 break;
             }
         }
@@ -221,11 +251,8 @@ static size_t await_any(size_t count, ompi_request_t **requests, mca_pml_fastpat
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_ELSEWHERE);
     target = poll_target_of_any(count, requests);
     for (unsigned round = target.exists ? rounds() : 0; at == count && 0 < round; --round) {
-        if (0 == mca_pml_fastpath_poll_sender(&target, spins_for(&target))) {
-            mca_pml_fastpath_spin_expired();
-            if (!opal_using_threads()) {
-                mca_pml_fastpath_pause();
-            }
+        if (!poll_twice(&target) && !opal_using_threads()) {
+            mca_pml_fastpath_pause();
         }
         at = first_complete(count, requests, kind);
     }
