@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-#include "opal/threads/mutex.h"
-
+#include "pml_fastpath.h"
 #include "pml_fastpath_kept.h"
 
 /* Blocks of a class have FRONT + ((5 + n) << k) bytes, n from 0 to 3: little of one is unused, and there is
