@@ -37,35 +37,53 @@ static inline int partner(void)
     return (rank ^ 1) < ranks ? rank ^ 1 : MPI_PROC_NULL;
 }
 
-/* Ping-pong of all pairs: both ways. */
-static void pairs(int size)
+static inline void send_blocking(int size)
 {
-    if (1 == rank % 2) {
-        MPI_Recv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-    bench_fill(out, (size_t) size, 1);
     MPI_Send(out, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD);
-    if (0 == rank % 2) {
-        MPI_Recv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
 }
 
-/* The same with nonblocking calls. */
-static void nonblocking(int size)
+static inline void receive_blocking(int size)
+{
+    MPI_Recv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static inline void send_nonblocking(int size)
 {
     MPI_Request request;
 
-    if (1 == rank % 2) {
-        MPI_Irecv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    bench_fill(out, (size_t) size, 1);
     MPI_Isend(out, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (0 == rank % 2) {
-        MPI_Irecv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static inline void receive_nonblocking(int size)
+{
+    MPI_Request request;
+
+    MPI_Irecv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Ping-pong of all pairs: both ways. */
+static inline void ping_pong(int size, void (*send)(int), void (*receive)(int))
+{
+    if (1 == rank % 2) {
+        receive(size);
     }
+    bench_fill(out, (size_t) size, 1);
+    send(size);
+    if (0 == rank % 2) {
+        receive(size);
+    }
+}
+
+static void pairs(int size)
+{
+    ping_pong(size, send_blocking, receive_blocking);
+}
+
+static void nonblocking(int size)
+{
+    ping_pong(size, send_nonblocking, receive_nonblocking);
 }
 
 /* One message each way at the same time. */
