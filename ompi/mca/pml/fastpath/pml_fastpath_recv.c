@@ -111,12 +111,12 @@ static inline int poll_for(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
     return rc;
 }
 
-/* The same once more, if that is worth it. */
+/* The same once more where processes share cores, if that is worth it. */
 static __opal_attribute_noinline__ int poll_again(mca_pml_fastpath_comm_t *pml_comm,
                                                   mca_pml_fastpath_member_t **member, int src,
                                                   mca_pml_fastpath_target_t *target)
 {
-    const unsigned spins = mca_pml_fastpath_spin_again();
+    const unsigned spins = mca_pml_fastpath_spin_again_shared();
     int rc = OMPI_ERR_NOT_FOUND;
 
     if (0 < spins) {

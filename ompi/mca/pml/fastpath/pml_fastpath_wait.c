@@ -78,12 +78,12 @@ static __opal_attribute_noinline__ bool let_progress_for(const ompi_request_t *r
     return REQUEST_COMPLETE(request);
 }
 
-/* Nothing has been in a sender's slots: look again, if that is worth it. @return what
- * mca_pml_fastpath_deliver_awaited() does */
+/* Nothing has been in a sender's slots, and processes share cores: look again, if that is worth it. @return
+ * what mca_pml_fastpath_deliver_awaited() does */
 static __opal_attribute_noinline__ int await_again(mca_pml_fastpath_comm_t *pml_comm,
                                                    mca_pml_fastpath_member_t *member, int src)
 {
-    unsigned spins = mca_pml_fastpath_spin_again();
+    unsigned spins = mca_pml_fastpath_spin_again_shared();
     int found = FASTSM_NOTHING;
 
     if (0 < spins) {
