@@ -11,7 +11,7 @@
  *   - the PML says "corrupt message" and ends the job, or
  *   - every receive that completes has a message that was sent, in full, once, with the right status, and
  *     every piece of our messages that leaves has the right data.
- * Without damage everything has to complete. */
+ * Without damage everything has to complete. What a process tells of another's messages never counts. */
 
 #include "fuzz_pml.h"
 
@@ -56,11 +56,16 @@ packet_t *packet_add(uint8_t type, const void *hdr, size_t hdr_size, message_t *
 /* The header is in the first piece. */
 static void deliver(const packet_t *packet)
 {
+    const uint32_t passed = scene_passed();
+
     if (NULL != getenv("FP_FUZZ_VERBOSE")) {
         fprintf(stderr, "# to the PML: type %d, %zu bytes\n", packet->type, packet->length);
     }
     world_arrive((mca_btl_base_tag_t) (MCA_BTL_TAG_PML + packet->type), packet->bytes, packet->length,
                  packet->hdr_size);
+    if (scene_is_foreign(packet->type, packet->bytes) && passed != scene_passed()) {
+        fuzz_fail("a PASSED of another process counts for rank 1");
+    }
 }
 
 /* What a message that has been damaged would be, if it were meant. */

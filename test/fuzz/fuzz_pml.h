@@ -89,6 +89,10 @@ extern bool world_helps;
 
 /** The PML has sent a packet to a peer. */
 void scene_heard(int peer, uint8_t type, const void *bytes, size_t length);
+/** Is this a PASSED with rank 1's number that another process says? */
+bool scene_is_foreign(uint8_t type, const void *bytes);
+/** Number of the message of ours that rank 1 has told that its turn has come. */
+uint32_t scene_passed(void);
 /** Make up some traffic. */
 void scene_any(void);
 /** Post the receives of what came before them. */

@@ -522,6 +522,21 @@ void scene_heard(int peer, uint8_t type, const void *bytes, size_t length)
 
 /* ---- the rest ---- */
 
+bool scene_is_foreign(uint8_t type, const void *bytes)
+{
+    const mca_pml_fastpath_hdr_t *hdr = bytes;
+
+    return MCA_PML_FASTPATH_HDR_PASSED == type && 1 == hdr->hdr_match.hdr_src
+           && 0 != opal_compare_proc(hdr->hdr_passed.hdr_name, world_procs[1]->super.proc_name);
+}
+
+uint32_t scene_passed(void)
+{
+    const mca_pml_fastpath_member_t *member = mca_pml_fastpath_comm(world_comm)->members[1];
+
+    return NULL == member ? 0 : member->passed;
+}
+
 static void scene_control(void)
 {
     mca_pml_fastpath_credit_hdr_t credit = {.hdr_type = MCA_PML_FASTPATH_HDR_CREDIT,
@@ -539,6 +554,9 @@ static void scene_control(void)
                                                           .hdr_src = 0 == fuzz_below(4) ? -1 : 1},
                                             .hdr_name = world_procs[1]->super.proc_name};
 
+    if (fuzz_one_in(4)) { /* of a communicator that had the same id, in which rank 1 was another process */
+        passed.hdr_name = world_procs[2]->super.proc_name;
+    }
     switch (fuzz_below(4)) {
     case 0:
         packet_add(MCA_PML_FASTPATH_HDR_CREDIT, &credit, sizeof(credit), NULL, 0, 0);

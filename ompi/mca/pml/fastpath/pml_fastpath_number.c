@@ -43,7 +43,14 @@ void mca_pml_fastpath_number_tell_late(mca_pml_fastpath_peer_t *peer, const mca_
     mca_pml_fastpath_control_send(peer, NULL, &passed, sizeof(passed));
 }
 
-/* The member of a communicator that a PASSED is from, or NULL. */
+static bool is_from(const mca_pml_fastpath_member_t *member, opal_process_name_t name)
+{
+    return NULL != member && NULL != member->peer
+           && 0 == opal_compare_proc(member->peer->proc->super.proc_name, name);
+}
+
+/* The member of a communicator that a PASSED is from. NULL: there is none, because what is told about had
+ * that communicator's id before. */
 static mca_pml_fastpath_member_t *passed_member(const mca_btl_base_module_t *btl,
                                                 const mca_pml_fastpath_comm_t *pml_comm,
                                                 const mca_pml_fastpath_passed_hdr_t *hdr)
@@ -54,14 +61,11 @@ static mca_pml_fastpath_member_t *passed_member(const mca_btl_base_module_t *btl
         mca_pml_fastpath_corrupt(btl, NULL, hdr->hdr_match.hdr_type, "sender's rank out of range");
     }
     if (0 <= src) {
-        return pml_comm->members[src];
+        return is_from(pml_comm->members[src], hdr->hdr_name) ? pml_comm->members[src] : NULL;
     }
     for (int rank = 0; rank < pml_comm->size; ++rank) {
-        mca_pml_fastpath_member_t *member = pml_comm->members[rank];
-
-        if (NULL != member && NULL != member->peer
-            && 0 == opal_compare_proc(member->peer->proc->super.proc_name, hdr->hdr_name)) {
-            return member;
+        if (is_from(pml_comm->members[rank], hdr->hdr_name)) {
+            return pml_comm->members[rank];
         }
     }
     return NULL;
