@@ -13,8 +13,7 @@
 #include "osc_fastpath_abort.h"
 #include "osc_fastpath_packet.h"
 
-/** Packets that may be filled in BTL buffers at a time: fewer than the smallest pool of a BTL has, so that
- * other packets still find a buffer. */
+/** Packets that may be filled in BTL buffers at a time, where these leave one for other packets. */
 #define FILLED_MAX 3
 
 OBJ_CLASS_INSTANCE(mca_osc_fastpath_packet_t, opal_free_list_item_t, NULL, NULL);
@@ -53,12 +52,21 @@ static bool get_descriptor(mca_osc_fastpath_packet_t *packet, size_t size)
     return true;
 }
 
+/* The program may send a message before it completes what is being filled. */
+static int filled_max(void)
+{
+    const mca_btl_fastsm_ext_t *ext = mca_osc_fastpath_component.idle.ext;
+
+    return NULL == ext || 0 == ext->buffers || FILLED_MAX < ext->buffers ? FILLED_MAX
+                                                                         : (int) ext->buffers - 1;
+}
+
 /* @return whether the packet may be filled in a BTL's buffer */
 static bool begin_filling(mca_osc_fastpath_packet_t *packet)
 {
     _Atomic int *filling = &mca_osc_fastpath_component.filling;
 
-    packet->filling = FILLED_MAX > atomic_fetch_add_explicit(filling, 1, memory_order_relaxed);
+    packet->filling = filled_max() > atomic_fetch_add_explicit(filling, 1, memory_order_relaxed);
     if (!packet->filling) {
         atomic_fetch_sub_explicit(filling, 1, memory_order_relaxed);
     }

@@ -33,7 +33,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 25u
+#    define MCA_BTL_FASTSM_ABI 26u
 #endif
 
 /**
@@ -210,6 +210,9 @@ typedef struct {
 
     /** longest message of sendi and sendi_numbered, in bytes with the header; from btl_add_procs on */
     size_t sendi_limit;
+    /** buffers of the pool that has fewer, from btl_add_procs on, 0 until then: who keeps one while it fills
+     * it leaves another one to the rest of the process */
+    uint32_t buffers;
     mca_btl_fastsm_sendi_fn_t sendi;
     mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered;
     mca_btl_fastsm_sendi_data_fn_t sendi_data;

@@ -84,6 +84,8 @@ static void set_limits(const mca_btl_fastsm_layout_params_t *params)
     }
     mca_btl_fastsm_module.ext.sendi_limit =
         MCA_BTL_FASTSM_HEADER_BYTES + (size_t) component->chunks_max * mca_btl_fastsm_layout_chunk(params);
+    mca_btl_fastsm_module.ext.buffers =
+        (uint32_t) mca_btl_fastsm_smaller(params->eager_count, params->max_count);
     if (!component->eager_limit_given) {
         btl->btl_eager_limit = mca_btl_fastsm_layout_eager_limit(params);
     }
