@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "ompi/mca/pml/fastpath/pml_fastpath_blocks.c"
+#include "ompi/mca/pml/fastpath/pml_fastpath_entries.c"
 
 enum { ORIGIN = 512, MEMORY = 2 * ORIGIN, MOST = 512, POISON = 0xee };
 

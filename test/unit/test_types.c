@@ -27,6 +27,7 @@
 #include "ompi/datatype/ompi_datatype.h"
 
 #include "ompi/mca/pml/fastpath/pml_fastpath_blocks.c"
+#include "ompi/mca/pml/fastpath/pml_fastpath_entries.c"
 
 #include "mpi_fixture.h"
 
@@ -548,9 +549,10 @@ static size_t elements_of(const dt_elem_desc_t *entry, const dt_elem_desc_t *end
 {
     size_t count = 0;
 
-    for (; entry < end; entry = entry_after(entry)) {
-        count += is_item(entry) ? entry->elem.count * entry->elem.blocklen
-                                : entry->loop.loops * elements_of(entry + 1, entry + entry->loop.items);
+    for (; entry < end; entry = mca_pml_fastpath_entry_after(entry)) {
+        count += mca_pml_fastpath_entry_is_item(entry)
+                     ? entry->elem.count * entry->elem.blocklen
+                     : entry->loop.loops * elements_of(entry + 1, entry + entry->loop.items);
     }
     return count;
 }
@@ -640,7 +642,7 @@ static struct {
 static bool has_loops(const mca_pml_fastpath_blocks_t *blocks)
 {
     for (unsigned i = 0; i < blocks->items; ++i) {
-        if (!is_item(&blocks->item[i])) {
+        if (!mca_pml_fastpath_entry_is_item(&blocks->item[i])) {
             return true;
         }
     }
@@ -784,8 +786,8 @@ static void test_limits(void **state)
     check_taken(irregular(MCA_PML_FASTPATH_BLOCKS_ITEMS / 2), true);
     check_taken(irregular(4 * MCA_PML_FASTPATH_BLOCKS_ITEMS), false);
     check_taken(nested(MCA_PML_FASTPATH_BLOCKS_LOOPS), true);
-    check_taken(nested(MCA_PML_FASTPATH_BLOCKS_DEPTH - 1), true);
-    check_taken(nested(MCA_PML_FASTPATH_BLOCKS_DEPTH + 3), false);
+    check_taken(nested(MCA_PML_FASTPATH_ENTRIES_DEPTH - 1), true);
+    check_taken(nested(MCA_PML_FASTPATH_ENTRIES_DEPTH + 3), false);
 }
 
 int main(void)

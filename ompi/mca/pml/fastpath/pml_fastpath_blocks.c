@@ -4,16 +4,13 @@
  */
 #include "ompi_config.h"
 
-#include <stddef.h>
-
-#include "opal/datatype/opal_datatype_internal.h"
-
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 #include "opal/mca/common/fastpath/common_fastpath_copy.h"
 
 #include "fastpath_ompi_compat.h"
 #include "pml_fastpath.h"
 #include "pml_fastpath_blocks.h"
+#include "pml_fastpath_entries.h"
 
 /* Whether a description consists of one data element inside nested loops: all loop begins, the element, all
  * loop ends. */
@@ -66,84 +63,6 @@ static void merge_rows(mca_pml_fastpath_blocks_t *blocks)
     }
 }
 
-/* Bytes of a block of an item. */
-static inline size_t item_block(const ddt_elem_desc_t *item)
-{
-    return item->blocklen * opal_datatype_basicDatatypes[item->common.type]->size;
-}
-
-/* Whether an entry of a description is an item of data. */
-static inline bool is_item(const dt_elem_desc_t *entry)
-{
-    return OPAL_LIKELY(0 != (OPAL_DATATYPE_FLAG_DATA & entry->elem.common.flags));
-}
-
-/* Bytes of one round of a loop. */
-static inline size_t round_size(const ddt_loop_desc_t *loop)
-{
-    return ((const dt_elem_desc_t *) loop)[loop->items].end_loop.size;
-}
-
-/* Bytes of an entry: of an item, or of all rounds of a loop. */
-static inline size_t entry_size(const dt_elem_desc_t *entry)
-{
-    return is_item(entry) ? entry->elem.count * item_block(&entry->elem)
-                          : entry->loop.loops * round_size(&entry->loop);
-}
-
-/* The entry after an item or a loop. */
-static inline const dt_elem_desc_t *entry_after(const dt_elem_desc_t *entry)
-{
-    return is_item(entry) ? entry + 1 : entry + entry->loop.items + 1;
-}
-
-/* Whether items are of the same type, and as many of it; only their places differ. */
-static inline bool are_alike(const dt_elem_desc_t *item, const dt_elem_desc_t *other)
-{
-    return 0 == memcmp(item, other, offsetof(ddt_elem_desc_t, extent));
-}
-
-static bool is_loop(const ddt_loop_desc_t *loop, size_t most, unsigned depth);
-
-/* Whether so many entries are items that have data, and loops around such entries whose size is what they
- * say.
- * @param depth  of loops that there may be within each other
- * @param size   receives how many bytes they are */
-static bool is_list(const dt_elem_desc_t *entry, size_t entries, unsigned depth, size_t *size)
-{
-    const dt_elem_desc_t *const end = entry + entries;
-
-    *size = 0;
-    while (entry < end) {
-        const dt_elem_desc_t *first = entry;
-
-        if (is_item(entry) && 0 < entry_size(entry)) {
-            do {
-                ++entry;
-            } while (entry < end && are_alike(entry, first));
-            *size += (size_t) (entry - first) * entry_size(first);
-        } else if (!is_item(entry) && 0 < depth && is_loop(&entry->loop, (size_t) (end - entry), depth - 1)) {
-            *size += entry_size(first);
-            entry = entry_after(first);
-        } else {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Whether a loop can be described by blocks. @param most  entries left in the description, this one included
- */
-static bool is_loop(const ddt_loop_desc_t *loop, size_t most, unsigned depth)
-{
-    const dt_elem_desc_t *entry = (const dt_elem_desc_t *) loop;
-    size_t size;
-
-    return OPAL_DATATYPE_LOOP == loop->common.type && 0 < loop->items && most > loop->items
-           && OPAL_DATATYPE_END_LOOP == entry[loop->items].elem.common.type
-           && is_list(entry + 1, loop->items - 1, depth, &size) && size == round_size(loop);
-}
-
 /* Data that is not in such rows. */
 static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *datatype,
                                                        mca_pml_fastpath_blocks_t *blocks)
@@ -151,7 +70,7 @@ static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *da
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
 
     if (MCA_PML_FASTPATH_BLOCKS_ITEMS < desc->used || 0 == datatype->size
-        || !is_list(desc->desc, desc->used, MCA_PML_FASTPATH_BLOCKS_DEPTH, &blocks->block)) {
+        || !mca_pml_fastpath_entries_known(desc->desc, desc->used, &blocks->block)) {
         return false;
     }
     blocks->item = desc->desc;
@@ -191,7 +110,7 @@ static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_bl
     blocks->stride = elem->extent;
     blocks->blocks = elem->count;
     blocks->extent = datatype->ub - datatype->lb;
-    blocks->unit = opal_datatype_basicDatatypes[elem->common.type]->size;
+    blocks->unit = mca_pml_fastpath_item_unit(elem);
     blocks->block = elem->blocklen * blocks->unit;
     if (0 == datatype->size || rows * blocks->blocks * blocks->block != datatype->size) {
         return false; /* what the description says of one element has to be all of it */
@@ -342,7 +261,7 @@ copy_alike(const dt_elem_desc_t *item, const dt_elem_desc_t *end, char *data, ch
         copy_item(&item->elem, data, at, block, blocks, pack);
         at += blocks * block;
         ++item;
-    } while (item < end && are_alike(item, item - 1));
+    } while (item < end && mca_pml_fastpath_items_alike(item, item - 1));
     *packed = at;
     return item;
 }
@@ -351,7 +270,7 @@ copy_alike(const dt_elem_desc_t *item, const dt_elem_desc_t *end, char *data, ch
 static inline __opal_attribute_always_inline__ const dt_elem_desc_t *
 copy_items(const dt_elem_desc_t *item, const dt_elem_desc_t *end, char *data, char **packed, bool pack)
 {
-    const size_t block = item_block(&item->elem), blocks = item->elem.count;
+    const size_t block = mca_pml_fastpath_item_block(&item->elem), blocks = item->elem.count;
 
     if (2 < blocks) {
         copy_blocks(data + item->elem.disp, item->elem.extent, *packed, block, blocks, pack);
@@ -377,7 +296,7 @@ static inline __opal_attribute_always_inline__ char *copy_list(const dt_elem_des
                                                                char *packed, bool pack, list_fn_t *self)
 {
     while (entry < end) {
-        if (is_item(entry)) {
+        if (mca_pml_fastpath_entry_is_item(entry)) {
             entry = copy_items(entry, end, data, &packed, pack);
             continue;
         }
@@ -385,7 +304,7 @@ static inline __opal_attribute_always_inline__ char *copy_list(const dt_elem_des
             packed =
                 self(entry + 1, entry + entry->loop.items, data + (ptrdiff_t) i * entry->loop.extent, packed);
         }
-        entry = entry_after(entry);
+        entry = mca_pml_fastpath_entry_after(entry);
     }
     return packed;
 }
@@ -427,8 +346,10 @@ static void copy_list_part(const dt_elem_desc_t *entry, const dt_elem_desc_t *en
 /* Copy a part of an item. */
 static void copy_item_part(const ddt_elem_desc_t *item, char *data, span_t *span, bool pack)
 {
-    const mca_pml_fastpath_blocks_t blocks = {
-        .first = item->disp, .stride = item->extent, .block = item_block(item), .blocks = item->count};
+    const mca_pml_fastpath_blocks_t blocks = {.first = item->disp,
+                                              .stride = item->extent,
+                                              .block = mca_pml_fastpath_item_block(item),
+                                              .blocks = item->count};
     const size_t rest = item->count * blocks.block - span->skip;
     const size_t part = rest < span->length ? rest : span->length;
 
@@ -451,7 +372,7 @@ static void copy_round(const dt_elem_desc_t *entry, const dt_elem_desc_t *end, c
 static void copy_loop_part(const ddt_loop_desc_t *loop, char *data, span_t *span, bool pack)
 {
     const dt_elem_desc_t *entry = (const dt_elem_desc_t *) loop;
-    const size_t size = round_size(loop), first = span->skip / size;
+    const size_t size = mca_pml_fastpath_round_size(loop), first = span->skip / size;
 
     span->skip %= size;
     for (size_t i = first; i < loop->loops && 0 < span->length; ++i) {
@@ -462,12 +383,12 @@ static void copy_loop_part(const ddt_loop_desc_t *loop, char *data, span_t *span
 static void copy_list_part(const dt_elem_desc_t *entry, const dt_elem_desc_t *end, char *data, span_t *span,
                            bool pack)
 {
-    for (; entry < end && 0 < span->length; entry = entry_after(entry)) {
-        const size_t size = entry_size(entry);
+    for (; entry < end && 0 < span->length; entry = mca_pml_fastpath_entry_after(entry)) {
+        const size_t size = mca_pml_fastpath_entry_size(entry);
 
         if (size <= span->skip) {
             span->skip -= size;
-        } else if (!is_item(entry)) {
+        } else if (!mca_pml_fastpath_entry_is_item(entry)) {
             copy_loop_part(&entry->loop, data, span, pack);
         } else if (span_has(span, size)) {
             char *packed = span->packed;
@@ -541,15 +462,15 @@ static size_t items_part(const mca_pml_fastpath_blocks_t *blocks, size_t offset)
     const dt_elem_desc_t *entry = blocks->item;
 
     for (;;) {
-        const size_t size = entry_size(entry);
+        const size_t size = mca_pml_fastpath_entry_size(entry);
 
         if (size <= offset) {
             offset -= size;
-            entry = entry_after(entry);
-        } else if (is_item(entry)) {
-            return offset % opal_datatype_basicDatatypes[entry->elem.common.type]->size;
+            entry = mca_pml_fastpath_entry_after(entry);
+        } else if (mca_pml_fastpath_entry_is_item(entry)) {
+            return offset % mca_pml_fastpath_item_unit(&entry->elem);
         } else {
-            offset %= round_size(&entry->loop);
+            offset %= mca_pml_fastpath_round_size(&entry->loop);
             ++entry;
         }
     }

@@ -25,9 +25,6 @@
 /** Entries of a datatype's description, items and loops: what has more is left to the convertor. */
 #define MCA_PML_FASTPATH_BLOCKS_ITEMS 256
 
-/** Loops within each other there. */
-#define MCA_PML_FASTPATH_BLOCKS_DEPTH 8
-
 /** Where the data of one element of a datatype lies: in rows of blocks, or where the description says. */
 typedef struct {
     ptrdiff_t first;  /**< where the first block begins, bytes from the element's address */
