@@ -22,7 +22,7 @@ typedef struct {
     size_t units;
 } layout_t;
 
-enum { LAYOUTS = 13 };
+enum { LAYOUTS = 15 };
 
 /* Bytes of memory for so many ints of any layout. */
 static size_t span(size_t ints)
@@ -43,6 +43,20 @@ static MPI_Datatype resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent)
     FP(MPI_Type_create_resized(old, lower, extent, &type));
     FP(MPI_Type_free(&old));
     return type;
+}
+
+/* So many blocks at irregular places, of 1 int, or a few of 2. The PML keeps a list of them. */
+static MPI_Datatype irregular(int blocks, bool mixed)
+{
+    int places[300], lengths[300];
+    MPI_Datatype type;
+
+    for (int i = 0; i < blocks; i++) {
+        places[i] = 3 * i + i * i % 7 % 2;
+        lengths[i] = (mixed && 2 > i % 13) ? 2 : 1;
+    }
+    FP(MPI_Type_indexed(blocks, lengths, places, MPI_INT, &type));
+    return committed(type);
 }
 
 /* All types consist of 4-byte ints, so that any of them can send to any other. */
@@ -85,6 +99,8 @@ static void make_layouts(layout_t *layouts)
     FP(MPI_Type_contiguous(3, inner, &t));
     FP(MPI_Type_free(&inner));
     layouts[n++] = (layout_t){"matrix transposed", committed(resized(t, 0, 60)), 15};
+    layouts[n++] = (layout_t){"60 irregular blocks", irregular(60, false), 60};
+    layouts[n++] = (layout_t){"260 irregular blocks, 40 of two", irregular(260, true), 300};
     CHECK_INT(n, LAYOUTS);
 }
 

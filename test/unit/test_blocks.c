@@ -44,6 +44,35 @@ size_t opal_convertor_compute_remote_size(opal_convertor_t *convertor)
     return 0;
 }
 
+/* Nothing here has been used often. */
+const mca_pml_fastpath_block_list_t *mca_pml_fastpath_block_list(const opal_datatype_t *datatype,
+                                                                 unsigned uses)
+{
+    (void) datatype;
+    (void) uses;
+    return NULL;
+}
+
+void mca_pml_fastpath_block_list_copy(const mca_pml_fastpath_block_list_t *list, char *data, char *packed,
+                                      size_t offset, size_t length, bool pack)
+{
+    (void) list;
+    (void) data;
+    (void) packed;
+    (void) offset;
+    (void) length;
+    (void) pack;
+    fail_msg("data of a list");
+}
+
+size_t mca_pml_fastpath_block_list_part(const mca_pml_fastpath_block_list_t *list, size_t offset)
+{
+    (void) list;
+    (void) offset;
+    fail_msg("an element of a list");
+    return 0;
+}
+
 /* Only mca_pml_fastpath_blocks_of() reads them. */
 const opal_datatype_t *opal_datatype_basicDatatypes[OPAL_DATATYPE_MAX_PREDEFINED];
 #if 5 <= OMPI_MAJOR_VERSION

@@ -26,6 +26,7 @@
 
 #include "ompi/datatype/ompi_datatype.h"
 
+#include "ompi/mca/pml/fastpath/pml_fastpath_block_list.c"
 #include "ompi/mca/pml/fastpath/pml_fastpath_blocks.c"
 #include "ompi/mca/pml/fastpath/pml_fastpath_entries.c"
 
@@ -610,8 +611,8 @@ static void check_convertor(const data_t *data, const mca_pml_fastpath_blocks_t 
     free(memory);
 }
 
-/* That the list is right, where Open MPI is. */
-static void check_list(const data_t *data, const unsigned char *packed)
+/* That the model is right, where Open MPI is. */
+static void check_trusted(const data_t *data, const unsigned char *packed)
 {
     unsigned char *memory = memory_new(memory_size(data)), *result = memory_new(data->size);
     unsigned char *wanted = unpacked_new(data, packed, 0, data->size);
@@ -636,7 +637,7 @@ static void check_list(const data_t *data, const unsigned char *packed)
 
 /* What has been tried, of which kinds. */
 static struct {
-    unsigned listed, rows, single, items, loops, units, overlapping;
+    unsigned trusted, rows, single, items, loops, units, overlapping, lists;
 } tried;
 
 static bool has_loops(const mca_pml_fastpath_blocks_t *blocks)
@@ -659,6 +660,19 @@ static void count_kind(const data_t *data, const mca_pml_fastpath_blocks_t *bloc
     tried.overlapping += data->overlaps;
 }
 
+static void check_blocks(const data_t *data, const mca_pml_fastpath_blocks_t *blocks,
+                         const unsigned char *packed)
+{
+    for (int i = 0; i < 20; ++i) {
+        const size_t offset = any((unsigned) data->size + 1);
+
+        check_part(data, blocks, packed, offset, any((unsigned) (data->size - offset) + 1));
+    }
+    check_part(data, blocks, packed, 0, data->size);
+    check_pieces(data, blocks, packed);
+    check_convertor(data, blocks, packed);
+}
+
 static void check_model(const model_t *model)
 {
     mca_pml_fastpath_blocks_t blocks;
@@ -666,8 +680,8 @@ static void check_model(const model_t *model)
     unsigned char *packed = packed_new(&data);
 
     if (model->trusted) {
-        ++tried.listed;
-        check_list(&data, packed);
+        ++tried.trusted;
+        check_trusted(&data, packed);
     }
     if (!mca_pml_fastpath_blocks_of(packed, &model->type->super, &blocks)) {
         if (MCA_PML_FASTPATH_BLOCKS_ITEMS >= model->type->super.opt_desc.used) {
@@ -679,14 +693,14 @@ static void check_model(const model_t *model)
         return;
     }
     count_kind(&data, &blocks);
-    for (int i = 0; i < 20; ++i) {
-        const size_t offset = any((unsigned) data.size + 1);
-
-        check_part(&data, &blocks, packed, offset, any((unsigned) (data.size - offset) + 1));
+    check_blocks(&data, &blocks, packed);
+    if (0 < blocks.items) {
+        blocks.list = mca_pml_fastpath_block_list(&model->type->super, 1);
+        if (NULL != blocks.list) {
+            ++tried.lists;
+            check_blocks(&data, &blocks, packed);
+        }
     }
-    check_part(&data, &blocks, packed, 0, data.size);
-    check_pieces(&data, &blocks, packed);
-    check_convertor(&data, &blocks, packed);
     free(packed);
     data_free(&data);
 }
@@ -710,10 +724,11 @@ static void test_random_types(void **state)
     }
     print_message(
         "# %u as Open MPI says; %u rows, %u of one block each, %u of items, %u with loops, %u of own "
-        "units; %u overlap\n",
-        tried.listed, tried.rows, tried.single, tried.items, tried.loops, tried.units, tried.overlapping);
-    assert_true(TYPES / 4 < tried.listed);
-    assert_true(TYPES / 4 < tried.items);
+        "units; %u overlap; %u have a list\n",
+        tried.trusted, tried.rows, tried.single, tried.items, tried.loops, tried.units, tried.overlapping,
+        tried.lists);
+    assert_true(TYPES / 4 < tried.trusted);
+    assert_true(TYPES / 4 < tried.items && TYPES / 8 < tried.lists);
     assert_true(TYPES / 10 < tried.rows && TYPES / 10 < tried.loops && TYPES / 10 < tried.units);
     assert_true(TYPES / 50 < tried.single);
     assert_true(TYPES / 2 > tried.overlapping);
@@ -726,7 +741,7 @@ static MPI_Datatype irregular(int blocks)
     MPI_Datatype type;
 
     for (int i = 0; i < blocks; ++i) {
-        places[i] = 2 * i + i * i % 3;
+        places[i] = 3 * i + i * i % 7 % 2;
     }
     assert_int_equal(MPI_SUCCESS, MPI_Type_create_indexed_block(blocks, 1, places, MPI_DOUBLE, &type));
     assert_int_equal(MPI_SUCCESS, MPI_Type_commit(&type));
@@ -749,11 +764,16 @@ static MPI_Datatype nested(int loops)
     return type;
 }
 
-static void check_taken(MPI_Datatype type, bool taken)
+/* Is its data taken at the first use, and after some? */
+static void check_taken(MPI_Datatype type, bool first, bool later)
 {
     mca_pml_fastpath_blocks_t blocks;
 
-    assert_int_equal(taken, mca_pml_fastpath_blocks_of(NULL, &type->super, &blocks));
+    assert_int_equal(first, mca_pml_fastpath_blocks_of(NULL, &type->super, &blocks));
+    for (int i = 0; i < MCA_PML_FASTPATH_BLOCKS_USES; ++i) {
+        (void) mca_pml_fastpath_blocks_of(NULL, &type->super, &blocks);
+    }
+    assert_int_equal(later, mca_pml_fastpath_blocks_of(NULL, &type->super, &blocks));
     MPI_Type_free(&type);
 }
 
@@ -779,22 +799,83 @@ static void test_single_blocks_of_structs(void **state)
     MPI_Type_free(&spaced);
 }
 
-/* Types with more items, or loops, are left to the convertor. */
+/* Types with more loops, and at first those with more items, are left to the convertor. */
 static void test_limits(void **state)
 {
     (void) state;
-    check_taken(irregular(MCA_PML_FASTPATH_BLOCKS_ITEMS / 2), true);
-    check_taken(irregular(4 * MCA_PML_FASTPATH_BLOCKS_ITEMS), false);
-    check_taken(nested(MCA_PML_FASTPATH_BLOCKS_LOOPS), true);
-    check_taken(nested(MCA_PML_FASTPATH_ENTRIES_DEPTH - 1), true);
-    check_taken(nested(MCA_PML_FASTPATH_ENTRIES_DEPTH + 3), false);
+    check_taken(irregular(MCA_PML_FASTPATH_BLOCKS_ITEMS / 2), true, true);
+    check_taken(irregular(4 * MCA_PML_FASTPATH_BLOCKS_ITEMS), false, true);
+    check_taken(nested(MCA_PML_FASTPATH_BLOCKS_LOOPS), true, true);
+    check_taken(nested(MCA_PML_FASTPATH_ENTRIES_DEPTH - 1), true, true);
+    check_taken(nested(MCA_PML_FASTPATH_ENTRIES_DEPTH + 3), false, false);
+}
+
+/* A type gets a list when it has been used several times, and a duplicate one of its own. Both go with their
+ * types. */
+static void test_lists_come_and_go(void **state)
+{
+    MPI_Datatype type = irregular(MCA_PML_FASTPATH_BLOCKS_ITEMS / 2), duplicate;
+    const mca_pml_fastpath_block_list_t *list;
+
+    (void) state;
+    for (unsigned i = 1; i < MCA_PML_FASTPATH_BLOCKS_USES; ++i) {
+        assert_null(mca_pml_fastpath_block_list(&type->super, MCA_PML_FASTPATH_BLOCKS_USES));
+    }
+    list = mca_pml_fastpath_block_list(&type->super, MCA_PML_FASTPATH_BLOCKS_USES);
+    assert_non_null(list);
+    assert_int_equal(list->count, MCA_PML_FASTPATH_BLOCKS_ITEMS / 2);
+    assert_int_equal(list->length, sizeof(double));
+    assert_ptr_equal(list, mca_pml_fastpath_block_list(&type->super, 1));
+    assert_int_equal(MPI_SUCCESS, MPI_Type_dup(type, &duplicate));
+    assert_null(mca_pml_fastpath_block_list(&duplicate->super, 2));
+    assert_ptr_not_equal(list, mca_pml_fastpath_block_list(&duplicate->super, 2));
+    assert_int_equal(opal_list_get_size(&lists.all), 2);
+    MPI_Type_free(&duplicate); /* first: it holds the other one */
+    assert_int_equal(opal_list_get_size(&lists.all), 1);
+    MPI_Type_free(&type);
+    assert_int_equal(opal_list_get_size(&lists.all), 0);
+}
+
+/* No list where loops have many rounds: it would take more memory than anything else of the type. */
+static void test_lists_are_short(void **state)
+{
+    MPI_Datatype type, part = irregular(MCA_PML_FASTPATH_BLOCKS_LISTED);
+
+    (void) state;
+    MPI_Type_contiguous(100000, part, &type);
+    assert_int_equal(MPI_SUCCESS, MPI_Type_commit(&type));
+    assert_null(mca_pml_fastpath_block_list(&type->super, 1));
+    assert_null(mca_pml_fastpath_block_list(&type->super, 1));
+    check_taken(type, true, true);
+    MPI_Type_free(&part);
+}
+
+/* Types that the program does not free: a list may be there when the PML goes. */
+static int end_lists(void **state)
+{
+    MPI_Datatype type = irregular(MCA_PML_FASTPATH_BLOCKS_ITEMS);
+
+    if (NULL == mca_pml_fastpath_block_list(&type->super, 1)) {
+        return -1;
+    }
+    mca_pml_fastpath_block_lists_fini();
+    return UNLISTED == type->pml_data ? end_mpi(state) : -1;
+}
+
+static int begin_lists(void **state)
+{
+    const int rc = begin_mpi(state);
+
+    mca_pml_fastpath_block_lists_init();
+    return rc;
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_types),
-                                       cmocka_unit_test(test_single_blocks_of_structs),
-                                       cmocka_unit_test(test_limits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_types), cmocka_unit_test(test_single_blocks_of_structs),
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_lists_come_and_go),
+        cmocka_unit_test(test_lists_are_short)};
 
-    return cmocka_run_group_tests_name("types", tests, begin_mpi, end_mpi);
+    return cmocka_run_group_tests_name("types", tests, begin_lists, end_lists);
 }

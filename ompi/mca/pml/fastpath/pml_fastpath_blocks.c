@@ -68,15 +68,24 @@ static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *da
                                                        mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
+    const bool is_short = MCA_PML_FASTPATH_BLOCKS_ITEMS >= desc->used;
+    size_t size;
 
-    if (MCA_PML_FASTPATH_BLOCKS_ITEMS < desc->used || 0 == datatype->size
-        || !mca_pml_fastpath_entries_known(desc->desc, desc->used, &blocks->block)) {
+    if (0 == datatype->size) {
         return false;
     }
     blocks->item = desc->desc;
     blocks->items = (unsigned) desc->used;
     blocks->extent = datatype->ub - datatype->lb;
-    return blocks->block == datatype->size;
+    blocks->block = datatype->size;
+    blocks->list =
+        MCA_PML_FASTPATH_BLOCKS_LISTED > desc->used
+            ? NULL
+            : mca_pml_fastpath_block_list(datatype, is_short ? MCA_PML_FASTPATH_BLOCKS_USES
+                                                             : MCA_PML_FASTPATH_BLOCKS_USES_CONVERTOR);
+    return NULL != blocks->list
+           || (is_short && mca_pml_fastpath_entries_known(desc->desc, desc->used, &size)
+               && size == datatype->size);
 }
 
 /* Elements each of which is one block, in whatever predefined elements: all of them are one row, that never
@@ -423,6 +432,8 @@ static inline __opal_attribute_always_inline__ void walk(const mca_pml_fastpath_
 {
     if (OPAL_LIKELY(0 == blocks->items)) {
         walk_rows(blocks, data, packed, offset, length, pack);
+    } else if (NULL != blocks->list) {
+        mca_pml_fastpath_block_list_copy(blocks->list, data, packed, offset, length, pack);
     } else {
         walk_items(blocks, data, packed, offset, length, pack);
     }
@@ -476,11 +487,18 @@ static size_t items_part(const mca_pml_fastpath_blocks_t *blocks, size_t offset)
     }
 }
 
+/* The same of any data that is not rows. */
+static size_t element_part(const mca_pml_fastpath_blocks_t *blocks, size_t offset)
+{
+    return NULL != blocks->list ? mca_pml_fastpath_block_list_part(blocks->list, offset)
+                                : items_part(blocks, offset);
+}
+
 /* How many bytes of a piece of so many are packed from a position on. */
 static size_t packable(const mca_pml_fastpath_blocks_t *blocks, size_t position, size_t length)
 {
     const size_t end = position + length;
-    const size_t part = 0 == blocks->items ? end % blocks->unit : items_part(blocks, end % blocks->block);
+    const size_t part = 0 == blocks->items ? end % blocks->unit : element_part(blocks, end % blocks->block);
 
     return part < length ? length - part : length;
 }

@@ -6,9 +6,9 @@
  * @file
  * Data that is equal blocks at equal distances, as of MPI_Type_vector, or several such rows of blocks at
  * equal distances, and so on, as of MPI_Type_create_subarray: packed and unpacked by a loop over them. And
- * data of other datatypes whose description is short, as of MPI_Type_indexed and MPI_Type_create_struct: by a
- * loop over the items of the description. A convertor can do the same, and any other data, too, but takes 25
- * instructions for each block and some hundred to be set up.
+ * data of other datatypes, as of MPI_Type_indexed and MPI_Type_create_struct: by a loop over the items of the
+ * description where that is short, else over a list of the blocks. A convertor can do the same, and any other
+ * data, too, but takes 25 instructions for each block and some hundred to be set up.
  */
 #ifndef MCA_PML_FASTPATH_BLOCKS_H
 #define MCA_PML_FASTPATH_BLOCKS_H
@@ -16,14 +16,24 @@
 #include "opal/datatype/opal_convertor.h"
 #include "opal/datatype/opal_datatype.h"
 
+#include "pml_fastpath_block_list.h"
+
 /** Bytes of data up to which it is made contiguous on the stack, on its way to or from slots. */
 #define MCA_PML_FASTPATH_BLOCKS_SHORT 1024
 
 /** Loops around a row of blocks in one element: those of a subarray of five dimensions. */
 #define MCA_PML_FASTPATH_BLOCKS_LOOPS 3
 
-/** Entries of a datatype's description, items and loops: what has more is left to the convertor. */
+/** Entries of a datatype's description, items and loops, that are read for each message, at most. */
 #define MCA_PML_FASTPATH_BLOCKS_ITEMS 256
+
+/** Such entries from which on there is a list in their place, unless it would be too long. */
+#define MCA_PML_FASTPATH_BLOCKS_LISTED 8
+
+/** Uses of a datatype after which it gets one: to make it takes as long as that many messages save by it. */
+#define MCA_PML_FASTPATH_BLOCKS_USES 16
+/** The same where a convertor packs until then. */
+#define MCA_PML_FASTPATH_BLOCKS_USES_CONVERTOR 3
 
 /** Where the data of one element of a datatype lies: in rows of blocks, or where the description says. */
 typedef struct {
@@ -34,7 +44,8 @@ typedef struct {
     ptrdiff_t extent; /**< from one element to the next, bytes; may be negative */
     size_t unit;      /**< what is packed ends with a multiple of it: bytes of a predefined element, or 1 */
     unsigned items;   /**< entries of the description; 0: rows, else only block and extent are set */
-    const dt_elem_desc_t *item; /**< the first of them */
+    const dt_elem_desc_t *item;                /**< the first of them */
+    const mca_pml_fastpath_block_list_t *list; /**< what there is in their place, or NULL */
     unsigned loops;             /**< around a row; 0: an element is one row */
     struct {
         size_t count;                      /**< of what it repeats, not 0 */

@@ -9,6 +9,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
 #include "pml_fastpath_adopt.h"
+#include "pml_fastpath_block_list.h"
 #include "pml_fastpath_cancel.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_freed.h"
@@ -92,6 +93,7 @@ int mca_pml_fastpath_enable(bool enable)
         pml->retries[i].waited_for = 0;
     }
     mca_pml_fastpath_kept_init();
+    mca_pml_fastpath_block_lists_init();
     mca_pml_fastpath_messages_init();
     mca_pml_fastpath_extcid_init();
     mca_pml_fastpath_adopt_init();
@@ -155,6 +157,7 @@ void mca_pml_fastpath_close(void)
     mca_pml_fastpath_extcid_fini();
     mca_pml_fastpath_multi_fini();
     mca_pml_fastpath_messages_fini();
+    mca_pml_fastpath_block_lists_fini();
     mca_pml_fastpath_kept_fini();
     mca_pml_fastpath_sync_fini();
     for (int i = 0; i < MCA_PML_FASTPATH_QUEUES; ++i) {
