@@ -55,7 +55,7 @@ static inline bool control_sendi(const mca_pml_fastpath_peer_t *peer, const mca_
 
 bool mca_pml_fastpath_control_at_once(const mca_pml_fastpath_peer_t *peer, const void *hdr, size_t size)
 {
-    return control_sendi(peer, NULL, hdr, size);
+    return !peer->left && !mca_pml_fastpath_peer_has_failed(peer) && control_sendi(peer, NULL, hdr, size);
 }
 
 /* With a descriptor. btl: as for mca_pml_fastpath_control_send() */

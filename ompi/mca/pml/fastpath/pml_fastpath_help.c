@@ -151,7 +151,7 @@ void mca_pml_fastpath_help_read(mca_pml_fastpath_recv_request_t *req, size_t unr
         const mca_pml_fastpath_done_hdr_t done = {
             .hdr_type = MCA_PML_FASTPATH_HDR_GET_DONE, .hdr_flags = flags, .hdr_id = req->req_src_req};
 
-        mca_pml_fastpath_control_send(req->req_peer, NULL, &done, sizeof(done));
+        mca_pml_fastpath_recv_request_tell(req, &done, sizeof(done));
     } else {
         mca_pml_fastpath_recv_request_ack(req, MCA_PML_FASTPATH_HDR_FLAG_FIRST | flags, unread, left, left);
     }

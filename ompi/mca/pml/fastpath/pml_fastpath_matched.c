@@ -125,14 +125,24 @@ static void matched_multi(mca_pml_fastpath_recv_request_t *req, const mca_pml_fa
     }
 }
 
-/* The sender of a whole message waits for that. */
-static void matched_sync(const mca_pml_fastpath_recv_request_t *req,
-                         const mca_pml_fastpath_arrival_t *arrival)
+static void complete_whole(void *context)
+{
+    mca_pml_fastpath_recv_request_t *req = context;
+
+    mca_pml_fastpath_recv_request_check_length(req);
+    mca_pml_fastpath_recv_request_complete(req);
+}
+
+/* The sender of a whole message waits for word of it. The receive is complete when that has left: its process
+ * need not call MPI again soon. */
+static void matched_sync(mca_pml_fastpath_recv_request_t *req, const mca_pml_fastpath_arrival_t *arrival)
 {
     ompi_communicator_t *comm = req->req_recv.req_base.req_comm;
 
-    mca_pml_fastpath_sync_tell(mca_pml_fastpath_comm(comm)->members[arrival->src], comm, arrival->src,
-                               arrival->sequence);
+    if (OPAL_LIKELY(mca_pml_fastpath_sync_tell(mca_pml_fastpath_comm(comm)->members[arrival->src], comm,
+                                               arrival->src, arrival->sequence, complete_whole, req))) {
+        complete_whole(req);
+    }
 }
 
 void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
@@ -154,9 +164,9 @@ void mca_pml_fastpath_recv_request_matched(mca_pml_fastpath_recv_request_t *req,
         }
         if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_SYNC & arrival->flags))) {
             matched_sync(req, arrival);
+        } else {
+            complete_whole(req);
         }
-        mca_pml_fastpath_recv_request_check_length(req);
-        mca_pml_fastpath_recv_request_complete(req);
         return;
     }
     if (OPAL_UNLIKELY(!recv_request_answerable(req, arrival))) {

@@ -213,6 +213,19 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
     return taken;
 }
 
+static void answer_left(void *context)
+{
+    mca_pml_fastpath_recv_request_progressed(context, 1);
+}
+
+void mca_pml_fastpath_recv_request_tell(mca_pml_fastpath_recv_request_t *req, const void *hdr, size_t size)
+{
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_control_at_once(req->req_peer, hdr, size))) {
+        (void) OPAL_THREAD_ADD_FETCH64(&req->req_todo, 1);
+        mca_pml_fastpath_control_send_until(req->req_peer, NULL, hdr, size, answer_left, req);
+    }
+}
+
 void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uint8_t flags, size_t offset,
                                        size_t length, size_t wanted)
 {
@@ -228,5 +241,5 @@ void mca_pml_fastpath_recv_request_ack(mca_pml_fastpath_recv_request_t *req, uin
         ack.hdr_dst_req = mca_pml_fastpath_recv_request_handle(req);
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_uncovered, mca_pml_fastpath_range_sum(offset, length));
     }
-    mca_pml_fastpath_control_send(req->req_peer, NULL, &ack, sizeof(ack));
+    mca_pml_fastpath_recv_request_tell(req, &ack, sizeof(ack));
 }

@@ -341,6 +341,12 @@ static inline void mca_pml_fastpath_recv_request_progressed(mca_pml_fastpath_rec
 uint64_t mca_pml_fastpath_recv_request_handle(mca_pml_fastpath_recv_request_t *req);
 
 /**
+ * Send the sender a control header, as mca_pml_fastpath_control_send() does. The request is not complete
+ * before it has left: its process need not call MPI again soon. Something else has to be left of req_todo.
+ */
+void mca_pml_fastpath_recv_request_tell(mca_pml_fastpath_recv_request_t *req, const void *hdr, size_t size);
+
+/**
  * Ask the sender to stream a range of the message.
  *
  * @param flags   MCA_PML_FASTPATH_HDR_FLAG_FIRST with the first answer to a message

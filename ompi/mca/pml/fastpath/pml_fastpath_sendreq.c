@@ -56,10 +56,17 @@ OBJ_CLASS_INSTANCE(mca_pml_fastpath_send_request_t, mca_pml_base_send_request_t,
  * not under their lock when they make one. So nobody makes one while another one is given back. */
 static opal_mutex_t copies_lock = OPAL_MUTEX_STATIC_INIT;
 
+/* Where the copy of a message without data is. */
+static char no_data;
+
 int mca_pml_fastpath_bsend_copy(mca_pml_fastpath_send_request_t *req)
 {
     int rc;
 
+    if (0 == req->req_send.req_bytes_packed) {
+        req->req_send.req_addr = &no_data;
+        return OMPI_SUCCESS;
+    }
     OPAL_THREAD_LOCK(&copies_lock);
     rc = mca_pml_base_bsend_request_start(&req->req_send.req_base.req_ompi);
     if (OMPI_SUCCESS == rc) {
@@ -74,6 +81,9 @@ static void bsend_give_back(mca_pml_fastpath_send_request_t *req)
 {
     opal_object_t *retained;
 
+    if (&no_data == req->req_send.req_addr) {
+        return;
+    }
     OPAL_THREAD_LOCK(&copies_lock);
     mca_pml_base_bsend_request_fini(&req->req_send.req_base.req_ompi);
     retained = req->req_bsend_retained;

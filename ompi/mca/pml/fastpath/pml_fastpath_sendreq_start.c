@@ -68,8 +68,7 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
 {
     int rc;
 
-    if (MCA_PML_BASE_SEND_BUFFERED != req->req_send.req_send_mode || 0 == req->req_send.req_bytes_packed
-        || mca_pml_fastpath_is_copied(req)) {
+    if (MCA_PML_BASE_SEND_BUFFERED != req->req_send.req_send_mode || mca_pml_fastpath_is_copied(req)) {
         return OMPI_SUCCESS;
     }
     fault_in(req, SIZE_MAX);
@@ -82,20 +81,13 @@ static int bsend_copy(mca_pml_fastpath_send_request_t *req)
     return rc;
 }
 
-/* Take the cost of an eager message out of the peer's credit, once. A buffered send without data must not
- * wait for its receive, and has no data to copy: it is sent even without credit. */
+/* Take the cost of an eager message out of the peer's credit, once. */
 static inline bool eager_pay(mca_pml_fastpath_send_request_t *req)
 {
-    size_t size = req->req_send.req_bytes_packed;
-    int64_t cost = mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, size);
-
     if (!req->req_paid) {
-        req->req_paid = mca_pml_fastpath_credit_take(req->req_peer, cost);
-        if (OPAL_UNLIKELY(!req->req_paid && 0 == size
-                          && MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode)) {
-            mca_pml_fastpath_credit_restore(req->req_peer, -cost);
-            req->req_paid = true;
-        }
+        req->req_paid = mca_pml_fastpath_credit_take(
+            req->req_peer,
+            mca_pml_fastpath_credit_cost(MCA_PML_FASTPATH_HDR_MATCH, req->req_send.req_bytes_packed));
     }
     return req->req_paid;
 }

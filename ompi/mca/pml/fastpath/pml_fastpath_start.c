@@ -59,7 +59,7 @@ static void bsend_reset(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_base_request_t *base = &req->req_send.req_base;
 
-    if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode && 0 < req->req_send.req_bytes_packed) {
+    if (MCA_PML_BASE_SEND_BUFFERED == req->req_send.req_send_mode) {
         req->req_send.req_addr = base->req_addr;
         opal_convertor_cleanup(&base->req_convertor);
         opal_convertor_copy_and_prepare_for_send(base->req_proc->super.proc_convertor,

@@ -140,19 +140,29 @@ void mca_pml_fastpath_sync_matched(const mca_btl_base_module_t *btl, const mca_p
     }
 }
 
-void mca_pml_fastpath_sync_tell(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
-                                uint32_t number)
+bool mca_pml_fastpath_sync_tell(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
+                                uint32_t number, void (*left)(void *context), void *context)
 {
     mca_pml_fastpath_match_hdr_t hdr;
     char packet[sizeof(mca_pml_fastpath_extcid_hdr_t) + sizeof(hdr)] __attribute__((aligned(8)));
     uint8_t type = MCA_PML_FASTPATH_HDR_MATCHED;
+    size_t size;
     char *to;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath_failure_reach_sender(member, comm, rank))) {
-        return;
+        return true;
     }
     mca_pml_fastpath_match_hdr_init(&hdr, type, 0, comm, member->ctx, (int) number, (uint16_t) number);
     to = mca_pml_fastpath_extcid_put(comm, &hdr, packet, &type);
     memcpy(to, &hdr, sizeof(hdr));
-    mca_pml_fastpath_control_send(member->peer, NULL, packet, (size_t) (to - packet) + sizeof(hdr));
+    size = (size_t) (to - packet) + sizeof(hdr);
+    if (OPAL_LIKELY(mca_pml_fastpath_control_at_once(member->peer, packet, size))) {
+        return true;
+    }
+    if (NULL == left) {
+        mca_pml_fastpath_control_send(member->peer, NULL, packet, size);
+    } else {
+        mca_pml_fastpath_control_send_until(member->peer, NULL, packet, size, left, context);
+    }
+    return false;
 }

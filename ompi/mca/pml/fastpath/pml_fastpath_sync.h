@@ -42,14 +42,27 @@ void mca_pml_fastpath_sync_end(mca_pml_fastpath_send_request_t *req);
 /** Sender: a MATCHED has come by a BTL. */
 void mca_pml_fastpath_sync_matched(const mca_btl_base_module_t *btl, const mca_pml_fastpath_match_hdr_t *hdr);
 
+/** Receiver: @return whether MATCHED would leave now. Without threads only. */
+static inline bool mca_pml_fastpath_sync_has_room(mca_pml_fastpath_member_t *member)
+{
+    enum {
+        HALVES = 12
+    }; /* of its longest form, where it has to begin with a line, and once around the end */
+
+    mca_pml_fastpath_member_ready(member);
+    return NULL != member->out && 0 == member->out->n_pending && fastsm_fifo_room(member->out, HALVES);
+}
+
 /**
  * Receiver: a receive has matched a message with SYNC. With threads not to be called with a lock held.
  *
  * @param member  the sender
  * @param rank    its rank
  * @param number  of the message
+ * @param left    called with context, later, unless this returns true; or NULL
+ * @return        whether the sender has been told, or nobody waits for that
  */
-void mca_pml_fastpath_sync_tell(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
-                                uint32_t number);
+bool mca_pml_fastpath_sync_tell(mca_pml_fastpath_member_t *member, ompi_communicator_t *comm, int rank,
+                                uint32_t number, void (*left)(void *context), void *context);
 
 #endif /* MCA_PML_FASTPATH_SYNC_H */

@@ -171,8 +171,12 @@ mca_pml_fastpath_take_sync(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
     const uint32_t number = member->expected;
     mca_btl_fastsm_view_t view;
     uint64_t header[2];
-    const int rc = member->peer->ext->peek(member->peer->btl_endpoint, 1, &view);
+    int rc;
 
+    if (OPAL_UNLIKELY(!mca_pml_fastpath_sync_has_room(member))) {
+        return OMPI_ERR_NOT_AVAILABLE; /* word for the sender has to wait, and so has a request, for that */
+    }
+    rc = member->peer->ext->peek(member->peer->btl_endpoint, 1, &view);
     if (OPAL_UNLIKELY(OPAL_SUCCESS != rc)) {
         return rc;
     }
@@ -181,7 +185,7 @@ mca_pml_fastpath_take_sync(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
     if (OPAL_UNLIKELY(!mca_pml_fastpath_take_shown(pml_comm, member, src, &view, header, target))) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    mca_pml_fastpath_sync_tell(member, pml_comm->comm, src, number);
+    (void) mca_pml_fastpath_sync_tell(member, pml_comm->comm, src, number, NULL, NULL);
     return OMPI_SUCCESS;
 }
 
