@@ -39,6 +39,7 @@ static uint8_t has[COUNT]; /* buffers that are in hand, by number */
 /* ---- what the BTL does besides ---- */
 
 mca_btl_fastsm_component_t mca_btl_fastsm_component;
+mca_btl_fastsm_module_t mca_btl_fastsm_module;
 
 void mca_btl_fastsm_shortage(const mca_btl_fastsm_endpoint_t *endpoint, const char *what, size_t bytes)
 {
@@ -344,6 +345,25 @@ static void test_growth(void **state)
 }
 
 /* Where processes share cores only some take turns, also if all did before. */
+/* There is no memory for more: so many are to be counted on. */
+static void test_end_of_memory(void **state)
+{
+    char *rest;
+
+    (void) state;
+    mca_btl_fastsm_module.ext.buffers = COUNT;
+    while (0 == list->there || list->used < list->there) {
+        assert_int_not_equal(take(), COUNT);
+    }
+    rest = mca_btl_fastsm_component.base + offset_of(list, list->there) + lead_of(list) + list->size;
+    rest += getpagesize() - (int) ((uintptr_t) rest % (unsigned) getpagesize());
+    assert_int_equal(munmap(rest, 2 * list->size), 0); /* nothing can be there any more */
+    while (COUNT != take()) {
+    }
+    assert_int_equal(mca_btl_fastsm_module.ext.buffers, list->used);
+    assert_in_range(list->used, 1, COUNT / 2);
+}
+
 static void test_shared(void **state)
 {
     (void) state;
@@ -417,6 +437,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_side_by_side, begin, end),
         cmocka_unit_test(test_often),
         cmocka_unit_test_setup_teardown(test_growth, begin, end),
+        cmocka_unit_test_setup_teardown(test_end_of_memory, begin, end),
         cmocka_unit_test_setup_teardown(test_shared, begin, end),
         cmocka_unit_test_setup_teardown(test_shared_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_trials, begin, end),

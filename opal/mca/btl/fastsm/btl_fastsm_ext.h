@@ -211,8 +211,8 @@ typedef struct {
     /** longest message of sendi and sendi_numbered, in bytes with the header; from btl_add_procs on */
     size_t sendi_limit;
     /** buffers of the pool that has fewer, from btl_add_procs on, 0 until then: who keeps one while it fills
-     * it leaves another one to the rest of the process */
-    uint32_t buffers;
+     * it leaves another one to the rest of the process.  Fewer when there is no memory for more. */
+    volatile uint32_t buffers;
     mca_btl_fastsm_sendi_fn_t sendi;
     mca_btl_fastsm_sendi_numbered_fn_t sendi_numbered;
     mca_btl_fastsm_sendi_data_fn_t sendi_data;

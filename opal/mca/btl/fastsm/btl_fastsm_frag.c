@@ -207,6 +207,15 @@ static bool grow(mca_btl_fastsm_frag_list_t *list)
     return (1 < count && reserve(list, count)) || reserve(list, 1);
 }
 
+/* There is no memory for more: what there is is all there will ever be. */
+static void limit_pool(mca_btl_fastsm_frag_list_t *list)
+{
+    list->count = list->used;
+    if (mca_btl_fastsm_module.ext.buffers > list->count) {
+        mca_btl_fastsm_module.ext.buffers = list->count;
+    }
+}
+
 /* Makes a frag that was never used before, or returns NULL.  The list's lock is held. */
 static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
 {
@@ -219,7 +228,7 @@ static mca_btl_fastsm_frag_t *frag_make(mca_btl_fastsm_frag_list_t *list)
         return make_small(list);
     }
     if (list->used == list->there && !grow(list)) {
-        list->count = list->used; /* that is all there will ever be */
+        limit_pool(list);
         return NULL;
     }
     frag = (mca_btl_fastsm_frag_t *) new_chunk(list, sizeof(*frag));

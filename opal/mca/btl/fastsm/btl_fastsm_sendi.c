@@ -62,16 +62,22 @@ static __opal_attribute_noinline__ bool sendi_inline_threads(mca_btl_fastsm_endp
     return sent;
 }
 
-/* Whether there is room for a frag, as far as we can know.  Another process may be faster in a ring. */
+/* Whether there is room for a frag, as far as we can know.  Another process may be faster in a ring, so what
+ * takes several slots of one is for send, which tells its caller when all of it has left. */
 static bool frag_room(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag)
 {
-    const uint32_t halves =
-        frag->segment.seg_len > endpoint->inline_bytes ? 1 : fastsm_fifo_halves(frag->segment.seg_len);
+    const size_t length = frag->segment.seg_len;
+    const bool is_referred = length > endpoint->inline_bytes;
 
-    return 0 == endpoint->out.n_pending
-           && (fastsm_fifo_prepare(&endpoint->out, halves)
-               || (NULL == endpoint->dynamic ? mca_btl_fastsm_fifo_open(endpoint)
-                                             : mca_btl_fastsm_dynamic_room(endpoint)));
+    if (0 != endpoint->out.n_pending) {
+        return false;
+    }
+    if (fastsm_fifo_prepare(&endpoint->out, is_referred ? 1 : fastsm_fifo_halves(length))) {
+        return true;
+    }
+    return NULL == endpoint->dynamic
+               ? mca_btl_fastsm_fifo_open(endpoint)
+               : (is_referred || MCA_BTL_FASTSM_RING_DATA >= length) && mca_btl_fastsm_dynamic_room(endpoint);
 }
 
 /* One of convertor and payload may be NULL, both if there is no payload. */
@@ -94,24 +100,26 @@ static bool frag_fill(mca_btl_fastsm_frag_t *frag, opal_convertor_t *convertor, 
     return true;
 }
 
-/* There is room for it. */
+/* There was room for it. @return whether it has left, or will */
 static bool frag_post(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
-                      mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp)
+                      mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp, bool *in_flight)
 {
-    bool in_flight = false;
-
     mca_btl_fastsm_stamp(stamp, frag->segment.seg_addr.pval);
-    if (OPAL_UNLIKELY(!mca_btl_fastsm_post(endpoint, frag, tag, &in_flight))) {
-        /* another process was faster in the ring; the message is in our memory, so it waits there */
-        frag->tag = tag;
-        mca_btl_fastsm_pend(endpoint, frag);
+    if (OPAL_LIKELY(mca_btl_fastsm_post(endpoint, frag, tag, in_flight))) {
         return true;
     }
-    return in_flight;
+    /* another process was faster in the ring */
+    if (NULL == stamp) {
+        return false;
+    }
+    frag->tag = tag; /* the message has its number and is in our memory, so it waits there */
+    mca_btl_fastsm_pend(endpoint, frag);
+    *in_flight = true;
+    return true;
 }
 
-/* Without threads room is made sure of before anything is packed, and with them the convertor is put back: so
- * a refusal leaves it as it was. */
+/* Room is made sure of before anything is packed, with threads before anything has its number.  The convertor
+ * is put back: so a refusal leaves it as it was. */
 static bool send_frag_now(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
                           opal_convertor_t *convertor, const void *payload, const void *header,
                           size_t header_size, size_t payload_size, mca_btl_base_tag_t tag,
@@ -122,16 +130,15 @@ static bool send_frag_now(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_fr
 
     if (OPAL_LIKELY(!opal_using_threads())) {
         sent = frag_room(endpoint, frag)
-               && frag_fill(frag, convertor, payload, header, header_size, payload_size);
-        *in_flight = sent && frag_post(endpoint, frag, tag, stamp);
-        return sent;
-    }
-    sent = frag_fill(frag, convertor, payload, header, header_size, payload_size);
-    if (OPAL_LIKELY(sent)) {
-        mca_common_fastpath_lock(&endpoint->out.lock);
-        sent = frag_room(endpoint, frag);
-        *in_flight = sent && frag_post(endpoint, frag, tag, stamp);
-        mca_common_fastpath_unlock(&endpoint->out.lock);
+               && frag_fill(frag, convertor, payload, header, header_size, payload_size)
+               && frag_post(endpoint, frag, tag, stamp, in_flight);
+    } else {
+        sent = frag_fill(frag, convertor, payload, header, header_size, payload_size);
+        if (OPAL_LIKELY(sent)) {
+            mca_common_fastpath_lock(&endpoint->out.lock);
+            sent = frag_room(endpoint, frag) && frag_post(endpoint, frag, tag, stamp, in_flight);
+            mca_common_fastpath_unlock(&endpoint->out.lock);
+        }
     }
     if (OPAL_UNLIKELY(!sent && NULL != convertor)) {
         opal_convertor_set_position(convertor, &position);
