@@ -98,10 +98,19 @@ static void send_all(mca_osc_fastpath_module_t *module)
     mca_osc_fastpath_leave(module);
 }
 
-static bool fence_all_here(mca_osc_fastpath_module_t *module, void *context)
+/* What others have sent is here, and what this process has to say, replies included, has left. */
+static bool fence_is_over(mca_osc_fastpath_module_t *module, void *context)
 {
     (void) context;
-    return module->fence_done == module->fence_expected && 0 == module->tickets->used;
+    if (module->fence_done != module->fence_expected || 0 != module->tickets->used) {
+        return false;
+    }
+    for (int rank = 0; rank < module->size; ++rank) {
+        if (!mca_osc_fastpath_has_left(module->peers[rank])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* End the epoch: everything sent has taken effect, here and there. */
@@ -117,7 +126,7 @@ static int end_epoch(mca_osc_fastpath_module_t *module)
     }
     mca_osc_fastpath_enter(module);
     module->fence_expected += expected;
-    rc = mca_osc_fastpath_wait_until(module, fence_all_here, NULL);
+    rc = mca_osc_fastpath_wait_until(module, fence_is_over, NULL);
     if (OMPI_SUCCESS == rc) {
         rc = mca_osc_fastpath_end_active(module);
     }

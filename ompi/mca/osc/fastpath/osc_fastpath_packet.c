@@ -221,6 +221,34 @@ bool mca_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module)
     return any;
 }
 
+/* Where btl/fastsm finds a FIFO full it keeps what it has been given. */
+static bool is_kept(const mca_bml_base_btl_t *link)
+{
+    const mca_btl_fastsm_ext_t *ext = mca_btl_fastsm_ext(link->btl);
+    const fastsm_fifo_sender_t *sender = NULL == ext ? NULL : ext->sender(link->btl_endpoint);
+
+    return NULL != sender && 0 != sender->n_pending;
+}
+
+bool mca_osc_fastpath_has_left(const mca_osc_fastpath_peer_t *peer)
+{
+    mca_bml_base_endpoint_t *endpoint;
+
+    if (NULL == peer || MCA_OSC_FASTPATH_MESSAGE != peer->access) {
+        return true;
+    }
+    if (!opal_list_is_empty(&peer->module->refused)) {
+        return false;
+    }
+    endpoint = mca_osc_fastpath_endpoint(peer);
+    for (size_t i = 0; NULL != endpoint && i < mca_bml_base_btl_array_get_size(&endpoint->btl_eager); ++i) {
+        if (is_kept(mca_bml_base_btl_array_get_index(&endpoint->btl_eager, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void mca_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet)
 {
     end_filling(packet);

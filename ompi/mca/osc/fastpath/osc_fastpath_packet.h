@@ -69,6 +69,14 @@ void mca_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet);
 /** Try again to send what BTLs have refused. @return whether anything has gone */
 bool mca_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module);
 
+/**
+ * Whether everything for a peer has left, as a function that ends an epoch has to see to: its process need
+ * not call MPI again soon.
+ *
+ * @param peer  NULL, or of another access than by message: true
+ */
+bool mca_osc_fastpath_has_left(const mca_osc_fastpath_peer_t *peer);
+
 /** Give up a packet that has not been sent. */
 void mca_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet);
 

@@ -14,6 +14,7 @@
 #include "ompi_config.h"
 
 #include "osc_fastpath_copy.h"
+#include "osc_fastpath_packet.h"
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_sync.h"
@@ -131,6 +132,22 @@ static int tell_complete(mca_osc_fastpath_peer_t *peer)
     return OMPI_SUCCESS;
 }
 
+static bool all_have_left(const mca_osc_fastpath_module_t *module, const int *ranks, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        if (!mca_osc_fastpath_has_left(module->peers[ranks[i]])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool access_is_over(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) context;
+    return all_have_left(module, module->start_ranks, module->start_count);
+}
+
 int mca_osc_fastpath_complete(ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
@@ -151,6 +168,9 @@ int mca_osc_fastpath_complete(ompi_win_t *win)
     }
     if (OMPI_SUCCESS == rc) {
         rc = mca_osc_fastpath_wait_for_data(module, NULL);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_osc_fastpath_wait_until(module, access_is_over, NULL);
     }
     error = mca_osc_fastpath_take_active_error(module, mca_osc_fastpath_end_active(module));
     free(module->start_ranks);
@@ -217,6 +237,13 @@ static bool all_complete(mca_osc_fastpath_module_t *module, void *context)
            == atomic_load_explicit(&module->member->completes, memory_order_acquire);
 }
 
+/* Replies to origins. */
+static bool replies_have_left(mca_osc_fastpath_module_t *module, void *context)
+{
+    (void) context;
+    return all_have_left(module, module->post_ranks, module->post_count);
+}
+
 static void end_exposure(mca_osc_fastpath_module_t *module)
 {
     free(module->post_ranks);
@@ -235,6 +262,9 @@ int mca_osc_fastpath_wait(ompi_win_t *win)
     }
     rc = mca_osc_fastpath_wait_for_memory(module, all_complete, NULL);
     mca_osc_fastpath_enter(module);
+    if (OMPI_SUCCESS == rc) {
+        rc = mca_osc_fastpath_wait_until(module, replies_have_left, NULL);
+    }
     end_exposure(module);
     mca_osc_fastpath_leave(module);
     return rc;
@@ -249,7 +279,7 @@ int mca_osc_fastpath_test(ompi_win_t *win, int *flag)
     }
     opal_progress();
     mca_osc_fastpath_enter(module);
-    *flag = all_complete(module, NULL);
+    *flag = all_complete(module, NULL) && replies_have_left(module, NULL);
     if (*flag) {
         end_exposure(module);
     }
