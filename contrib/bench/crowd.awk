@@ -12,14 +12,14 @@
 }
 END {
     many = split(list, name, " ")
-    printf "\n%-10s %8s", "pattern", "bytes"
+    printf "\n%-11s %8s", "pattern", "bytes"
     for (j = 1; j <= many; ++j) {
         printf " %9s", name[j]
     }
     printf " %9s   (us; medians of %d rounds)\n", "/ best", rounds
     for (k = 1; k <= lines; ++k) {
         split(line[k], field, " ")
-        printf "%-10s %8d", field[1], field[2]
+        printf "%-11s %8d", field[1], field[2]
         rest = 0
         for (j = 1; j <= many; ++j) {
             printf " %9s", rounded(over(name[j] " " line[k], ""), 4)

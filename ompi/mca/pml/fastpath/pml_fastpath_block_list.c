@@ -229,7 +229,7 @@ const mca_pml_fastpath_block_list_t *mca_pml_fastpath_block_list(const opal_data
     ompi_datatype_t *type = (ompi_datatype_t *) (uintptr_t) datatype;
     uint64_t word = __atomic_load_n(&type->pml_data, __ATOMIC_ACQUIRE);
 
-    if (OPAL_UNLIKELY(UNLISTED > word)) {
+    if (OPAL_UNLIKELY(UNLISTED > word) && 0 < uses) {
         word = use(type, word, uses);
     }
     return UNLISTED >= word ? NULL : (const mca_pml_fastpath_block_list_t *) (uintptr_t) word;

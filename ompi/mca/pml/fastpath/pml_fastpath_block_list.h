@@ -42,8 +42,8 @@ void mca_pml_fastpath_block_lists_fini(void);
  * The list of a datatype's blocks, which is made if there is none. Any thread may call this.
  *
  * @param datatype  of an ompi_datatype_t that the caller holds
- * @param uses  make it when the datatype has been used so often, up to 16 times: to make it takes as long as
- *              some messages without it do
+ * @param uses  this is a use more of the datatype, and when there have been so many, up to 16, the list is
+ *              made: to make it takes as long as some messages without it do. 0: it is none
  * @return the list; or NULL: not yet, or there is no memory, or it would need more than Open MPI's
  * description does, as where loops have many rounds, or something is not known in that
  */

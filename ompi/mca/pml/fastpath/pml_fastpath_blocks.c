@@ -63,12 +63,13 @@ static void merge_rows(mca_pml_fastpath_blocks_t *blocks)
     }
 }
 
-/* Data that is not in such rows. */
-static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *datatype,
+/* Data that is not in such rows. @param begins  this is a use of the datatype more */
+static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *datatype, bool begins,
                                                        mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
     const bool is_short = MCA_PML_FASTPATH_BLOCKS_ITEMS >= desc->used;
+    const unsigned uses = is_short ? MCA_PML_FASTPATH_BLOCKS_USES : MCA_PML_FASTPATH_BLOCKS_USES_CONVERTOR;
     size_t size;
 
     if (0 == datatype->size) {
@@ -78,11 +79,9 @@ static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *da
     blocks->items = (unsigned) desc->used;
     blocks->extent = datatype->ub - datatype->lb;
     blocks->block = datatype->size;
-    blocks->list =
-        MCA_PML_FASTPATH_BLOCKS_LISTED > desc->used
-            ? NULL
-            : mca_pml_fastpath_block_list(datatype, is_short ? MCA_PML_FASTPATH_BLOCKS_USES
-                                                             : MCA_PML_FASTPATH_BLOCKS_USES_CONVERTOR);
+    blocks->list = MCA_PML_FASTPATH_BLOCKS_LISTED > desc->used
+                       ? NULL
+                       : mca_pml_fastpath_block_list(datatype, begins ? uses : 0);
     return NULL != blocks->list
            || (is_short && mca_pml_fastpath_entries_known(desc->desc, desc->used, &size)
                && size == datatype->size);
@@ -99,7 +98,7 @@ static inline void describe_single(const opal_datatype_t *datatype, mca_pml_fast
     blocks->unit = 1; /* Open MPI's own function for such data cuts it anywhere, too */
 }
 
-static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_blocks_t *blocks)
+static bool describe_blocks(const opal_datatype_t *datatype, bool begins, mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
     const ddt_elem_desc_t *elem;
@@ -113,7 +112,7 @@ static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_bl
     }
     elem = 1 == desc->used ? &desc->desc[0].elem : nest_of(datatype, blocks, &rows);
     if (NULL == elem || 0 == (OPAL_DATATYPE_FLAG_DATA & elem->common.flags)) {
-        return describe_items(datatype, blocks);
+        return describe_items(datatype, begins, blocks);
     }
     blocks->first = elem->disp;
     blocks->stride = elem->extent;
@@ -133,7 +132,7 @@ static bool describe_blocks(const opal_datatype_t *datatype, mca_pml_fastpath_bl
 bool mca_pml_fastpath_blocks_of(const void *buf, const opal_datatype_t *datatype,
                                 mca_pml_fastpath_blocks_t *blocks)
 {
-    return describe_blocks(datatype, blocks) && fastpath_is_host_memory(buf);
+    return describe_blocks(datatype, true, blocks) && fastpath_is_host_memory(buf);
 }
 
 static inline __opal_attribute_always_inline__ void copy_block(char *data, char *packed, size_t block,
@@ -511,7 +510,7 @@ static int32_t advance(opal_convertor_t *convertor, struct iovec *iov, uint32_t 
     mca_pml_fastpath_blocks_t blocks;
     uint32_t used = 0;
 
-    (void) describe_blocks(convertor->pDesc, &blocks); /* it is: it has been asked before */
+    (void) describe_blocks(convertor->pDesc, false, &blocks); /* it is: it has been asked before */
     for (; used < *iov_count && convertor->bConverted < size; ++used) {
         const size_t left = size - convertor->bConverted;
 

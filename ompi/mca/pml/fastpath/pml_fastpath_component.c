@@ -51,7 +51,7 @@ static const mca_common_fastpath_param_t params[] = {
     {"recv_spin_count", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_pml_fastpath.spin_count, 200, 1,
      1000000,
      .text = "How often a waiting receive polls for its message before other communication progresses. On a "
-             "node with more processes than cores mostly once, if polling does not help there"},
+             "node with more processes than cores once, and twice as often while that helps"},
     {"sleep_after", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_pml_fastpath_pause_state.sleep_after,
      5000, 0, 1000000000,
      .text = "Idle time (us) before a wait sleeps, where pml_fastpath_wait permits sleep; 8 times that while "

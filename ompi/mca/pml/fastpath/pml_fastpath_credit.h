@@ -20,7 +20,8 @@
 
 #include "pml_fastpath_comm.h"
 
-/** What a message costs its receiver beside its data: the record and the allocator's overhead, bytes. */
+/** What a message costs its receiver beside its data: the record and the allocator's overhead, bytes. What is
+ * unused of a block for data, a quarter at most (pml_fastpath_kept.h), is not counted. */
 #define MCA_PML_FASTPATH_MESSAGE_COST 160
 
 /**

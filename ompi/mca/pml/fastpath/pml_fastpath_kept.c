@@ -27,7 +27,8 @@ typedef struct block_t {
 static struct {
     opal_mutex_t lock; /* taken last: nothing is called while it is held */
     block_t *free[CLASSES];
-    size_t spare;     /* bytes of these */
+    unsigned count[CLASSES]; /* of these */
+    size_t spare;            /* bytes of all of them */
     unsigned drained; /* class whose blocks malloc gets next where there are too many */
 } blocks;
 
@@ -36,6 +37,7 @@ void mca_pml_fastpath_kept_init(void)
     OBJ_CONSTRUCT(&blocks.lock, opal_mutex_t);
     for (unsigned i = 0; i < CLASSES; ++i) {
         blocks.free[i] = NULL;
+        blocks.count[i] = 0;
     }
     blocks.spare = 0;
     blocks.drained = 0;
@@ -66,6 +68,7 @@ static inline block_t *block_pop(unsigned class)
 
     if (OPAL_LIKELY(NULL != block)) {
         blocks.free[class] = block->next;
+        --blocks.count[class];
         blocks.spare -= block_size(class);
     }
     return block;
@@ -75,6 +78,7 @@ static inline void block_push(unsigned class, block_t *block)
 {
     block->next = blocks.free[class];
     blocks.free[class] = block;
+    ++blocks.count[class];
     blocks.spare += block_size(class);
 }
 
@@ -103,19 +107,18 @@ static void blocks_free(block_t *block)
     }
 }
 
-/* Too many are not in use. @param needed  class that is taken from only if that of all others is not enough
- * @return those taken out */
+/* Too many would not be in use with one more. @param needed  its class; from other ones some are taken out
+ * @return these */
 static __opal_attribute_noinline__ block_t *blocks_drain(unsigned needed)
 {
+    const size_t size = block_size(needed);
     block_t *drained = NULL;
-    unsigned empty = 0;
 
-    while (MCA_PML_FASTPATH_KEPT_SPARE < blocks.spare) {
-        block_t *block = needed == blocks.drained && CLASSES > empty ? NULL : block_pop(blocks.drained);
+    while (MCA_PML_FASTPATH_KEPT_SPARE < blocks.spare + size && blocks.spare > blocks.count[needed] * size) {
+        block_t *block = needed == blocks.drained ? NULL : block_pop(blocks.drained);
 
         if (NULL == block) {
             blocks.drained = (blocks.drained + 1) % CLASSES;
-            ++empty;
         } else {
             block->next = drained;
             drained = block;
@@ -128,6 +131,7 @@ void mca_pml_fastpath_kept_free(void *block, size_t bytes)
 {
     block_t *drained = NULL;
     unsigned class;
+    bool kept;
 
     if (NULL == block || !has_class(bytes)) {
         free(block);
@@ -135,12 +139,18 @@ void mca_pml_fastpath_kept_free(void *block, size_t bytes)
     }
     class = block_class(bytes);
     OPAL_THREAD_LOCK(&blocks.lock);
-    block_push(class, (block_t *) block);
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_KEPT_SPARE < blocks.spare)) {
+    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_KEPT_SPARE < blocks.spare + block_size(class))) {
         drained = blocks_drain(class);
+    }
+    kept = MCA_PML_FASTPATH_KEPT_SPARE >= blocks.spare + block_size(class);
+    if (OPAL_LIKELY(kept)) {
+        block_push(class, (block_t *) block);
     }
     OPAL_THREAD_UNLOCK(&blocks.lock);
     blocks_free(drained);
+    if (OPAL_UNLIKELY(!kept)) {
+        free(block);
+    }
 }
 
 size_t mca_pml_fastpath_kept_spare(void)
