@@ -21,6 +21,7 @@
 #include "ompi/mca/pml/fastpath/pml_fastpath_multi.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_peer.h"
 #include "ompi/mca/pml/fastpath/pml_fastpath_sendreq.h"
+#include "ompi/mca/pml/fastpath/pml_fastpath_sync.h"
 
 enum { FIRST_ID = 40, IDS = 16, HANDLE_SIZE = 16, MOST_AT_ONCE = 128 };
 
@@ -328,6 +329,7 @@ void world_begin(void)
     }
     mca_pml_fastpath_handles_fini(); /* what has not completed is known no more */
     mca_pml_fastpath_multi_fini();
+    mca_pml_fastpath_sync_fini();
     if (OMPI_SUCCESS != mca_pml_fastpath_handles_init() || OMPI_SUCCESS != mca_pml_fastpath_multi_init()) {
         fuzz_fail("no table of handles");
     }

@@ -99,6 +99,8 @@ void mca_pml_fastpath_sync_fini(void)
         table.first = few;
         table.lists = LISTS;
     }
+    memset(few, 0, sizeof(few)); /* of peers that have failed */
+    table.count = 0;
 }
 
 void mca_pml_fastpath_sync_end(mca_pml_fastpath_send_request_t *req)
