@@ -45,12 +45,10 @@ void mca_pml_fastpath_sync_matched(const mca_btl_base_module_t *btl, const mca_p
 /** Receiver: @return whether MATCHED would leave now. Without threads only. */
 static inline bool mca_pml_fastpath_sync_has_room(mca_pml_fastpath_member_t *member)
 {
-    enum {
-        HALVES = 12
-    }; /* of its longest form, where it has to begin with a line, and once around the end */
+    const uint32_t halves = 12; /* for its longest form, wherever in the ring it begins */
 
     mca_pml_fastpath_member_ready(member);
-    return NULL != member->out && 0 == member->out->n_pending && fastsm_fifo_room(member->out, HALVES);
+    return NULL != member->out && 0 == member->out->n_pending && fastsm_fifo_room(member->out, halves);
 }
 
 /**

@@ -174,7 +174,7 @@ mca_pml_fastpath_take_sync(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_m
     int rc;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath_sync_has_room(member))) {
-        return OMPI_ERR_NOT_AVAILABLE; /* word for the sender has to wait, and so has a request, for that */
+        return OMPI_ERR_NOT_AVAILABLE; /* MATCHED has to wait for room, which takes a request */
     }
     rc = member->peer->ext->peek(member->peer->btl_endpoint, 1, &view);
     if (OPAL_UNLIKELY(OPAL_SUCCESS != rc)) {
