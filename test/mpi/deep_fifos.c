@@ -251,8 +251,7 @@ int main(int argc, char **argv)
     FP(MPI_Comm_get_parent(&inter));
     if (MPI_COMM_NULL != inter) {
         child(inter);
-        fclose(stdout); /* only the parent speaks; a child that failed has said so */
-        return fp_finish();
+        return fp_finish_child();
     }
     fp_counters_open(MPI_THREAD_MULTIPLE, names, COUNTERS);
     if (3 < argc && 0 == strcmp(argv[1], "pairs")) {

@@ -52,8 +52,7 @@ int main(int argc, char **argv)
     FP(MPI_Comm_get_parent(&inter[0]));
     if (MPI_COMM_NULL != inter[0]) {
         child(inter[0], count);
-        fclose(stdout); /* only the parent speaks; a child that failed has said so */
-        return fp_finish();
+        return fp_finish_child();
     }
 
     arguments[0] = 1 < argc ? argv[1] : NULL;

@@ -56,8 +56,7 @@ int main(int argc, char **argv)
     FP(MPI_Comm_get_parent(&inter));
     if (MPI_COMM_NULL != inter) {
         child(inter);
-        fclose(stdout); /* only the parent speaks; a child that failed has said so */
-        return fp_finish();
+        return fp_finish_child();
     }
     FP(MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
                       MPI_ERRCODES_IGNORE));

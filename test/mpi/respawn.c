@@ -119,6 +119,5 @@ int main(int argc, char **argv)
         exchange(inter, 0, false);
         fp_disconnect(&inter);
     }
-    fclose(stdout); /* only the parent speaks; a child that failed has said so */
-    return fp_finish();
+    return fp_finish_child();
 }

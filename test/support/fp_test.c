@@ -311,6 +311,12 @@ int fp_finish_alone(void)
     return finish(atomic_load(&failures), atomic_load(&checks));
 }
 
+int fp_finish_child(void)
+{
+    fclose(stdout);
+    return fp_finish();
+}
+
 void fp_skip(const char *format, ...)
 {
     va_list list;

@@ -55,6 +55,9 @@ int fp_finish(void);
  *  speaks for itself, through its exit status. */
 int fp_finish_alone(void);
 
+/** fp_finish() in a child: only the parent speaks, and a child that failed has said so. */
+int fp_finish_child(void);
+
 /** Ends the program as skipped.  Every rank calls it. */
 void fp_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
