@@ -102,15 +102,8 @@ static void send_all(mca_osc_fastpath_module_t *module)
 static bool fence_is_over(mca_osc_fastpath_module_t *module, void *context)
 {
     (void) context;
-    if (module->fence_done != module->fence_expected || 0 != module->tickets->used) {
-        return false;
-    }
-    for (int rank = 0; rank < module->size; ++rank) {
-        if (!mca_osc_fastpath_has_left(module->peers[rank])) {
-            return false;
-        }
-    }
-    return true;
+    return module->fence_done == module->fence_expected && 0 == module->tickets->used
+           && mca_osc_fastpath_have_left(module, NULL, module->size);
 }
 
 /* End the epoch: everything sent has taken effect, here and there. */

@@ -230,7 +230,8 @@ static bool is_kept(const mca_bml_base_btl_t *link)
     return NULL != sender && 0 != sender->n_pending;
 }
 
-bool mca_osc_fastpath_has_left(const mca_osc_fastpath_peer_t *peer)
+/* Whether everything for a peer has left; NULL: for a member that nothing was sent to. */
+static bool has_left(const mca_osc_fastpath_peer_t *peer)
 {
     mca_bml_base_endpoint_t *endpoint;
 
@@ -243,6 +244,16 @@ bool mca_osc_fastpath_has_left(const mca_osc_fastpath_peer_t *peer)
     endpoint = mca_osc_fastpath_endpoint(peer);
     for (size_t i = 0; NULL != endpoint && i < mca_bml_base_btl_array_get_size(&endpoint->btl_eager); ++i) {
         if (is_kept(mca_bml_base_btl_array_get_index(&endpoint->btl_eager, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mca_osc_fastpath_have_left(const mca_osc_fastpath_module_t *module, const int *ranks, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        if (!has_left(module->peers[NULL == ranks ? i : ranks[i]])) {
             return false;
         }
     }

@@ -70,12 +70,12 @@ void mca_osc_fastpath_packet_send(mca_osc_fastpath_packet_t *packet);
 bool mca_osc_fastpath_packets_retry(mca_osc_fastpath_module_t *module);
 
 /**
- * Whether everything for a peer has left, as a function that ends an epoch has to see to: its process need
- * not call MPI again soon.
+ * Whether everything for some members has left, as a function that ends an epoch has to see to: its process
+ * need not call MPI again soon. Members that are not reached by message have nothing to wait for.
  *
- * @param peer  NULL, or of another access than by message: true
+ * @param ranks  of them, count; NULL: of the first count
  */
-bool mca_osc_fastpath_has_left(const mca_osc_fastpath_peer_t *peer);
+bool mca_osc_fastpath_have_left(const mca_osc_fastpath_module_t *module, const int *ranks, int count);
 
 /** Give up a packet that has not been sent. */
 void mca_osc_fastpath_packet_drop(mca_osc_fastpath_packet_t *packet);

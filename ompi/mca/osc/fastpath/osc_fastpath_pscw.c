@@ -132,20 +132,10 @@ static int tell_complete(mca_osc_fastpath_peer_t *peer)
     return OMPI_SUCCESS;
 }
 
-static bool all_have_left(const mca_osc_fastpath_module_t *module, const int *ranks, int count)
-{
-    for (int i = 0; i < count; ++i) {
-        if (!mca_osc_fastpath_has_left(module->peers[ranks[i]])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool access_is_over(mca_osc_fastpath_module_t *module, void *context)
 {
     (void) context;
-    return all_have_left(module, module->start_ranks, module->start_count);
+    return mca_osc_fastpath_have_left(module, module->start_ranks, module->start_count);
 }
 
 int mca_osc_fastpath_complete(ompi_win_t *win)
@@ -241,7 +231,7 @@ static bool all_complete(mca_osc_fastpath_module_t *module, void *context)
 static bool replies_have_left(mca_osc_fastpath_module_t *module, void *context)
 {
     (void) context;
-    return all_have_left(module, module->post_ranks, module->post_count);
+    return mca_osc_fastpath_have_left(module, module->post_ranks, module->post_count);
 }
 
 static void end_exposure(mca_osc_fastpath_module_t *module)
