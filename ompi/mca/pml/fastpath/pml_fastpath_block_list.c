@@ -151,13 +151,12 @@ static size_t equal_length(const mca_pml_fastpath_block_list_t *list)
 /* @return NULL: there is no memory, or no list of that */
 static mca_pml_fastpath_block_list_t *make_list(const opal_datatype_t *datatype)
 {
-    const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
+    const dt_type_desc_t *desc = mca_pml_fastpath_description(datatype);
     const size_t most = BLOCKS_PER_ENTRY * (size_t) desc->used;
     mca_pml_fastpath_block_list_t *list;
-    size_t size, count;
+    size_t count;
 
-    if (!mca_pml_fastpath_entries_known(desc->desc, desc->used, &size) || 0 == size
-        || size != datatype->size) {
+    if (!mca_pml_fastpath_entries_known(datatype)) {
         return NULL;
     }
     count = count_blocks(desc->desc, desc->desc + desc->used, most);

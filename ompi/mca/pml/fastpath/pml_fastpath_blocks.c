@@ -67,10 +67,9 @@ static void merge_rows(mca_pml_fastpath_blocks_t *blocks)
 static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *datatype, bool begins,
                                                        mca_pml_fastpath_blocks_t *blocks)
 {
-    const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
+    const dt_type_desc_t *desc = mca_pml_fastpath_description(datatype);
     const bool is_short = MCA_PML_FASTPATH_BLOCKS_ITEMS >= desc->used;
     const unsigned uses = is_short ? MCA_PML_FASTPATH_BLOCKS_USES : MCA_PML_FASTPATH_BLOCKS_USES_CONVERTOR;
-    size_t size;
 
     if (0 == datatype->size) {
         return false;
@@ -82,9 +81,7 @@ static __opal_attribute_noinline__ bool describe_items(const opal_datatype_t *da
     blocks->list = MCA_PML_FASTPATH_BLOCKS_LISTED > desc->used
                        ? NULL
                        : mca_pml_fastpath_block_list(datatype, begins ? uses : 0);
-    return NULL != blocks->list
-           || (is_short && mca_pml_fastpath_entries_known(desc->desc, desc->used, &size)
-               && size == datatype->size);
+    return NULL != blocks->list || (is_short && mca_pml_fastpath_entries_known(datatype));
 }
 
 /* Elements each of which is one block, in whatever predefined elements: all of them are one row, that never
@@ -100,7 +97,7 @@ static inline void describe_single(const opal_datatype_t *datatype, mca_pml_fast
 
 static bool describe_blocks(const opal_datatype_t *datatype, bool begins, mca_pml_fastpath_blocks_t *blocks)
 {
-    const dt_type_desc_t *desc = 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
+    const dt_type_desc_t *desc = mca_pml_fastpath_description(datatype);
     const ddt_elem_desc_t *elem;
     size_t rows = 1;
 

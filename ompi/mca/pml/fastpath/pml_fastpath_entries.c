@@ -8,7 +8,9 @@
 
 static bool is_loop(const ddt_loop_desc_t *loop, size_t most, unsigned depth);
 
-/* @param depth  of loops that there may be within each other */
+/* Whether so many entries are of that kind.
+ * @param depth  of loops that there may be within each other
+ * @param size   receives how many bytes they are */
 static bool is_list(const dt_elem_desc_t *entry, size_t entries, unsigned depth, size_t *size)
 {
     const dt_elem_desc_t *const end = entry + entries;
@@ -44,7 +46,11 @@ static bool is_loop(const ddt_loop_desc_t *loop, size_t most, unsigned depth)
            && is_list(entry + 1, loop->items - 1, depth, &size) && size == mca_pml_fastpath_round_size(loop);
 }
 
-bool mca_pml_fastpath_entries_known(const dt_elem_desc_t *entry, size_t entries, size_t *size)
+bool mca_pml_fastpath_entries_known(const opal_datatype_t *datatype)
 {
-    return is_list(entry, entries, MCA_PML_FASTPATH_ENTRIES_DEPTH, size);
+    const dt_type_desc_t *desc = mca_pml_fastpath_description(datatype);
+    size_t size;
+
+    return 0 < datatype->size && is_list(desc->desc, desc->used, MCA_PML_FASTPATH_ENTRIES_DEPTH, &size)
+           && size == datatype->size;
 }

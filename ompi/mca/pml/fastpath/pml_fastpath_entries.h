@@ -19,6 +19,12 @@
 /** Loops within each other. */
 #define MCA_PML_FASTPATH_ENTRIES_DEPTH 8
 
+/** @return the description of a datatype that is to be read: the optimized one, where there is one */
+static inline const dt_type_desc_t *mca_pml_fastpath_description(const opal_datatype_t *datatype)
+{
+    return 0 < datatype->opt_desc.used ? &datatype->opt_desc : &datatype->desc;
+}
+
 /** @return bytes of a predefined element of an item */
 static inline size_t mca_pml_fastpath_item_unit(const ddt_elem_desc_t *item)
 {
@@ -64,11 +70,10 @@ static inline bool mca_pml_fastpath_items_alike(const dt_elem_desc_t *item, cons
 }
 
 /**
- * Whether so many entries are items that have data, and loops around such entries, whose size is what they
- * say. Others are left to the convertor.
- *
- * @param size  receives how many bytes they are
+ * Whether the entries of a datatype's description are items that have data, and loops around such entries,
+ * whose size is what they say; and all of them are the data of the datatype, which has some. Others are left
+ * to the convertor.
  */
-bool mca_pml_fastpath_entries_known(const dt_elem_desc_t *entry, size_t entries, size_t *size);
+bool mca_pml_fastpath_entries_known(const opal_datatype_t *datatype);
 
 #endif /* MCA_PML_FASTPATH_ENTRIES_H */

@@ -92,7 +92,7 @@ static inline mca_pml_fastpath_member_t *find_named(ompi_communicator_t *comm, i
 /* How often to poll in place of so many times. */
 static inline unsigned spins_from(int src, unsigned spins)
 {
-    return MCA_PML_FASTPATH_ANY_SOURCE == src ? 1 + spins / 8 /* each at several slots */ : spins;
+    return MCA_PML_FASTPATH_ANY_SOURCE == src ? mca_pml_fastpath_spins_of_several(spins) : spins;
 }
 
 /* Poll so often. @return as wait_for() */

@@ -20,6 +20,12 @@ static inline unsigned mca_pml_fastpath_spin_count(void)
     return OPAL_LIKELY(!opal_progress_yield_when_idle) ? mca_pml_fastpath.spin_count : 1;
 }
 
+/** @return how often to poll in place of so many times, where each looks at several slots, or takes a lock */
+static inline unsigned mca_pml_fastpath_spins_of_several(unsigned spins)
+{
+    return 1 + spins / 8;
+}
+
 /** mca_pml_fastpath_spin_again() where processes share cores. */
 unsigned mca_pml_fastpath_spin_again_shared(void);
 

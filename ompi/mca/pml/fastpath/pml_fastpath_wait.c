@@ -42,7 +42,9 @@
 /* How often a wait polls at a time. With threads somebody else may complete the request meanwhile. */
 static inline unsigned spins_for(const mca_pml_fastpath_poll_target_t *target, unsigned spins)
 {
-    return NULL == target->endpoint || OPAL_UNLIKELY(opal_using_threads()) ? 1 + spins / 8 : spins;
+    return NULL == target->endpoint || OPAL_UNLIKELY(opal_using_threads())
+               ? mca_pml_fastpath_spins_of_several(spins)
+               : spins;
 }
 
 /* With threads the original functions wait and call opal_progress: they let one thread do it for all. */
