@@ -142,15 +142,23 @@ static fastsm_fifo_sender_t *ext_sender(struct mca_btl_base_endpoint_t *endpoint
     return NULL;
 }
 
-static void ext_await(mca_btl_base_module_t *btl, const uint64_t *names, uint32_t count)
+static void ext_await(mca_btl_base_module_t *btl, uint32_t place, uint64_t name)
 {
     (void) btl;
-    (void) names;
-    (void) count;
+    (void) place;
+    (void) name;
+}
+
+static bool ext_await_end(mca_btl_base_module_t *btl, uint32_t place, uint64_t name)
+{
+    (void) btl;
+    (void) place;
+    (void) name;
+    return fuzz_one_in(3);
 }
 
 /* Peers say what they like. */
-static bool ext_is_awaited(struct mca_btl_base_endpoint_t *endpoint, uint64_t name)
+static bool ext_claim(struct mca_btl_base_endpoint_t *endpoint, uint64_t name)
 {
     (void) endpoint;
     (void) name;
@@ -189,7 +197,8 @@ static const mca_btl_fastsm_ext_t ext = {.sendi = ext_sendi,
                                          .write = ext_write,
                                          .copies = ext_copies,
                                          .await = ext_await,
-                                         .is_awaited = ext_is_awaited,
+                                         .await_end = ext_await_end,
+                                         .claim = ext_claim,
                                          .sender = ext_sender};
 
 /* As if they were reached by btl/fastsm. */

@@ -97,7 +97,7 @@ typedef struct {
     bool use_immediate_send; /**< try to send before a request is made */
     bool use_immediate_recv; /**< try to receive before a request is made */
     bool use_immediate;     /**< move data that is contiguous without a convertor */
-    bool offered; /**< a large message of a nonblocking send that is not waited for yet is offered */
+    bool offered;           /**< `offers` is not empty */
     bool waits_installed;   /**< Open MPI's functions that wait for requests are ours: they count calls */
     unsigned interval;      /**< microseconds that may pass without opal_progress where calls do not wait */
     unsigned spin_count; /**< of a receive at its sender's slot, from one call of opal_progress to the next */
@@ -109,8 +109,11 @@ typedef struct {
     unsigned long btl_sends;                /**< calls of BTLs to send, those among them that were refused */
     unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
     _Atomic bool waits; /**< a call waits for requests, all of them; of use without threads only */
+    bool unfinished;    /**< a call that waits has something to do before it returns */
     uint32_t streams;   /**< messages that we have asked to be streamed because of that, or of an exchange */
-    unsigned long stream_frags; /**< FRAGs of messages that have been asked for so */
+    unsigned long stream_frags; /**< FRAGs of messages that have been asked for so, or are claimed */
+    opal_list_t
+        offers; /**< large sends that are offered and that no call waits for alone, the oldest first */
 
     /** protects all up to num_retries, and comms and spare_comms; never held across a call into a BTL */
     opal_mutex_t lock;

@@ -11,58 +11,149 @@
 
 /** names that are said at a time */
 #define MOST 8u
-/** nanoseconds without a fragment after which streams are not waited for any more: their senders may have
- * left MPI. Calls are not counted, because progress that yields may take a time slice */
-#define STREAM_TIME UINT64_C(50000000)
+/** nanoseconds without a fragment after which a call does not wait any more for what is under way: the other
+ * process may have left MPI. Calls are not counted, because progress that yields may take a time slice */
+#define STREAM_TIME UINT64_C(500000000)
 
 /** messages after which a measurement ends though there are others under way */
 #define MEASURED_MAX 64u
 
-/* The call that waits, and how many names it has said. */
+/* The call that waits. */
 static mca_pml_fastpath_awaited_t awaited;
+/* The sends whose names are said, by their places, and how many there are. */
+static mca_pml_fastpath_send_request_t *named[MOST];
 static uint32_t said;
-/* So many of the streams are not waited for any more: nothing came. */
+/* Sends that have been claimed, their names are not said any more, and they are not complete. */
+static uint32_t claimed;
+/* So many of what is under way are not waited for any more: nothing came, or left. */
 static uint32_t given_up;
 
-/* Whether the receiver may still ask for help with this send. One that is complete for its user is not: a
- * buffered one, or one that has failed. */
-static bool may_be_helped(const ompi_request_t *request)
+/* Messages that the other side counts on us for: those that we have asked to be streamed, and our own that
+ * are claimed. */
+static inline uint32_t under_way(void)
 {
-    const mca_pml_fastpath_send_request_t *req = (const mca_pml_fastpath_send_request_t *) request;
-
-    return mca_pml_fastpath_send_request_free == request->req_free
-           && OMPI_REQUEST_ACTIVE == request->req_state && !REQUEST_COMPLETE(request)
-           && MCA_PML_FASTPATH_SEND_ORDINARY == req->req_state && NULL != req->req_peer->ext
-           && MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle && req->req_offered && req->req_unanswered
-           && !req->req_helped;
+    return mca_pml_fastpath.streams + claimed;
 }
 
-/* Publish the names of the sends that are waited for, if `awaited.says`. A send counts as waited for before
- * its name can be seen. @return how many there are, at most MOST */
-static uint32_t say_awaited(void)
+/* One of them is complete. */
+static void one_less(void)
 {
-    const uint32_t most =
+    given_up = given_up < under_way() ? given_up : under_way();
+}
+
+static inline mca_pml_fastpath_send_request_t *offer_of(opal_list_item_t *item)
+{
+    return (mca_pml_fastpath_send_request_t *) ((char *) item
+                                                - offsetof(mca_pml_fastpath_send_request_t, req_offer));
+}
+
+void mca_pml_fastpath_awaited_init(void)
+{
+    OBJ_CONSTRUCT(&mca_pml_fastpath.offers, opal_list_t);
+    memset(named, 0, sizeof(named));
+    said = claimed = given_up = 0;
+}
+
+void mca_pml_fastpath_awaited_fini(void)
+{
+    OBJ_DESTRUCT(&mca_pml_fastpath.offers);
+}
+
+/* Whether its receiver may still leave a part of this send to us. */
+static bool may_be_claimed(const mca_pml_fastpath_send_request_t *req)
+{
+    return MCA_PML_FASTPATH_SEND_ORDINARY == req->req_state && MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle
+           && req->req_offered && req->req_unanswered && !req->req_helped
+           && !mca_pml_fastpath_has_failed(&req->req_watch);
+}
+
+/* A name is said no more. One that nobody has claimed is as if it had not been. */
+static void take_back(uint32_t place)
+{
+    mca_pml_fastpath_send_request_t *req = named[place];
+
+    named[place] = NULL;
+    --said;
+    req->req_claimed =
+        mca_pml_fastpath.fastsm_ext->await_end(mca_pml_fastpath.fastsm, place, req->req_handle);
+    req->req_named = req->req_claimed;
+    claimed += req->req_claimed ? 1 : 0;
+}
+
+/* @return a place without a name; MOST if there is none */
+static uint32_t free_place(void)
+{
+    const uint32_t places =
         MOST < mca_pml_fastpath.fastsm_ext->await_max ? MOST : mca_pml_fastpath.fastsm_ext->await_max;
-    uint64_t names[MOST];
-    uint32_t found = 0, names_said;
+    uint32_t place = 0;
 
-    while (awaited.first < awaited.count && REQUEST_COMPLETE(awaited.requests[awaited.first])) {
-        ++awaited.first;
+    while (place < places && NULL != named[place]) {
+        ++place;
     }
-    for (size_t i = awaited.first; i < awaited.count && found < most; ++i) {
-        if (may_be_helped(awaited.requests[i])) {
-            mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) awaited.requests[i];
+    return place < places ? place : MOST;
+}
 
-            req->req_waits = req->req_waits || awaited.says;
-            names[found++] = req->req_handle;
+/* Say the names of sends that are offered, the oldest ones first, if the call that waits says so, and no
+ * others. One counts as named before its name can be seen. @return whether there are such sends */
+static bool say_offers(void)
+{
+    opal_list_item_t *item;
+    bool found = false;
+
+    for (uint32_t place = 0; 0 < said && place < MOST; ++place) {
+        if (NULL != named[place] && !(awaited.says && may_be_claimed(named[place]))) {
+            take_back(place);
         }
     }
-    names_said = awaited.says ? found : 0;
-    if (0 < names_said || 0 < said) {
-        mca_pml_fastpath.fastsm_ext->await(mca_pml_fastpath.fastsm, names, names_said);
+    OPAL_LIST_FOREACH(item, &mca_pml_fastpath.offers, opal_list_item_t)
+    {
+        mca_pml_fastpath_send_request_t *req = offer_of(item);
+        uint32_t place;
+
+        if (!may_be_claimed(req)) {
+            continue;
+        }
+        found = true;
+        if (req->req_named) {
+            continue;
+        }
+        place = awaited.says ? free_place() : MOST;
+        if (MOST == place) {
+            break;
+        }
+        req->req_named = true;
+        named[place] = req;
+        ++said;
+        mca_pml_fastpath.unfinished = true;
+        mca_pml_fastpath.fastsm_ext->await(mca_pml_fastpath.fastsm, place, req->req_handle);
     }
-    said = names_said;
     return found;
+}
+
+void mca_pml_fastpath_awaited_offer(mca_pml_fastpath_send_request_t *req)
+{
+    if (!req->req_listed) {
+        req->req_listed = true;
+        opal_list_append(&mca_pml_fastpath.offers, &req->req_offer);
+        mca_pml_fastpath.offered = true;
+    }
+    if (awaited.says) {
+        (void) say_offers();
+    }
+}
+
+void mca_pml_fastpath_awaited_forget(mca_pml_fastpath_send_request_t *req)
+{
+    for (uint32_t place = 0; req->req_named && place < MOST; ++place) {
+        if (req == named[place]) {
+            take_back(place);
+        }
+    }
+    claimed -= req->req_claimed ? 1 : 0;
+    one_less();
+    req->req_named = req->req_listed = req->req_claimed = false;
+    opal_list_remove_item(&mca_pml_fastpath.offers, &req->req_offer);
+    mca_pml_fastpath.offered = !opal_list_is_empty(&mca_pml_fastpath.offers);
 }
 
 /* Completed requests count, too: leaving them out was measured and is not faster. */
@@ -76,15 +167,19 @@ static bool are_receives_among(size_t count, ompi_request_t **requests)
     return false;
 }
 
+/* A call begins to wait. */
+static void begin_call(bool says)
+{
+    awaited = (mca_pml_fastpath_awaited_t){.waits = true, .says = says};
+    awaited.sends = say_offers();
+}
+
 mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_request_t **requests)
 {
     const mca_pml_fastpath_awaited_t other = awaited;
 
-    awaited = (mca_pml_fastpath_awaited_t){.requests = requests, .count = count};
     /* where processes share cores, who has something to read had better read that, and leave its core */
-    awaited.says = OPAL_LIKELY(!opal_progress_yield_when_idle) || !are_receives_among(count, requests);
-    awaited.sends = 0 < say_awaited();
-    mca_pml_fastpath.offered = mca_pml_fastpath.offered && !awaited.sends; /* others are seldom left */
+    begin_call(OPAL_LIKELY(!opal_progress_yield_when_idle) || !are_receives_among(count, requests));
     return other;
 }
 
@@ -92,8 +187,17 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void)
 {
     const mca_pml_fastpath_awaited_t other = awaited;
 
-    awaited = (mca_pml_fastpath_awaited_t){.sends = true};
+    begin_call(OPAL_LIKELY(!opal_progress_yield_when_idle));
+    awaited.sends = true;
     return other;
+}
+
+void mca_pml_fastpath_awaited_begin_offers(void)
+{
+    if (!awaited.waits && !opal_progress_yield_when_idle && !opal_using_threads()) {
+        begin_call(true);
+        awaited.receives = true;
+    }
 }
 
 /* Of all that are under way: their way does not change before they have come. */
@@ -121,7 +225,10 @@ bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_
     }
     req->req_asked = asked;
     req->req_asked_bytes = bytes;
-    mca_pml_fastpath.streams += is_streamed(asked) ? 1 : 0;
+    if (is_streamed(asked)) {
+        ++mca_pml_fastpath.streams;
+        mca_pml_fastpath.unfinished = true;
+    }
     return is_streamed(asked);
 }
 
@@ -134,7 +241,7 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
     }
     req->req_asked = NULL;
     mca_pml_fastpath.streams -= is_streamed(asked) ? 1 : 0;
-    given_up = given_up < mca_pml_fastpath.streams ? given_up : mca_pml_fastpath.streams;
+    one_less();
     --asked->under_way;
     if (!whole) {
         return;
@@ -148,16 +255,16 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
     }
 }
 
-/* What we have asked for comes, as long as its senders wait. Meanwhile nothing else is asked to be streamed.
+/* Before a call returns, what is under way comes, or leaves. Meanwhile nothing else is asked to be streamed.
  */
-void mca_pml_fastpath_awaited_streams(void)
+static void await_under_way(void)
 {
     const bool sends = awaited.sends;
     uint64_t now = mca_common_fastpath_nanoseconds(), last = now;
     unsigned long frags = mca_pml_fastpath.stream_frags;
 
     awaited.sends = false;
-    while (given_up < mca_pml_fastpath.streams && now - last < STREAM_TIME) {
+    while (given_up < under_way() && now - last < STREAM_TIME) {
         opal_progress();
         now = mca_common_fastpath_nanoseconds();
         if (mca_pml_fastpath.stream_frags != frags) {
@@ -165,16 +272,26 @@ void mca_pml_fastpath_awaited_streams(void)
             last = now;
         }
     }
-    given_up = mca_pml_fastpath.streams;
+    given_up = under_way();
     awaited.sends = sends;
+    mca_pml_fastpath.unfinished = 0 < said || 0 < given_up;
+}
+
+void mca_pml_fastpath_awaited_finish(void)
+{
+    if (awaited.receives) {
+        awaited = (mca_pml_fastpath_awaited_t){.waits = false};
+        (void) say_offers();
+    }
+    await_under_way();
 }
 
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
 {
     awaited = other;
-    (void) say_awaited();
-    if (OPAL_UNLIKELY(0 < mca_pml_fastpath.streams)) {
-        mca_pml_fastpath_awaited_streams();
+    (void) say_offers();
+    if (OPAL_UNLIKELY(0 < under_way())) {
+        await_under_way();
     }
 }
 
@@ -185,7 +302,7 @@ bool mca_pml_fastpath_awaited_sends(void)
 
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req)
 {
-    if (0 < awaited.count && req->req_waits) {
-        (void) say_awaited();
+    if (req->req_named) {
+        (void) say_offers();
     }
 }

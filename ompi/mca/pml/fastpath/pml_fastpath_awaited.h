@@ -4,9 +4,10 @@
  */
 /**
  * @file
- * Large messages whose processes wait. One that has come to wait for a nonblocking send says so where the
- * receiver can see it, which may then ask for help; where both wait the receiver measures whether the message
- * had better be streamed (docs/data-path.md, "Both sides copy"). Only without threads.
+ * Large messages whose processes wait. One that waits, for whatever, says which nonblocking sends it has
+ * offered where their receivers can see it. Who claims such a send may ask for help; where both wait the
+ * receiver measures whether the message had better be streamed (docs/data-path.md, "Both sides copy"). Only
+ * without threads.
  */
 #ifndef MCA_PML_FASTPATH_AWAITED_H
 #define MCA_PML_FASTPATH_AWAITED_H
@@ -14,14 +15,18 @@
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sendreq.h"
 
-/** A call that waits for requests, all of them. */
+/** A call that waits. */
 typedef struct {
-    ompi_request_t **requests;
-    size_t count;
-    size_t first; /**< those before this one are complete */
-    bool says;    /**< it says that it waits for large sends among them */
-    bool sends;   /**< there were such when it began, or it is such a send */
+    bool waits;    /**< there is such a call */
+    bool says;     /**< it says the names of sends */
+    bool sends;    /**< there were such when it began, or it is such a send */
+    bool receives; /**< it waits for receives: mca_pml_fastpath_awaited_finish() ends it */
 } mca_pml_fastpath_awaited_t;
+
+/** Before the first message. */
+void mca_pml_fastpath_awaited_init(void);
+/** After the last one. */
+void mca_pml_fastpath_awaited_fini(void);
 
 /**
  * A call begins to wait for requests, and does not return while one of them is incomplete.
@@ -34,31 +39,52 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin(size_t count, ompi_req
 mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void);
 
 /**
- * It ends, and the other one goes on. Before it returns, what it has asked to be streamed comes: its senders
- * would be held up, as they would not if we had read it. They wait for that themselves, so it lasts as long
- * as it takes to copy. One whose call has returned for some error does not hold us up for long.
+ * It ends, and the other one goes on. Before it returns, what it has asked to be streamed comes, and what has
+ * been claimed of ours leaves: the other processes would be held up, as they would not if the receivers had
+ * read it. They wait for that themselves, so it lasts as long as it takes to copy. One whose call has
+ * returned for some error does not hold us up for long.
  */
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
 
 /** Whether such a call is under way here that had large sends to wait for when it began. */
 bool mca_pml_fastpath_awaited_sends(void);
 
+/** Large sends are offered while a call that waits for receives begins: it says their names, unless another
+ * one is under way. */
+void mca_pml_fastpath_awaited_begin_offers(void);
+
+/** The end of a call that waits for receives, if something is unfinished: as mca_pml_fastpath_awaited_end().
+ */
+void mca_pml_fastpath_awaited_finish(void);
+
+/** A call that has no request yet begins to wait for a message. */
+static inline void mca_pml_fastpath_awaited_begin_message(void)
+{
+    if (OPAL_UNLIKELY(mca_pml_fastpath.offered)) {
+        mca_pml_fastpath_awaited_begin_offers();
+    }
+}
+
+/** It has come. */
+static inline void mca_pml_fastpath_awaited_end_message(void)
+{
+    if (OPAL_UNLIKELY(mca_pml_fastpath.unfinished)) {
+        mca_pml_fastpath_awaited_finish();
+    }
+}
+
 /** A call begins to wait for receives, and does not return while one of them is incomplete. */
 static inline void mca_pml_fastpath_awaited_begin_recv(void)
 {
     atomic_store_explicit(&mca_pml_fastpath.waits, true, memory_order_relaxed);
+    mca_pml_fastpath_awaited_begin_message();
 }
-
-/** What has been asked to be streamed comes, before a call returns: see mca_pml_fastpath_awaited_end(). */
-void mca_pml_fastpath_awaited_streams(void);
 
 /** It ends. One that it has interrupted counts no more as waiting, which does no harm. */
 static inline void mca_pml_fastpath_awaited_end_recv(void)
 {
     atomic_store_explicit(&mca_pml_fastpath.waits, false, memory_order_relaxed);
-    if (OPAL_UNLIKELY(0 < mca_pml_fastpath.streams)) {
-        mca_pml_fastpath_awaited_streams();
-    }
+    mca_pml_fastpath_awaited_end_message();
 }
 
 /**
@@ -80,13 +106,19 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
 /** The receiver has answered a message of ours: another one may take its place. */
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req);
 
-/** A message has been offered to be read, and its process does not wait for it. */
-static inline void mca_pml_fastpath_awaited_offered(const mca_pml_fastpath_send_request_t *req)
+/** The same, of one that a peer may be left a part of. */
+void mca_pml_fastpath_awaited_offer(mca_pml_fastpath_send_request_t *req);
+
+/** A message is about to be offered to be read. */
+static inline void mca_pml_fastpath_awaited_offered(mca_pml_fastpath_send_request_t *req)
 {
-    if (!req->req_waits && NULL != req->req_peer->ext
+    if (!req->req_waits && NULL != req->req_peer->ext && !opal_using_threads()
         && mca_pml_fastpath_is_helped(req->req_send.req_bytes_packed)) {
-        mca_pml_fastpath.offered = true;
+        mca_pml_fastpath_awaited_offer(req);
     }
 }
+
+/** That send will be complete: it is offered no more. Only of one that is listed. */
+void mca_pml_fastpath_awaited_forget(mca_pml_fastpath_send_request_t *req);
 
 #endif /* MCA_PML_FASTPATH_AWAITED_H */

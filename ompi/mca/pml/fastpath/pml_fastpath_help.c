@@ -34,12 +34,13 @@ static bool may_be_streamed(const mca_pml_fastpath_recv_request_t *req)
            || (!req->req_reduced && atomic_load_explicit(&mca_pml_fastpath.waits, memory_order_relaxed));
 }
 
-/* Whether a nonblocking send is waited for by now. */
-static bool is_awaited(const mca_pml_fastpath_recv_request_t *req)
+/* Whether the sender of a nonblocking send is in a call that waits. Then it stays until it has done the part
+ * that we leave to it. */
+static bool claim_message(const mca_pml_fastpath_recv_request_t *req)
 {
     const mca_pml_fastpath_peer_t *peer = req->req_peer;
 
-    return peer->ext->is_awaited(peer->btl_endpoint, req->req_src_req);
+    return peer->ext->claim(peer->btl_endpoint, req->req_src_req);
 }
 
 /* Whether we can read that peer's memory. */
@@ -121,8 +122,8 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
 
     req->req_reduced = mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
     could = is_large_local(req, arrival) && (may_be_streamed(req) || could_help(req));
-    waits =
-        could && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(is_awaited(req)));
+    waits = could
+            && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(claim_message(req)));
     req->req_alone = could && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
     req->req_own = all;
     return waits ? ask_for_rest(req, 0) : all;
@@ -133,7 +134,7 @@ size_t mca_pml_fastpath_help_again(mca_pml_fastpath_recv_request_t *req, size_t 
     size_t own = req->req_own;
 
     if (0 < next && PAGE <= half(own - next) && !mca_pml_fastpath_has_failed(&req->req_watch)
-        && is_awaited(req)) {
+        && claim_message(req)) {
         req->req_alone = false;
         OPAL_THREAD_UNLOCK(&req->req_lock);
         own = ask_for_rest(req, next);
@@ -164,7 +165,7 @@ static bool is_welcome(mca_pml_fastpath_send_request_t *req, const mca_pml_fastp
     bool welcome;
 
     OPAL_THREAD_LOCK(&req->req_lock);
-    welcome = req->req_waits && req->req_offered && !req->req_helped
+    welcome = (req->req_waits || req->req_named) && req->req_offered && !req->req_helped
               && (req->req_unanswered || req->req_announced) && 0 < hdr->hdr_length
               && mca_pml_fastpath_is_within(hdr->hdr_offset, hdr->hdr_length, req->req_send.req_bytes_packed);
     req->req_helped = true;

@@ -97,7 +97,7 @@ void mca_pml_fastpath_help_read(mca_pml_fastpath_recv_request_t *req, size_t unr
 static inline bool mca_pml_fastpath_help_announced(mca_pml_fastpath_send_request_t *req, uint8_t flags)
 {
     req->req_announced = 0 != (MCA_PML_FASTPATH_HDR_FLAG_HELP & flags);
-    return req->req_announced ? req->req_offered && req->req_waits : !req->req_helped;
+    return req->req_announced ? req->req_offered && (req->req_waits || req->req_named) : !req->req_helped;
 }
 
 /** Sender: HELP has come by a BTL. */

@@ -8,6 +8,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_runtime.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_adopt.h"
 #include "pml_fastpath_block_list.h"
 #include "pml_fastpath_cancel.h"
@@ -92,6 +93,7 @@ int mca_pml_fastpath_enable(bool enable)
         OBJ_CONSTRUCT(&pml->retries[i].retries, opal_list_t);
         pml->retries[i].waited_for = 0;
     }
+    mca_pml_fastpath_awaited_init();
     mca_pml_fastpath_kept_init();
     mca_pml_fastpath_block_lists_init();
     mca_pml_fastpath_messages_init();
@@ -166,6 +168,7 @@ void mca_pml_fastpath_close(void)
     OBJ_DESTRUCT(&pml->epochs);
     mca_pml_fastpath_freed_fini();
     OBJ_DESTRUCT(&pml->freed);
+    mca_pml_fastpath_awaited_fini();
     OBJ_DESTRUCT(&pml->pending);
     OBJ_DESTRUCT(&pml->peers);
     OBJ_DESTRUCT(&pml->lock);

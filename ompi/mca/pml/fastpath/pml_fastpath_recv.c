@@ -23,6 +23,7 @@
 
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_counters.h"
 #include "pml_fastpath_credit.h"
@@ -177,9 +178,11 @@ static int recv_immediate(ompi_communicator_t *comm, int src, mca_pml_fastpath_t
             return OMPI_ERR_UNREACH;
         }
     }
+    mca_pml_fastpath_awaited_begin_message();
     rc = wait_for(comm, &member, src, target);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         finish_message(member, target, status, opal_using_threads());
+        mca_pml_fastpath_awaited_end_message(); /* else the ordinary path ends it */
     }
     return rc;
 }

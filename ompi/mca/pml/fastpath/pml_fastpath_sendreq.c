@@ -4,6 +4,7 @@
  */
 #include "ompi_config.h"
 
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_bml.h"
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_handle.h"
@@ -35,8 +36,10 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_get_handle = NULL;
     req->req_bsend_retained = NULL;
     req->req_cancel_sent = false;
+    req->req_named = req->req_claimed = req->req_listed = false;
     req->req_state = MCA_PML_FASTPATH_SEND_ORDINARY;
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
+    OBJ_CONSTRUCT(&req->req_offer, opal_list_item_t);
     OBJ_CONSTRUCT(&req->req_retry, mca_pml_fastpath_retry_t);
     OBJ_CONSTRUCT(&req->req_lock, opal_mutex_t);
     OBJ_CONSTRUCT(&req->req_ranges, opal_list_t);
@@ -47,6 +50,7 @@ static void send_request_destruct(mca_pml_fastpath_send_request_t *req)
     OBJ_DESTRUCT(&req->req_ranges);
     OBJ_DESTRUCT(&req->req_lock);
     OBJ_DESTRUCT(&req->req_retry);
+    OBJ_DESTRUCT(&req->req_offer);
 }
 
 OBJ_CLASS_INSTANCE(mca_pml_fastpath_send_request_t, mca_pml_base_send_request_t, send_request_construct,
@@ -163,6 +167,9 @@ void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req
     bool wanted = mca_pml_fastpath_unwatch(req->req_peer, base, &req->req_watch);
 
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle)) {
+        if (req->req_listed) {
+            mca_pml_fastpath_awaited_forget(req);
+        }
         handle_end(req);
     }
     if (!wanted) {

@@ -33,7 +33,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 26u
+#    define MCA_BTL_FASTSM_ABI 27u
 #endif
 
 /**
@@ -327,20 +327,32 @@ typedef struct {
     /** Says what may be done with the peer's memory and with ours. */
     void (*copies)(struct mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies);
 
-    /** operations that await() names */
+    /** places for names of operations that this process waits for */
     uint32_t await_max;
 
     /**
-     * Says to all peers what this process waits for in calls that will not return before: nothing else, until
-     * it says something else.  Only while one thread does so.
+     * Says to all peers that this process is in a call that waits, and that a part of this operation may be
+     * left to it.  Only while one thread does so.
      *
-     * @param names  of operations, the caller's, not 0
-     * @param count  of them, at most await_max
+     * @param place  below await_max, which names nothing
+     * @param name   of the operation, the caller's; neither 0 nor UINT64_MAX
      */
-    void (*await)(mca_btl_base_module_t *btl, const uint64_t *names, uint32_t count);
+    void (*await)(mca_btl_base_module_t *btl, uint32_t place, uint64_t name);
 
-    /** Whether a peer says so of an operation of its own.  It may be past that. */
-    bool (*is_awaited)(struct mca_btl_base_endpoint_t *endpoint, uint64_t name);
+    /**
+     * Takes that back, before the call returns or when the operation needs nobody's help.
+     *
+     * @param name  what await() said at that place
+     * @return      whether a peer has claimed the operation: it counts on this process to do its part
+     */
+    bool (*await_end)(mca_btl_base_module_t *btl, uint32_t place, uint64_t name);
+
+    /**
+     * Claims an operation of a peer's, if that peer says so of it.
+     *
+     * @return  whether it does its part now: it has not taken that back, and nobody has claimed it before
+     */
+    bool (*claim)(struct mca_btl_base_endpoint_t *endpoint, uint64_t name);
 
     /**
      * The process behind an endpoint has failed, and the job goes on.  What it

@@ -248,18 +248,23 @@ static mca_btl_fastsm_ring_ctl_t *ctl_of(char *base, const mca_btl_fastsm_layout
     return (mca_btl_fastsm_ring_ctl_t *) (base + layout->ring_ctl);
 }
 
-void mca_btl_fastsm_await(mca_btl_base_module_t *btl, const uint64_t *names, uint32_t count)
+void mca_btl_fastsm_await(mca_btl_base_module_t *btl, uint32_t place, uint64_t name)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-    mca_btl_fastsm_ring_ctl_t *ctl = ctl_of(component->base, &component->layout);
 
     (void) btl;
-    for (uint32_t i = 0; i < MCA_BTL_FASTSM_AWAITED; ++i) {
-        fastsm_store_awaited(&ctl->awaited[i], i < count ? names[i] : 0);
-    }
+    fastsm_store_awaited(&ctl_of(component->base, &component->layout)->awaited[place], name);
 }
 
-bool mca_btl_fastsm_is_awaited(mca_btl_base_endpoint_t *endpoint, uint64_t name)
+bool mca_btl_fastsm_await_end(mca_btl_base_module_t *btl, uint32_t place, uint64_t name)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    (void) btl;
+    return name != fastsm_take_awaited(&ctl_of(component->base, &component->layout)->awaited[place]);
+}
+
+bool mca_btl_fastsm_claim(mca_btl_base_endpoint_t *endpoint, uint64_t name)
 {
     mca_btl_fastsm_ring_ctl_t *ctl;
 
@@ -268,7 +273,7 @@ bool mca_btl_fastsm_is_awaited(mca_btl_base_endpoint_t *endpoint, uint64_t name)
     }
     ctl = ctl_of(endpoint->base, &endpoint->layout);
     for (uint32_t i = 0; 0 != name && i < MCA_BTL_FASTSM_AWAITED; ++i) {
-        if (name == fastsm_load_awaited(&ctl->awaited[i])) {
+        if (fastsm_claim_awaited(&ctl->awaited[i], name)) {
             return true;
         }
     }

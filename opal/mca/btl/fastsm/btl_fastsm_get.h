@@ -34,8 +34,10 @@ bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, 
 /** The extension's copies (btl_fastsm_ext.h). */
 void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies);
 /** The extension's await (btl_fastsm_ext.h). */
-void mca_btl_fastsm_await(mca_btl_base_module_t *btl, const uint64_t *names, uint32_t count);
-/** The extension's is_awaited (btl_fastsm_ext.h). */
-bool mca_btl_fastsm_is_awaited(mca_btl_base_endpoint_t *endpoint, uint64_t name);
+void mca_btl_fastsm_await(mca_btl_base_module_t *btl, uint32_t place, uint64_t name);
+/** The extension's await_end (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_await_end(mca_btl_base_module_t *btl, uint32_t place, uint64_t name);
+/** The extension's claim (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_claim(mca_btl_base_endpoint_t *endpoint, uint64_t name);
 
 #endif /* MCA_BTL_FASTSM_GET_H */

@@ -61,7 +61,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 11u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 12u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, which
@@ -215,6 +215,8 @@ _Static_assert(sizeof(mca_btl_fastsm_read_pos_t) == 8, "a read position changed 
 
 /** operations of a process that it says it waits for */
 #define MCA_BTL_FASTSM_AWAITED 6u
+/** in place of the name of one that a peer has claimed */
+#define MCA_BTL_FASTSM_CLAIMED UINT64_MAX
 
 /** what goes before the slots of the ring: three lines, each with writers of its own */
 typedef struct {
@@ -224,8 +226,8 @@ typedef struct {
     uint8_t padding2[MCA_BTL_FASTSM_LINE - sizeof(uint32_t)];
     _Atomic uint32_t owner;    /**< MCA_BTL_FASTSM_OWNER_LEFT, or 0: it reads its ring; owner */
     _Atomic uint32_t admitted; /**< admissions from this one on have never been used; owner */
-    _Atomic uint64_t
-        awaited[MCA_BTL_FASTSM_AWAITED]; /**< names of operations that it waits for, or 0; owner */
+    _Atomic uint64_t awaited[MCA_BTL_FASTSM_AWAITED]; /**< names of operations that it waits for, or 0; owner,
+                                                         and who claims one */
     uint8_t padding3[MCA_BTL_FASTSM_LINE - 2 * sizeof(uint32_t) - MCA_BTL_FASTSM_AWAITED * sizeof(uint64_t)];
 } mca_btl_fastsm_ring_ctl_t;
 

@@ -86,16 +86,30 @@ static inline uint32_t fastsm_load_owner(_Atomic uint32_t *owner)
     return atomic_load_explicit(owner, memory_order_acquire);
 }
 
-/** The owner says what it waits for.  A hint: who acts on it tells the owner by message. */
-static inline void fastsm_store_awaited(_Atomic uint64_t *awaited, uint64_t value)
+/*
+ * What the owner of a segment waits for.  A name leaves its place once, by the peer that claims it or by the
+ * owner that takes it back: both change the same word, so one of the two sees the other's change, and no
+ * order with other memory is needed.  Who has claimed a name tells the owner by message what it is to do.
+ */
+
+/** The owner says what it waits for, at a place that has no name. */
+static inline void fastsm_store_awaited(_Atomic uint64_t *awaited, uint64_t name)
 {
-    atomic_store_explicit(awaited, value, memory_order_relaxed);
+    atomic_store_explicit(awaited, name, memory_order_relaxed);
 }
 
-/** What the owner waits for. */
-static inline uint64_t fastsm_load_awaited(_Atomic uint64_t *awaited)
+/** The owner takes that back. @return the name, or MCA_BTL_FASTSM_CLAIMED */
+static inline uint64_t fastsm_take_awaited(_Atomic uint64_t *awaited)
 {
-    return atomic_load_explicit(awaited, memory_order_relaxed);
+    return atomic_exchange_explicit(awaited, 0, memory_order_relaxed);
+}
+
+/** A peer claims a name. @return false where it is not, or not any more */
+static inline bool fastsm_claim_awaited(_Atomic uint64_t *awaited, uint64_t name)
+{
+    return name == atomic_load_explicit(awaited, memory_order_relaxed)
+           && atomic_compare_exchange_strong_explicit(awaited, &name, MCA_BTL_FASTSM_CLAIMED,
+                                                      memory_order_relaxed, memory_order_relaxed);
 }
 
 /* ---- set-up ---- */
