@@ -108,7 +108,7 @@ typedef struct {
     _Atomic uint32_t *asleep;               /**< where this process says that it sleeps; NULL: without it */
     unsigned long btl_sends;                /**< calls of BTLs to send, those among them that were refused */
     unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
-    _Atomic bool waits; /**< a call waits for requests, all of them; of use without threads only */
+    _Atomic bool waits;                     /**< a call waits for receives; of use without threads only */
     bool unfinished;    /**< a call that waits has something to do before it returns */
     uint32_t streams;   /**< messages that we have asked to be streamed because of that, or of an exchange */
     unsigned long stream_frags; /**< FRAGs of messages that have been asked for so, or are claimed */

@@ -73,7 +73,7 @@ static inline void mca_pml_fastpath_awaited_end_message(void)
     }
 }
 
-/** A call begins to wait for receives, and does not return while one of them is incomplete. */
+/** A call begins to wait for receives. */
 static inline void mca_pml_fastpath_awaited_begin_recv(void)
 {
     atomic_store_explicit(&mca_pml_fastpath.waits, true, memory_order_relaxed);
@@ -106,7 +106,7 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
 /** The receiver has answered a message of ours: another one may take its place. */
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req);
 
-/** The same, of one that a peer may be left a part of. */
+/** A large message is about to be offered, and no call waits for it alone: calls that wait say its name. */
 void mca_pml_fastpath_awaited_offer(mca_pml_fastpath_send_request_t *req);
 
 /** A message is about to be offered to be read. */

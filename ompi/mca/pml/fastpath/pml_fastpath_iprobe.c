@@ -9,6 +9,7 @@
 #include "ompi_config.h"
 
 #include "pml_fastpath_accept.h"
+#include "pml_fastpath_awaited.h"
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
@@ -275,9 +276,11 @@ int mca_pml_fastpath_probe(int src, int tag, ompi_communicator_t *comm, ompi_sta
     int rc = OMPI_SUCCESS;
 
     keep(comm);
+    mca_pml_fastpath_awaited_begin_message();
     while (OMPI_SUCCESS == rc && !probe(src, tag, comm, status, &idle)) {
         rc = probe_error(src, tag, comm);
     }
+    mca_pml_fastpath_awaited_end_message();
     release(comm);
     return rc;
 }
@@ -332,10 +335,12 @@ int mca_pml_fastpath_mprobe(int src, int tag, ompi_communicator_t *comm, ompi_me
         return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
     }
     keep(comm);
+    mca_pml_fastpath_awaited_begin_message();
     while (NULL == found && OMPI_SUCCESS == rc) {
         found = take_message(src, tag, comm, status, &idle);
         rc = NULL == found ? probe_error(src, tag, comm) : OMPI_SUCCESS;
     }
+    mca_pml_fastpath_awaited_end_message();
     (void) wrap(handle, found, comm, message);
     release(comm);
     return rc; /* an error if there is none */

@@ -493,15 +493,28 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
     return end_all(count, requests, statuses, await_all(count, requests));
 }
 
+/* What MPI_Waitany and MPI_Waitsome wait for. @return as await_any() */
+static size_t await_one_of(size_t count, ompi_request_t **requests, mca_pml_fastpath_request_kind_t *kind)
+{
+    size_t at;
+
+    mca_pml_fastpath_awaited_begin_recv();
+    at = await_any(count, requests, kind);
+    if (OPAL_UNLIKELY(at == count || MCA_PML_FASTPATH_REQUEST_SIMPLE != *kind)) {
+        await_long(count, requests, false);
+    }
+    mca_pml_fastpath_awaited_end_recv();
+    return at;
+}
+
 static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_status_public_t *status)
 {
     mca_pml_fastpath_request_kind_t kind = MCA_PML_FASTPATH_REQUEST_EMPTY;
     size_t at;
 
     mca_pml_fastpath_pace_wait();
-    at = await_any(count, requests, &kind);
+    at = await_one_of(count, requests, &kind);
     if (at == count || MCA_PML_FASTPATH_REQUEST_SIMPLE != kind) {
-        await_long(count, requests, false);
         return mca_pml_fastpath_original_requests.req_wait_any(count, requests, index, status);
     }
     *index = (int) at;
@@ -515,11 +528,10 @@ static int wait_some(size_t count, ompi_request_t **requests, int *outcount, int
     int rc;
 
     mca_pml_fastpath_pace_wait();
-    if (count > await_any(count, requests, &kind)
+    if (count > await_one_of(count, requests, &kind)
         && mca_pml_fastpath_finish_some(count, requests, outcount, indices, statuses, &rc)) {
         return rc;
     }
-    await_long(count, requests, false);
     return mca_pml_fastpath_original_requests.req_wait_some(count, requests, outcount, indices, statuses);
 }
 
