@@ -176,7 +176,7 @@ static void is_found(way_t way, int mode)
     CHECK(found);
 }
 
-/* Everybody sends to everybody, receives one after the other, and some give up their requests before. */
+/* Everybody sends to everybody, and receives from one after the other. */
 static void everybody(int round)
 {
     fp_message_t out[MOST];

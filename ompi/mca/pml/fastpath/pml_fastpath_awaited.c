@@ -7,7 +7,6 @@
 #include "opal/mca/common/fastpath/common_fastpath_clock.h"
 
 #include "pml_fastpath_awaited.h"
-#include "pml_fastpath_handle.h"
 
 /** names that are said at a time */
 #define MOST 8u
@@ -59,12 +58,11 @@ void mca_pml_fastpath_awaited_fini(void)
     OBJ_DESTRUCT(&mca_pml_fastpath.offers);
 }
 
-/* Whether its receiver may still leave a part of this send to us. */
+/* Whether its receiver may still leave a part of this send, which is one of the offers, to us. */
 static bool may_be_claimed(const mca_pml_fastpath_send_request_t *req)
 {
-    return MCA_PML_FASTPATH_SEND_ORDINARY == req->req_state && MCA_PML_FASTPATH_HANDLE_NONE != req->req_handle
-           && req->req_offered && req->req_unanswered && !req->req_helped
-           && !mca_pml_fastpath_has_failed(&req->req_watch);
+    return MCA_PML_FASTPATH_SEND_ORDINARY == req->req_state && req->req_offered && req->req_unanswered
+           && !req->req_helped && !mca_pml_fastpath_has_failed(&req->req_watch);
 }
 
 /* A name is said no more. One that nobody has claimed is as if it had not been. */
