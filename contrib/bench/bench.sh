@@ -167,7 +167,10 @@ processors()
 mpich_program()
 {
     sources=$here/$1.c
-    [ "$1" != several ] || sources="-DBENCH_SEVERAL $sources $here/allpairs.c $here/pingpong.c $here/ragged.c $here/rings.c"
+    case $1 in
+    several) sources="-DBENCH_SEVERAL $sources $here/allpairs.c $here/pingpong.c $here/ragged.c $here/rings.c" ;;
+    patterns) sources="$sources $here/patterns_all.c $here/patterns_pairs.c $here/patterns_types.c" ;;
+    esac
     # shellcheck disable=SC2086
     mpicc.mpich -std=gnu11 -O2 -o "$scratch/$1" $sources >"$scratch/log" 2>&1 && return
     echo "${0##*/}: no MPICH here (mpicc.mpich), left out" >&2

@@ -6,143 +6,44 @@
 /**
  * @file
  *
- * All ranks talk at the same time, as they do in programs: all to all, in pairs, in a ring, to and from one.
- * For more ranks than cores, where waiting and the scheduler count as much as copying.
+ * All ranks talk at the same time, in all the ways in which programs do: two by two with each kind of send
+ * and receive and each way to wait, with derived datatypes, in a ring, and in collectives.  For two ranks,
+ * and for more ranks than cores, where waiting and the scheduler count as much as copying.
  *
- * Usage: mpirun -np N patterns [-b BATCHES] [-u US] [-m PATTERN,...] SIZE ...
+ * Usage: mpirun -np N patterns [-b BATCHES] [-u US] [-l FROM,TO] [-r] [-m PATTERN,...] SIZE ...
  *
- * A batch takes about US microseconds (default: 20000).  Prints PATTERN BYTES MEDIAN_US LEAST_US of the
- * batches: what a step takes until all ranks have done it.
+ * PATTERN is one of those at the ends of patterns_pairs.c, patterns_types.c and patterns_all.c, or all of one
+ * of these files: two, types, collective.  A batch takes about US microseconds (default: 20000).  With
+ * -r what has been received is read.  With -l, for two ranks, a batch counts only if before and after it a
+ * cache line took FROM to TO microseconds from one to the other (line.h).
+ *
+ * Prints PATTERN BYTES MEDIAN_US LEAST_US of the batches: what a step takes until all ranks have done it.
  */
 
-#include <mpi.h>
+#define _GNU_SOURCE
+#include "patterns.h"
+
 #include <unistd.h>
 
 #include "bench.h"
+#include "line.h"
+#include "turns.h"
 
-enum { TAG = 5, WINDOW = 8 };
+int patterns_rank, patterns_ranks;
+char *patterns_out, *patterns_in;
 
-static int rank, ranks;
-static char *out, *in; /* SIZE bytes for each rank, and for each message of a window */
-
-static void alltoall(int size)
-{
-    bench_fill(out, (size_t) size * (size_t) ranks, 1);
-    MPI_Alltoall(out, size, MPI_BYTE, in, size, MPI_BYTE, MPI_COMM_WORLD);
-}
-
-/* Of an odd number of ranks the last one has no partner. */
-static inline int partner(void)
-{
-    return (rank ^ 1) < ranks ? rank ^ 1 : MPI_PROC_NULL;
-}
-
-static inline void send_blocking(int size)
-{
-    MPI_Send(out, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD);
-}
-
-static inline void receive_blocking(int size)
-{
-    MPI_Recv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
-static inline void send_nonblocking(int size)
-{
-    MPI_Request request;
-
-    MPI_Isend(out, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-static inline void receive_nonblocking(int size)
-{
-    MPI_Request request;
-
-    MPI_Irecv(in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-/* Ping-pong of all pairs: both ways. */
-static inline void ping_pong(int size, void (*send)(int), void (*receive)(int))
-{
-    if (1 == rank % 2) {
-        receive(size);
-    }
-    bench_fill(out, (size_t) size, 1);
-    send(size);
-    if (0 == rank % 2) {
-        receive(size);
-    }
-}
-
-static void pairs(int size)
-{
-    ping_pong(size, send_blocking, receive_blocking);
-}
-
-static void nonblocking(int size)
-{
-    ping_pong(size, send_nonblocking, receive_nonblocking);
-}
-
-/* One message each way at the same time. */
-static void exchange(int size)
-{
-    bench_fill(out, (size_t) size, 1);
-    MPI_Sendrecv(out, size, MPI_BYTE, partner(), TAG, in, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-}
-
-/* Several messages each way between the ranks of a pair, each from and to a place of its own, waited for
- * together. */
-static void window(int size)
-{
-    MPI_Request requests[2 * WINDOW];
-
-    for (int i = 0; i < WINDOW; ++i) {
-        MPI_Irecv(in + (size_t) i * (size_t) size, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD,
-                  &requests[i]);
-    }
-    bench_fill(out, (size_t) size * WINDOW, 1);
-    for (int i = 0; i < WINDOW; ++i) {
-        MPI_Isend(out + (size_t) i * (size_t) size, size, MPI_BYTE, partner(), TAG, MPI_COMM_WORLD,
-                  &requests[WINDOW + i]);
-    }
-    MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
-}
-
-static void ring(int size)
-{
-    bench_fill(out, (size_t) size, 1);
-    MPI_Sendrecv(out, size, MPI_BYTE, (rank + 1) % ranks, TAG, in, size, MPI_BYTE, (rank + ranks - 1) % ranks,
-                 TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
-static void bcast(int size)
-{
-    if (0 == rank) {
-        bench_fill(out, (size_t) size, 1);
-    }
-    MPI_Bcast(out, size, MPI_BYTE, 0, MPI_COMM_WORLD);
-}
-
-static void allreduce(int size)
-{
-    const int count = size / (int) sizeof(double);
-
-    bench_fill(out, (size_t) size, 0);
-    MPI_Allreduce(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
+static line_range_t range;
 
 static const struct {
     const char *name;
-    void (*step)(int size);
-} patterns[] = {{"alltoall", alltoall}, {"pairs", pairs},        {"nonblocking", nonblocking},
-                {"exchange", exchange}, {"window", window},      {"ring", ring},
-                {"bcast", bcast},       {"allreduce", allreduce}};
+    const patterns_t *patterns;
+} groups[] = {{"two", patterns_pairs}, {"types", patterns_types}, {"collective", patterns_all}};
 
-enum { PATTERNS = sizeof(patterns) / sizeof(patterns[0]) };
+/* What the command line asks for. */
+typedef struct {
+    const char *list; /* NULL: all patterns */
+    int batches;
+} options_t;
 
 /* @return microseconds until all ranks have done so many steps */
 static double batch(void (*step)(int), int size, long steps)
@@ -158,82 +59,143 @@ static double batch(void (*step)(int), int size, long steps)
     return bench_now_us() - begin;
 }
 
-static void measure(int pattern, int size, int batches)
+/* Rank 0 says what all do. */
+static long agreed(long what)
+{
+    MPI_Bcast(&what, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    return what;
+}
+
+/* @return how many batches count, and us[] has their times; on rank 0 */
+static int measure_batches(void (*step)(int), int size, long steps, int batches, double *us)
+{
+    const double begin = bench_now_us();
+    int count = 0;
+
+    while (0 != agreed(count < batches && line_goes_on(&range, begin))) {
+        const bool before = line_is_good(&range, patterns_rank);
+        const double time = batch(step, size, steps);
+        const bool after = line_is_good(&range, patterns_rank);
+
+        if (before && after) {
+            us[count++] = time / (double) steps;
+        }
+        if (0 != patterns_rank) {
+            count = 0; /* rank 0's batches count */
+        }
+    }
+    return count;
+}
+
+static void measure(const patterns_t *pattern, int size, int batches)
 {
     static double us[BENCH_MAX_BATCHES];
-    void (*step)(int) = patterns[pattern].step;
     long steps = 4;
 
-    for (int again = 0; again < 2; ++again) { /* the first steps are slow */
-        steps = bench_iterations(batch(step, size, steps), steps);
-        MPI_Bcast(&steps, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    if (NULL != pattern->prepare) {
+        pattern->prepare(size);
     }
-    for (int i = 0; i < batches; ++i) {
-        us[i] = batch(step, size, steps) / (double) steps;
+    for (int again = 0; again < 3; ++again) { /* the first steps are slow */
+        steps = agreed(bench_iterations(batch(pattern->step, size, steps), steps));
     }
-    if (0 == rank) {
-        bench_print(patterns[pattern].name, (size_t) size, us, batches);
+    batches = measure_batches(pattern->step, size, steps, batches, us);
+    if (NULL != pattern->finish) {
+        pattern->finish();
+    }
+    if (0 == patterns_rank && 0 < batches) {
+        bench_print(pattern->name, (size_t) size, us, batches);
     }
 }
 
 static void usage(void)
 {
-    if (0 == rank) {
-        fprintf(stderr, "usage: mpirun -np N patterns [-b BATCHES] [-u US] [-m PATTERN,...] SIZE ...\n");
+    if (0 == patterns_rank) {
+        fprintf(stderr,
+                "usage: mpirun -np N patterns [-b BATCHES] [-u US] [-l FROM,TO] [-r] [-m PATTERN,...] "
+                "SIZE ...\n");
     }
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-int main(int argc, char **argv)
+static void parse(int argc, char **argv, options_t *options)
 {
-    const char *list = NULL;
-    size_t longest = 1;
-    int batches = 11, parts, option;
+    bool good = true;
+    void *room = NULL;
+    int option;
 
-    bench_batch_us = 20000.0;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    while (-1 != (option = getopt(argc, argv, "b:u:m:"))) {
+    while (-1 != (option = getopt(argc, argv, "b:u:l:rm:"))) {
         switch (option) {
         case 'b':
-            batches = atoi(optarg);
+            options->batches = atoi(optarg);
             break;
         case 'u':
             bench_batch_us = atof(optarg);
             break;
+        case 'l':
+            good = good && 2 == patterns_ranks && line_parse(&range, optarg);
+            if (good) {
+                (void) turns_open_or_abort(LINE_ROOM, &room);
+                range.line = line_in(room);
+            }
+            break;
+        case 'r':
+            bench_reads = true;
+            break;
         case 'm':
-            list = optarg;
+            options->list = optarg;
             break;
         default:
-            usage();
+            good = false;
         }
     }
-    if (batches < 1 || batches > BENCH_MAX_BATCHES || optind == argc) {
+    if (!good || options->batches < 1 || options->batches > BENCH_MAX_BATCHES || optind == argc) {
         usage();
     }
+}
+
+/* Memory for the longest message of all ranks, or of a window. */
+static void make_room(int argc, char **argv)
+{
+    const int parts = PATTERNS_WINDOW < patterns_ranks ? patterns_ranks : PATTERNS_WINDOW;
+    size_t longest = BENCH_LINE;
+
     for (int i = optind; i < argc; ++i) {
         longest = longest < bench_size(argv[i]) ? bench_size(argv[i]) : longest;
     }
-    parts = WINDOW < ranks ? ranks : WINDOW;
-    out = calloc((size_t) parts, longest);
-    in = calloc((size_t) parts, longest);
-    if (NULL == out || NULL == in) {
+    patterns_out = calloc((size_t) parts, longest);
+    patterns_in = calloc((size_t) parts, longest);
+    if (NULL == patterns_out || NULL == patterns_in) {
         fprintf(stderr, "patterns: no memory for %d messages of %zu bytes\n", parts, longest);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    for (int pattern = 0; pattern < PATTERNS; ++pattern) {
-        const char *name = patterns[pattern].name;
+}
 
-        if (NULL != list && !bench_listed(list, list + strlen(list), name)) {
-            continue;
-        }
-        for (int i = optind; i < argc; ++i) {
-            measure(pattern, (int) bench_size(argv[i]), batches);
+static bool wanted(const char *list, const char *group, const char *name)
+{
+    const char *end = NULL == list ? NULL : list + strlen(list);
+
+    return NULL == list || bench_listed(list, end, group) || bench_listed(list, end, name);
+}
+
+int main(int argc, char **argv)
+{
+    options_t options = {.batches = 11};
+
+    bench_batch_us = 20000.0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &patterns_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &patterns_ranks);
+    parse(argc, argv, &options);
+    make_room(argc, argv);
+    for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); ++group) {
+        for (const patterns_t *pattern = groups[group].patterns; NULL != pattern->name; ++pattern) {
+            for (int i = optind; wanted(options.list, groups[group].name, pattern->name) && i < argc; ++i) {
+                measure(pattern, (int) bench_size(argv[i]), options.batches);
+            }
         }
     }
-    free(in);
-    free(out);
+    free(patterns_in);
+    free(patterns_out);
     MPI_Finalize();
     return 0;
 }
