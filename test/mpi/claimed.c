@@ -176,6 +176,53 @@ static void is_found(way_t way, int mode)
     CHECK(found);
 }
 
+/* A call has nothing to name: its long send has been answered and is under way, to a receiver with gaps that
+ * stays outside MPI. Nor does it leave anything behind: the send after it is not named, because its process
+ * is outside MPI, too. */
+static void nothing_to_name(int round)
+{
+    enum { WORDS = 1 << 19 };
+    static uint64_t words[2 * WORDS];
+    MPI_Datatype gaps;
+    MPI_Request request;
+    fp_message_t message;
+
+    fp_case("nothing to name, round %d", round);
+    FP(MPI_Type_vector(WORDS, 1, 2, MPI_UINT64_T, &gaps));
+    FP(MPI_Type_commit(&gaps));
+    if (1 == fp_rank) {
+        FP(MPI_Irecv(words, 1, gaps, 0, TAG, MPI_COMM_WORLD, &request));
+    } else if (0 == fp_rank) {
+        FP(MPI_Isend(words, WORDS, MPI_UINT64_T, 1, TAG, MPI_COMM_WORLD, &request));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD)); /* rank 1 makes progress, and asks for the message */
+    if (0 == fp_rank) {
+        const double end = fp_now() + 0.005;
+        int there;
+
+        do {
+            FP(MPI_Iprobe(1, SHORT_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE));
+        } while (fp_now() < end);
+        FP(MPI_Recv(NULL, 0, MPI_BYTE, 2, SHORT_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        fp_isend(&message, &fp_modes[FP_STANDARD], lengths[2], 2, TAG, round, MPI_COMM_WORLD);
+        CHECK(fp_stay_outside());
+        fp_wait_send(&message);
+    } else if (1 == fp_rank) {
+        CHECK(fp_stay_outside());
+    } else if (2 == fp_rank) {
+        fp_sleep_ms(10);
+        FP(MPI_Send(NULL, 0, MPI_BYTE, 0, SHORT_TAG, MPI_COMM_WORLD));
+        fp_sleep_ms(1);
+        fp_recv(lengths[2], 0, TAG, round, MPI_COMM_WORLD);
+        kill(pids[0], SIGUSR1);
+        kill(pids[1], SIGUSR1);
+    }
+    if (2 > fp_rank) {
+        FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    FP(MPI_Type_free(&gaps));
+}
+
 /* Everybody sends to everybody, and receives from one after the other. */
 static void everybody(int round)
 {
@@ -255,6 +302,9 @@ int main(int argc, char **argv)
     for (int round = 0; round < ROUNDS; round++) {
         everybody(round);
         given_up(round);
+        if (3 <= fp_size && !together && 0 == round % 6) {
+            nothing_to_name(round);
+        }
     }
     FP(MPI_Buffer_detach(&attached, &size));
     free(attached);

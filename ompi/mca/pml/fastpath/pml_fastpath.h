@@ -110,8 +110,7 @@ typedef struct {
     unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
     _Atomic bool waits;                     /**< a call waits for receives; of use without threads only */
     bool unfinished;    /**< a call that waits has something to do before it returns */
-    uint32_t streams;   /**< messages that we have asked to be streamed because of that, or of an exchange */
-    unsigned long stream_frags; /**< FRAGs of messages that have been asked for so, or are claimed */
+    unsigned long pieces_moved; /**< of messages that we have asked to be streamed, or that are claimed */
     opal_list_t
         offers; /**< large sends that are offered and that no call waits for alone, the oldest first */
 

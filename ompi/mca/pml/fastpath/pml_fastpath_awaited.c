@@ -10,8 +10,9 @@
 
 /** names that are said at a time */
 #define MOST 8u
-/** nanoseconds without a fragment after which a call does not wait any more for what is under way: the other
- * process may have left MPI. Calls are not counted, because progress that yields may take a time slice */
+/** nanoseconds in which nothing moves after which a call does not wait any more for what is under way: the
+ * other process may have left MPI. Calls are not counted, because progress that yields may take a time slice
+ */
 #define STREAM_TIME UINT64_C(500000000)
 
 /** messages after which a measurement ends though there are others under way */
@@ -22,22 +23,31 @@ static mca_pml_fastpath_awaited_t awaited;
 /* The sends whose names are said, by their places, and how many there are. */
 static mca_pml_fastpath_send_request_t *named[MOST];
 static uint32_t said;
-/* Sends that have been claimed, their names are not said any more, and they are not complete. */
-static uint32_t claimed;
-/* So many of what is under way are not waited for any more: nothing came, or left. */
-static uint32_t given_up;
-
 /* Messages that the other side counts on us for: those that we have asked to be streamed, and our own that
- * are claimed. */
-static inline uint32_t under_way(void)
+ * have been claimed and whose names are not said any more. Of those that have begun in this epoch: where
+ * nothing comes or leaves, none of them is waited for any more, and another epoch begins. */
+static uint32_t under_way, epoch;
+
+/* One more. @return the epoch, not 0 */
+static uint32_t one_under_way(void)
 {
-    return mca_pml_fastpath.streams + claimed;
+    ++under_way;
+    mca_pml_fastpath.unfinished = true;
+    return epoch;
 }
 
-/* One of them is complete. */
-static void one_less(void)
+/* One of them is complete. @param began  in which epoch; becomes 0 */
+static void one_less(uint32_t *began)
 {
-    given_up = given_up < under_way() ? given_up : under_way();
+    under_way -= epoch == *began ? 1 : 0;
+    *began = 0;
+    ++mca_pml_fastpath.pieces_moved;
+}
+
+static void next_epoch(void)
+{
+    under_way = 0;
+    epoch = UINT32_MAX == epoch ? 1 : epoch + 1;
 }
 
 static inline mca_pml_fastpath_send_request_t *offer_of(opal_list_item_t *item)
@@ -50,7 +60,8 @@ void mca_pml_fastpath_awaited_init(void)
 {
     OBJ_CONSTRUCT(&mca_pml_fastpath.offers, opal_list_t);
     memset(named, 0, sizeof(named));
-    said = claimed = given_up = 0;
+    said = under_way = 0;
+    epoch = 1;
 }
 
 void mca_pml_fastpath_awaited_fini(void)
@@ -72,10 +83,10 @@ static void take_back(uint32_t place)
 
     named[place] = NULL;
     --said;
-    req->req_claimed =
-        mca_pml_fastpath.fastsm_ext->await_end(mca_pml_fastpath.fastsm, place, req->req_handle);
-    req->req_named = req->req_claimed;
-    claimed += req->req_claimed ? 1 : 0;
+    req->req_named = mca_pml_fastpath.fastsm_ext->await_end(mca_pml_fastpath.fastsm, place, req->req_handle);
+    if (req->req_named) {
+        req->req_claimed = one_under_way();
+    }
 }
 
 /* @return a place without a name; MOST if there is none */
@@ -147,9 +158,10 @@ void mca_pml_fastpath_awaited_forget(mca_pml_fastpath_send_request_t *req)
             take_back(place);
         }
     }
-    claimed -= req->req_claimed ? 1 : 0;
-    one_less();
-    req->req_named = req->req_listed = req->req_claimed = false;
+    if (0 != req->req_claimed) {
+        one_less(&req->req_claimed);
+    }
+    req->req_listed = false;
     opal_list_remove_item(&mca_pml_fastpath.offers, &req->req_offer);
     mca_pml_fastpath.offered = !opal_list_is_empty(&mca_pml_fastpath.offers);
 }
@@ -195,6 +207,7 @@ void mca_pml_fastpath_awaited_begin_offers(void)
     if (!awaited.waits && !opal_progress_yield_when_idle && !opal_using_threads()) {
         begin_call(true);
         awaited.receives = true;
+        mca_pml_fastpath.unfinished = true; /* its end is more than the end of what it has said */
     }
 }
 
@@ -223,10 +236,7 @@ bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_
     }
     req->req_asked = asked;
     req->req_asked_bytes = bytes;
-    if (is_streamed(asked)) {
-        ++mca_pml_fastpath.streams;
-        mca_pml_fastpath.unfinished = true;
-    }
+    req->req_streamed = is_streamed(asked) ? one_under_way() : 0;
     return is_streamed(asked);
 }
 
@@ -238,8 +248,9 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
         return;
     }
     req->req_asked = NULL;
-    mca_pml_fastpath.streams -= is_streamed(asked) ? 1 : 0;
-    one_less();
+    if (0 != req->req_streamed) {
+        one_less(&req->req_streamed);
+    }
     --asked->under_way;
     if (!whole) {
         return;
@@ -259,20 +270,22 @@ static void await_under_way(void)
 {
     const bool sends = awaited.sends;
     uint64_t now = mca_common_fastpath_nanoseconds(), last = now;
-    unsigned long frags = mca_pml_fastpath.stream_frags;
+    unsigned long moved = mca_pml_fastpath.pieces_moved;
 
     awaited.sends = false;
-    while (given_up < under_way() && now - last < STREAM_TIME) {
+    while (0 < under_way && now - last < STREAM_TIME) {
         opal_progress();
         now = mca_common_fastpath_nanoseconds();
-        if (mca_pml_fastpath.stream_frags != frags) {
-            frags = mca_pml_fastpath.stream_frags;
+        if (mca_pml_fastpath.pieces_moved != moved) {
+            moved = mca_pml_fastpath.pieces_moved;
             last = now;
         }
     }
-    given_up = under_way();
+    if (0 < under_way) {
+        next_epoch();
+    }
     awaited.sends = sends;
-    mca_pml_fastpath.unfinished = 0 < said || 0 < given_up;
+    mca_pml_fastpath.unfinished = awaited.receives || 0 < said;
 }
 
 void mca_pml_fastpath_awaited_finish(void)
@@ -288,7 +301,7 @@ void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
 {
     awaited = other;
     (void) say_offers();
-    if (OPAL_UNLIKELY(0 < under_way())) {
+    if (OPAL_UNLIKELY(0 < under_way)) {
         await_under_way();
     }
 }

@@ -191,6 +191,7 @@ static void help(mca_pml_fastpath_send_request_t *req, const mca_pml_fastpath_he
                                               .hdr_flags = written ? 0 : MCA_PML_FASTPATH_HDR_FLAG_FAILED,
                                               .hdr_id = hdr->hdr_dst_req};
 
+    ++mca_pml_fastpath.pieces_moved;
     tell_helped(req, &done);
     if (OPAL_UNLIKELY(!written)) {
         req->req_dst_req = hdr->hdr_dst_req;

@@ -319,15 +319,14 @@ int mca_pml_fastpath_recv_ordinary(void *buf, size_t count, ompi_datatype_t *dat
                                    ompi_communicator_t *comm, ompi_status_public_t *status)
 {
     mca_pml_fastpath_recv_request_t *req = mca_pml_fastpath_recv_request_alloc();
-    int rc;
+    int rc = OMPI_ERR_OUT_OF_RESOURCE;
 
-    if (OPAL_UNLIKELY(NULL == req)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     mca_pml_fastpath_awaited_begin_recv();
-    rc = OPAL_LIKELY(is_simple(buf, datatype, count, tag, comm))
-             ? irecv_contiguous(req, buf, count, datatype, src, tag, comm, false)
-             : irecv_any(req, buf, count, datatype, src, tag, comm);
+    if (OPAL_LIKELY(NULL != req)) {
+        rc = OPAL_LIKELY(is_simple(buf, datatype, count, tag, comm))
+                 ? irecv_contiguous(req, buf, count, datatype, src, tag, comm, false)
+                 : irecv_any(req, buf, count, datatype, src, tag, comm);
+    }
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         rc = recv_finish(req, status);
     }

@@ -407,7 +407,7 @@ static inline void recv_frag(mca_btl_base_module_t *btl, const mca_btl_base_segm
         (void) OPAL_THREAD_ADD_FETCH64(&req->req_uncovered,
                                        -mca_pml_fastpath_range_sum(hdr.hdr_offset, length));
         unpack_frag(req, segments, num_segments, hdr.hdr_offset);
-        mca_pml_fastpath.stream_frags += NULL != req->req_asked ? 1 : 0;
+        mca_pml_fastpath.pieces_moved += NULL != req->req_asked ? 1 : 0;
     }
     mca_pml_fastpath_recv_request_progressed(req, length + 1);
 }

@@ -68,6 +68,7 @@ typedef struct {
     size_t req_own; /**< bytes that we read, the first ones; the sender has been asked to write the others */
     mca_pml_fastpath_asked_t *req_asked; /**< among which it has been asked for and comes; NULL: it has not */
     size_t req_asked_bytes;              /**< if any: of it */
+    uint32_t req_streamed; /**< since which epoch it is streamed (pml_fastpath_awaited.c), or 0 */
 } mca_pml_fastpath_recv_request_t;
 OBJ_CLASS_DECLARATION(mca_pml_fastpath_recv_request_t);
 

@@ -340,7 +340,7 @@ static void frag_has_left(mca_pml_fastpath_send_request_t *req, size_t size)
 
     OPAL_THREAD_LOCK(&req->req_lock);
     --req->req_frags;
-    mca_pml_fastpath.stream_frags += req->req_claimed ? 1 : 0;
+    mca_pml_fastpath.pieces_moved += 0 != req->req_claimed ? 1 : 0;
     more = !opal_list_is_empty(&req->req_ranges) && !mca_pml_fastpath_has_failed(&req->req_watch);
     OPAL_THREAD_UNLOCK(&req->req_lock);
     if (more) {

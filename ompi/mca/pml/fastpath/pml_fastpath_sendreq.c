@@ -36,7 +36,8 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_get_handle = NULL;
     req->req_bsend_retained = NULL;
     req->req_cancel_sent = false;
-    req->req_named = req->req_claimed = req->req_listed = false;
+    req->req_named = req->req_listed = false;
+    req->req_claimed = 0;
     req->req_state = MCA_PML_FASTPATH_SEND_ORDINARY;
     req->req_watch = (mca_pml_fastpath_watch_t){.state = MCA_PML_FASTPATH_WATCH_NONE};
     OBJ_CONSTRUCT(&req->req_offer, opal_list_item_t);
@@ -115,6 +116,9 @@ void mca_pml_fastpath_send_request_failed(mca_pml_base_request_t *base)
 {
     mca_pml_fastpath_send_request_t *req = (mca_pml_fastpath_send_request_t *) base;
 
+    if (req->req_listed) {
+        mca_pml_fastpath_awaited_forget(req);
+    }
     if (!mca_pml_fastpath_is_precompleted(req) && mca_pml_fastpath_is_copied(req)) {
         bsend_give_back(req);
     }
@@ -170,6 +174,7 @@ void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req
         if (req->req_listed) {
             mca_pml_fastpath_awaited_forget(req);
         }
+        req->req_named = false;
         handle_end(req);
     }
     if (!wanted) {

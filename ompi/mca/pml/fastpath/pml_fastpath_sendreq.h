@@ -66,13 +66,14 @@ typedef struct mca_pml_fastpath_send_request_t {
     bool req_offered;      /**< unanswered: to be read by the receiver */
     bool req_waits;     /**< its user waits for it, and the peer's memory can be written: HELP is welcome */
     bool req_named;     /**< the receiver may claim it, or has: HELP is welcome. pml_fastpath_awaited.c */
-    bool req_claimed;   /**< the receiver has, and its name is not said any more */
     bool req_listed;    /**< it is one of the offers */
     bool req_helped;    /**< HELP has come; protected by req_lock */
     bool req_announced; /**< the answer says that there is a HELP; protected by req_lock */
     bool req_cancel_sent;  /**< CANCELLED is due; protected by req_lock */
     bool req_numbered;     /**< req_sequence is that of the message under way; protected by req_lock */
     bool req_cancel_waits; /**< CANCEL goes as soon as there is a number; protected by req_lock */
+    uint32_t req_claimed; /**< since which epoch (pml_fastpath_awaited.c) the receiver counts on us though its
+                           * name is not said any more, or 0 */
     opal_list_item_t req_offer;         /**< of the offers */
     mca_pml_fastpath_watch_t req_watch; /**< pml_fastpath_failure.h */
     opal_object_t *req_bsend_retained;  /**< until the copy is given back; NULL without */
