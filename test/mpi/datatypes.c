@@ -22,12 +22,12 @@ typedef struct {
     size_t units;
 } layout_t;
 
-enum { LAYOUTS = 15 };
+enum { LAYOUTS = 16 };
 
 /* Bytes of memory for so many ints of any layout. */
 static size_t span(size_t ints)
 {
-    return 64 * (ints > INTS ? ints : INTS);
+    return 128 * (ints > INTS ? ints : INTS);
 }
 
 static MPI_Datatype committed(MPI_Datatype type)
@@ -99,6 +99,11 @@ static void make_layouts(layout_t *layouts)
     FP(MPI_Type_contiguous(3, inner, &t));
     FP(MPI_Type_free(&inner));
     layouts[n++] = (layout_t){"matrix transposed", committed(resized(t, 0, 60)), 15};
+    FP(MPI_Type_vector(60, 1, 40, MPI_INT, &t)); /* a cache line of a row has something of each column */
+    inner = resized(t, 0, 4);
+    FP(MPI_Type_contiguous(5, inner, &t));
+    FP(MPI_Type_free(&inner));
+    layouts[n++] = (layout_t){"columns of a matrix", committed(resized(t, 0, 9600)), 300};
     layouts[n++] = (layout_t){"60 irregular blocks", irregular(60, false), 60};
     layouts[n++] = (layout_t){"260 irregular blocks, 40 of two", irregular(260, true), 300};
     CHECK_INT(n, LAYOUTS);

@@ -113,6 +113,72 @@ static void few_are_spare(void **state)
     assert_null(blocks.free[block_class(3 * MCA_PML_FASTPATH_KEPT_SPARE / BLOCKS)]);
 }
 
+/* Of long ones two are kept, of the length that was in use last, and others beside them. */
+static void two_long_ones(void **state)
+{
+    const size_t length = MCA_PML_FASTPATH_KEPT_LONGEST, shorter = length / 4;
+    void *block[3], *other;
+
+    (void) state;
+    other = mca_pml_fastpath_kept_alloc(100000);
+    for (int i = 0; i < 3; ++i) {
+        block[i] = mca_pml_fastpath_kept_alloc(shorter);
+    }
+    mca_pml_fastpath_kept_free(other, 100000);
+    for (int i = 0; i < 3; ++i) {
+        mca_pml_fastpath_kept_free(block[i], shorter);
+    }
+    assert_in_range(mca_pml_fastpath_kept_spare(), 2 * shorter + 100000, 3 * shorter);
+    assert_ptr_equal(mca_pml_fastpath_kept_alloc(shorter), block[1]);
+    assert_ptr_equal(mca_pml_fastpath_kept_alloc(shorter), block[0]);
+    mca_pml_fastpath_kept_free(block[0], shorter);
+    mca_pml_fastpath_kept_free(block[1], shorter);
+    for (int i = 0; i < 2; ++i) {
+        block[i] = mca_pml_fastpath_kept_alloc(length);
+    }
+    for (int i = 0; i < 2; ++i) {
+        mca_pml_fastpath_kept_free(block[i], length);
+    }
+    assert_in_range(mca_pml_fastpath_kept_spare(), 2 * length, 2 * length + 200000);
+    assert_ptr_equal(mca_pml_fastpath_kept_alloc(100000), other);
+    mca_pml_fastpath_kept_free(other, 100000);
+}
+
+/* As many can be borrowed as are kept; more, where they are needed. */
+static void borrowed_ones_are_kept(void **state)
+{
+    static const size_t lengths[] = {300000, MCA_PML_FASTPATH_KEPT_LONGEST};
+
+    (void) state;
+    for (int i = 0; i < 2; ++i) {
+        void *block[BLOCKS], *more;
+        int count = 0;
+
+        while (NULL != (block[count] = mca_pml_fastpath_kept_borrow(lengths[i], false))) {
+            memset(block[count++], 1, lengths[i]);
+            assert_true(BLOCKS > count);
+        }
+        assert_true(2 <= count);
+        more = mca_pml_fastpath_kept_borrow(lengths[i], true);
+        assert_non_null(more);
+        mca_pml_fastpath_kept_give_back(more, lengths[i]);
+        for (int j = 0; j < count; ++j) {
+            mca_pml_fastpath_kept_give_back(block[j], lengths[i]);
+        }
+        assert_true((size_t) count * lengths[i] <= mca_pml_fastpath_kept_spare());
+        for (int j = 0; j < count; ++j) {
+            block[j] = mca_pml_fastpath_kept_borrow(lengths[i], false);
+            assert_non_null(block[j]);
+        }
+        assert_null(mca_pml_fastpath_kept_borrow(lengths[i], false));
+        for (int j = 0; j < count; ++j) {
+            mca_pml_fastpath_kept_give_back(block[j], lengths[i]);
+        }
+        mca_pml_fastpath_kept_give_back(NULL, lengths[i]);
+    }
+    assert_null(mca_pml_fastpath_kept_borrow(LONGEST + 1, false));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +186,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(used_again, begin, end),
         cmocka_unit_test_setup_teardown(others_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(few_are_spare, begin, end),
+        cmocka_unit_test_setup_teardown(two_long_ones, begin, end),
+        cmocka_unit_test_setup_teardown(borrowed_ones_are_kept, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

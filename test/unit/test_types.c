@@ -799,6 +799,40 @@ static void test_single_blocks_of_structs(void **state)
     MPI_Type_free(&spaced);
 }
 
+/* Whether a type of so many columns of a matrix, in a loop of its own or as elements, is known as one. */
+static void check_columns(int rows, int length, int row_bytes, int step, bool loop, bool wanted)
+{
+    mca_pml_fastpath_blocks_t blocks;
+    MPI_Datatype column, type;
+
+    MPI_Type_create_hvector(rows, length, row_bytes, MPI_BYTE, &column);
+    if (loop) {
+        MPI_Type_create_hvector(5, 1, step, column, &type);
+    } else {
+        MPI_Type_create_resized(column, 0, step, &type);
+    }
+    assert_int_equal(MPI_SUCCESS, MPI_Type_commit(&type));
+    assert_true(mca_pml_fastpath_blocks_of(NULL, &type->super, &blocks));
+    assert_int_equal(blocks.columns, wanted);
+    MPI_Type_free(&column);
+    MPI_Type_free(&type);
+}
+
+static void test_columns(void **state)
+{
+    (void) state;
+    for (int loop = 0; loop < 2; ++loop) {
+        check_columns(64, 8, 1024, 8, loop, true);
+        check_columns(64, 8, -1024, 8, loop, true);
+        check_columns(64, 8, 1024, -8, loop, true);
+        check_columns(64, 8, 1024, 32, loop, true);
+        check_columns(64, 8, 1024, 64, loop, false); /* no two in a line */
+        check_columns(64, 8, 64, 8, loop, false);    /* lines follow each other */
+        check_columns(64, 8, 1024, 64 * 1024, loop, false);
+        check_columns(16, 8, 1024, 8, loop, false); /* a cache holds them all */
+    }
+}
+
 /* Types with more loops, and at first those with more items, are left to the convertor. */
 static void test_limits(void **state)
 {
@@ -873,9 +907,9 @@ static int begin_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_types), cmocka_unit_test(test_single_blocks_of_structs),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_lists_come_and_go),
-        cmocka_unit_test(test_lists_are_short)};
+        cmocka_unit_test(test_random_types),      cmocka_unit_test(test_single_blocks_of_structs),
+        cmocka_unit_test(test_columns),           cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_lists_come_and_go), cmocka_unit_test(test_lists_are_short)};
 
     return cmocka_run_group_tests_name("types", tests, begin_lists, end_lists);
 }

@@ -11,6 +11,13 @@
 #include "pml_fastpath.h"
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_entries.h"
+#include "pml_fastpath_kept.h"
+
+/** bytes of a cache line */
+#define LINE ((size_t) 64)
+/** rows that are copied side by side have as many blocks: lines that a cache need not hold from one row to
+ * the next */
+#define COLUMN_MIN 48u
 
 /* Whether a description consists of one data element inside nested loops: all loop begins, the element, all
  * loop ends. */
@@ -95,6 +102,27 @@ static inline void describe_single(const opal_datatype_t *datatype, mca_pml_fast
     blocks->unit = 1; /* Open MPI's own function for such data cuts it anywhere, too */
 }
 
+static inline size_t distance(ptrdiff_t bytes)
+{
+    return (size_t) (0 > bytes ? -bytes : bytes);
+}
+
+/* Bytes from one row to the next, of the same loop or element. */
+static inline ptrdiff_t row_step(const mca_pml_fastpath_blocks_t *blocks)
+{
+    return 0 < blocks->loops ? blocks->loop[0].stride : blocks->extent;
+}
+
+/* Whether blocks of several rows lie side by side in a cache line, where those of one row do not: columns of
+ * a matrix. */
+static inline bool rows_are_columns(const mca_pml_fastpath_blocks_t *blocks)
+{
+    const size_t step = distance(row_step(blocks));
+
+    return COLUMN_MIN <= blocks->blocks && 0 < step && LINE >= 2 * step
+           && 2 * LINE <= distance(blocks->stride);
+}
+
 static bool describe_blocks(const opal_datatype_t *datatype, bool begins, mca_pml_fastpath_blocks_t *blocks)
 {
     const dt_type_desc_t *desc = mca_pml_fastpath_description(datatype);
@@ -103,6 +131,7 @@ static bool describe_blocks(const opal_datatype_t *datatype, bool begins, mca_pm
 
     blocks->loops = 0;
     blocks->items = 0;
+    blocks->columns = false;
     if (0 < datatype->size && opal_datatype_is_contiguous_memory_layout(datatype, 1)) {
         describe_single(datatype, blocks);
         return true;
@@ -123,6 +152,7 @@ static bool describe_blocks(const opal_datatype_t *datatype, bool begins, mca_pm
     if (0 < blocks->loops && 1 == blocks->blocks) {
         merge_rows(blocks);
     }
+    blocks->columns = rows_are_columns(blocks);
     return true;
 }
 
@@ -207,6 +237,95 @@ static inline void next_row(const mca_pml_fastpath_blocks_t *blocks, row_t *row)
     row->at += blocks->extent;
 }
 
+/* Copy a band of rows, block by block of all of them. */
+static inline __opal_attribute_always_inline__ void
+copy_band(const mca_pml_fastpath_blocks_t *blocks, char *data, char *packed, size_t rows, bool pack)
+{
+    const ptrdiff_t step = row_step(blocks);
+    const size_t block = blocks->block, row = blocks->blocks * block;
+
+    for (size_t i = 0; i < blocks->blocks; ++i, data += blocks->stride, packed += block) {
+        for (size_t j = 0; j < rows; ++j) {
+            copy_block(data + (ptrdiff_t) j * step, packed + j * row, block, pack);
+        }
+    }
+}
+
+/* The same of eight rows of 8-byte blocks, as a matrix of doubles has. */
+static inline __opal_attribute_always_inline__ void copy_eight(const mca_pml_fastpath_blocks_t *blocks,
+                                                               char *data, char *packed, bool pack)
+{
+    const ptrdiff_t step = row_step(blocks), stride = blocks->stride;
+    const size_t row = blocks->blocks * 8;
+    char *packed_4 = packed + 4 * row;
+
+    for (size_t i = blocks->blocks; 0 < i; --i, data += stride, packed += 8, packed_4 += 8) {
+        char *data_4 = data + 4 * step;
+
+        copy_block(data, packed, 8, pack);
+        copy_block(data + step, packed + row, 8, pack);
+        copy_block(data + 2 * step, packed + 2 * row, 8, pack);
+        copy_block(data + 3 * step, packed + 3 * row, 8, pack);
+        copy_block(data_4, packed_4, 8, pack);
+        copy_block(data_4 + step, packed_4 + row, 8, pack);
+        copy_block(data_4 + 2 * step, packed_4 + 2 * row, 8, pack);
+        copy_block(data_4 + 3 * step, packed_4 + 3 * row, 8, pack);
+    }
+}
+
+/* Copy so many whole rows that are columns, a line of each block's after the other: each is loaded once, and
+ * not once for each column. */
+static inline __opal_attribute_always_inline__ void
+copy_columns(const mca_pml_fastpath_blocks_t *blocks, char *data, char *packed, size_t rows, bool pack)
+{
+    const ptrdiff_t step = row_step(blocks);
+    const size_t band = LINE / distance(step);
+
+    while (0 < rows) {
+        const size_t some = band < rows ? band : rows;
+
+        if (8 == blocks->block && 8 == some) {
+            copy_eight(blocks, data, packed, pack);
+        } else {
+            copy_band(blocks, data, packed, some, pack);
+        }
+        data += (ptrdiff_t) some * step;
+        packed += some * blocks->blocks * blocks->block;
+        rows -= some;
+    }
+}
+
+static __opal_attribute_noinline__ void pack_columns(const mca_pml_fastpath_blocks_t *blocks, char *data,
+                                                     char *packed, size_t rows)
+{
+    copy_columns(blocks, data, packed, rows, true);
+}
+
+static __opal_attribute_noinline__ void unpack_columns(const mca_pml_fastpath_blocks_t *blocks, char *data,
+                                                       char *packed, size_t rows)
+{
+    copy_columns(blocks, data, packed, rows, false);
+}
+
+/* How many whole rows there are in so many bytes, up to the end of the innermost loop around them. */
+static inline size_t rows_in(const mca_pml_fastpath_blocks_t *blocks, const row_t *row, size_t length)
+{
+    const size_t rows = length / (blocks->blocks * blocks->block);
+
+    return 0 < blocks->loops && blocks->loop[0].count - row->round[0] < rows
+               ? blocks->loop[0].count - row->round[0]
+               : rows;
+}
+
+/* Go so many rows on, not beyond the last one of the innermost loop. */
+static inline void skip_rows(const mca_pml_fastpath_blocks_t *blocks, row_t *row, size_t rows)
+{
+    row->at += (ptrdiff_t) rows * row_step(blocks);
+    if (0 < blocks->loops) {
+        row->round[0] += rows;
+    }
+}
+
 /* Walk over rows of blocks, from an offset on, as far as it goes. */
 static inline __opal_attribute_always_inline__ void walk_rows(const mca_pml_fastpath_blocks_t *blocks,
                                                               char *data, char *packed, size_t offset,
@@ -222,6 +341,17 @@ static inline __opal_attribute_always_inline__ void walk_rows(const mca_pml_fast
         char *block = row.at + (ptrdiff_t) first * blocks->stride;
         size_t whole = blocks->blocks - first;
 
+        if (OPAL_UNLIKELY(blocks->columns) && 0 == first + within) {
+            const size_t rows = rows_in(blocks, &row, length);
+
+            if (1 < rows) {
+                (pack ? pack_columns : unpack_columns)(blocks, block, packed, rows);
+                packed += rows * blocks->blocks * blocks->block;
+                length -= rows * blocks->blocks * blocks->block;
+                skip_rows(blocks, &row, rows - 1);
+                continue;
+            }
+        }
         if (OPAL_UNLIKELY(0 < within)) { /* it begins within a block */
             const size_t rest = blocks->block - within < length ? blocks->block - within : length;
 
@@ -556,6 +686,14 @@ static bool is_driven(const opal_convertor_t *convertor)
 {
     return 0 == (CONVERTOR_NO_OP & convertor->flags)
            && (advance_pack == convertor->fAdvance || advance_unpack == convertor->fAdvance);
+}
+
+bool mca_pml_fastpath_blocks_want_all(const opal_convertor_t *convertor)
+{
+    mca_pml_fastpath_blocks_t blocks;
+
+    return is_driven(convertor) && MCA_PML_FASTPATH_KEPT_LONGEST >= convertor->local_size
+           && describe_blocks(convertor->pDesc, false, &blocks) && blocks.columns;
 }
 
 void mca_pml_fastpath_blocks_seek(opal_convertor_t *convertor, size_t position)

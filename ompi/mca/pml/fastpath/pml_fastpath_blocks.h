@@ -46,7 +46,8 @@ typedef struct {
     unsigned items;   /**< entries of the description; 0: rows, else only block and extent are set */
     const dt_elem_desc_t *item;                /**< the first of them */
     const mca_pml_fastpath_block_list_t *list; /**< what there is in their place, or NULL */
-    unsigned loops;             /**< around a row; 0: an element is one row */
+    bool columns;                              /**< blocks of several rows lie in one cache line */
+    unsigned loops;                            /**< around a row; 0: an element is one row */
     struct {
         size_t count;                      /**< of what it repeats, not 0 */
         ptrdiff_t stride;                  /**< from one to the next, bytes; may be negative */
@@ -96,6 +97,13 @@ void mca_pml_fastpath_blocks_unpack_piece(void *place, void *piece, size_t offse
  * pml_fastpath_use_immediate_data 0.
  */
 void mca_pml_fastpath_blocks_convertor(opal_convertor_t *convertor);
+
+/**
+ * Whether such a convertor had better convert all data at once, in memory for that, of which some is kept for
+ * other messages (pml_fastpath_kept.h): columns of a matrix, where a piece of a long message holds only a
+ * few, if any.
+ */
+bool mca_pml_fastpath_blocks_want_all(const opal_convertor_t *convertor);
 
 /** Set any convertor to a position, bytes of packed data: mca_common_fastpath_convertor_seek(). */
 void mca_pml_fastpath_blocks_seek(opal_convertor_t *convertor, size_t position);

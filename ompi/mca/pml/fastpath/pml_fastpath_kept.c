@@ -13,9 +13,14 @@
  * room for what stands in front of the data, which often is a power of two. */
 #define FRONT          64u
 #define SHORTEST_ORDER 9u
-#define LONGEST_ORDER  19u
+#define LONG_ORDER     19u
+#define LONGEST_ORDER  22u
 #define CLASSES        (4u * (LONGEST_ORDER - SHORTEST_ORDER))
-/* Rounding up costs short blocks more than it is worth, and few longer ones would be all there are. */
+/* Of this class and longer ones few would be all there are: so many are kept, and do not count with others.
+ */
+#define LONG_CLASS (4u * (LONG_ORDER - SHORTEST_ORDER))
+#define LONG_SPARE 2u
+/* Rounding up costs short blocks more than it is worth. */
 #define SHORTEST (FRONT + ((size_t) 1 << SHORTEST_ORDER) + 1)
 #define LONGEST  (FRONT + ((size_t) 1 << LONGEST_ORDER))
 
@@ -28,7 +33,10 @@ static struct {
     opal_mutex_t lock; /* taken last: nothing is called while it is held */
     block_t *free[CLASSES];
     unsigned count[CLASSES]; /* of these */
-    size_t spare;            /* bytes of all of them */
+    size_t spare;            /* bytes of all that are not long */
+    unsigned n_long;         /* long ones */
+    size_t borrowed;         /* bytes that are, of those that are not long */
+    unsigned long_borrowed;  /* long ones that are */
     unsigned drained; /* class whose blocks malloc gets next where there are too many */
 } blocks;
 
@@ -40,6 +48,9 @@ void mca_pml_fastpath_kept_init(void)
         blocks.count[i] = 0;
     }
     blocks.spare = 0;
+    blocks.n_long = 0;
+    blocks.borrowed = 0;
+    blocks.long_borrowed = 0;
     blocks.drained = 0;
 }
 
@@ -69,7 +80,11 @@ static inline block_t *block_pop(unsigned class)
     if (OPAL_LIKELY(NULL != block)) {
         blocks.free[class] = block->next;
         --blocks.count[class];
-        blocks.spare -= block_size(class);
+        if (OPAL_LIKELY(LONG_CLASS > class)) {
+            blocks.spare -= block_size(class);
+        } else {
+            --blocks.n_long;
+        }
     }
     return block;
 }
@@ -79,7 +94,11 @@ static inline void block_push(unsigned class, block_t *block)
     block->next = blocks.free[class];
     blocks.free[class] = block;
     ++blocks.count[class];
-    blocks.spare += block_size(class);
+    if (OPAL_LIKELY(LONG_CLASS > class)) {
+        blocks.spare += block_size(class);
+    } else {
+        ++blocks.n_long;
+    }
 }
 
 void *mca_pml_fastpath_kept_alloc(size_t bytes)
@@ -118,7 +137,7 @@ static __opal_attribute_noinline__ block_t *blocks_drain(unsigned needed)
         block_t *block = needed == blocks.drained ? NULL : block_pop(blocks.drained);
 
         if (NULL == block) {
-            blocks.drained = (blocks.drained + 1) % CLASSES;
+            blocks.drained = (blocks.drained + 1) % LONG_CLASS;
         } else {
             block->next = drained;
             drained = block;
@@ -127,9 +146,39 @@ static __opal_attribute_noinline__ block_t *blocks_drain(unsigned needed)
     return drained;
 }
 
-void mca_pml_fastpath_kept_free(void *block, size_t bytes)
+/* The same of long ones: there are as many as are kept. @return one of another class, or NULL */
+static block_t *long_drain(unsigned needed)
 {
     block_t *drained = NULL;
+
+    for (unsigned class = LONG_CLASS; NULL == drained && class < CLASSES; ++class) {
+        drained = needed == class ? NULL : block_pop(class);
+    }
+    if (NULL != drained) {
+        drained->next = NULL;
+    }
+    return drained;
+}
+
+/* Makes room for one more, where that is possible. @return blocks to be freed */
+static inline block_t *drain_for(unsigned class)
+{
+    if (OPAL_UNLIKELY(LONG_CLASS <= class)) {
+        return LONG_SPARE > blocks.n_long ? NULL : long_drain(class);
+    }
+    return OPAL_LIKELY(MCA_PML_FASTPATH_KEPT_SPARE >= blocks.spare + block_size(class)) ? NULL
+                                                                                        : blocks_drain(class);
+}
+
+static inline bool may_keep(unsigned class)
+{
+    return OPAL_LIKELY(LONG_CLASS > class) ? MCA_PML_FASTPATH_KEPT_SPARE >= blocks.spare + block_size(class)
+                                           : LONG_SPARE > blocks.n_long;
+}
+
+void mca_pml_fastpath_kept_free(void *block, size_t bytes)
+{
+    block_t *drained;
     unsigned class;
     bool kept;
 
@@ -139,10 +188,8 @@ void mca_pml_fastpath_kept_free(void *block, size_t bytes)
     }
     class = block_class(bytes);
     OPAL_THREAD_LOCK(&blocks.lock);
-    if (OPAL_UNLIKELY(MCA_PML_FASTPATH_KEPT_SPARE < blocks.spare + block_size(class))) {
-        drained = blocks_drain(class);
-    }
-    kept = MCA_PML_FASTPATH_KEPT_SPARE >= blocks.spare + block_size(class);
+    drained = drain_for(class);
+    kept = may_keep(class);
     if (OPAL_LIKELY(kept)) {
         block_push(class, (block_t *) block);
     }
@@ -153,12 +200,47 @@ void mca_pml_fastpath_kept_free(void *block, size_t bytes)
     }
 }
 
+static inline bool is_long_block(size_t bytes)
+{
+    return has_class(bytes) ? LONG_CLASS <= block_class(bytes) : LONGEST < bytes;
+}
+
+void *mca_pml_fastpath_kept_borrow(size_t bytes, bool needed)
+{
+    bool kept;
+
+    OPAL_THREAD_LOCK(&blocks.lock);
+    kept = is_long_block(bytes) ? LONGEST >= bytes && LONG_SPARE > blocks.long_borrowed
+                                : MCA_PML_FASTPATH_KEPT_SPARE / 2 >= blocks.borrowed + bytes;
+    if (needed || kept) {
+        blocks.borrowed += is_long_block(bytes) ? 0 : bytes;
+        blocks.long_borrowed += is_long_block(bytes) ? 1 : 0;
+    }
+    OPAL_THREAD_UNLOCK(&blocks.lock);
+    return needed || kept ? mca_pml_fastpath_kept_alloc(bytes) : NULL;
+}
+
+void mca_pml_fastpath_kept_give_back(void *block, size_t bytes)
+{
+    if (NULL == block) {
+        return;
+    }
+    OPAL_THREAD_LOCK(&blocks.lock);
+    blocks.borrowed -= is_long_block(bytes) ? 0 : bytes;
+    blocks.long_borrowed -= is_long_block(bytes) ? 1 : 0;
+    OPAL_THREAD_UNLOCK(&blocks.lock);
+    mca_pml_fastpath_kept_free(block, bytes);
+}
+
 size_t mca_pml_fastpath_kept_spare(void)
 {
     size_t spare;
 
     OPAL_THREAD_LOCK(&blocks.lock);
     spare = blocks.spare;
+    for (unsigned i = LONG_CLASS; i < CLASSES; ++i) {
+        spare += blocks.count[i] * block_size(i);
+    }
     OPAL_THREAD_UNLOCK(&blocks.lock);
     return spare;
 }

@@ -12,10 +12,15 @@
 #ifndef MCA_PML_FASTPATH_KEPT_H
 #define MCA_PML_FASTPATH_KEPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/** Bytes of blocks that are not in use, at most; what is more goes back to malloc. */
+/** Bytes of blocks that are not in use, at most; what is more goes back to malloc. Besides two of more than
+ * 512 KiB each are kept. */
 #define MCA_PML_FASTPATH_KEPT_SPARE ((size_t) 2 * 1024 * 1024)
+
+/** Bytes of the longest that are kept. */
+#define MCA_PML_FASTPATH_KEPT_LONGEST ((size_t) 4 * 1024 * 1024)
 
 /** Begin without a block. */
 void mca_pml_fastpath_kept_init(void);
@@ -35,6 +40,19 @@ void *mca_pml_fastpath_kept_alloc(size_t bytes);
  * @param bytes  that were asked for
  */
 void mca_pml_fastpath_kept_free(void *block, size_t bytes);
+
+/**
+ * Get a block for a message on its way, to be given back by mca_pml_fastpath_kept_give_back(): as
+ * mca_pml_fastpath_kept_alloc(), but only as many at a time as can be kept afterwards, because the first use
+ * of memory that is new costs more than a message in place of which it is.
+ *
+ * @param needed  there is no other way: in any case
+ * @return the block; or NULL: no memory, or too many of them
+ */
+void *mca_pml_fastpath_kept_borrow(size_t bytes, bool needed);
+
+/** Give such a block back. @param block  NULL: nothing happens */
+void mca_pml_fastpath_kept_give_back(void *block, size_t bytes);
 
 /** @return bytes of blocks that are not in use */
 size_t mca_pml_fastpath_kept_spare(void);

@@ -4,28 +4,36 @@
  */
 #include "ompi_config.h"
 
-#include <stdlib.h>
-
 #include "opal/mca/common/fastpath/common_fastpath_convertor.h"
 
 #include "pml_fastpath_blocks.h"
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_failure.h"
+#include "pml_fastpath_kept.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_rdma.h"
 #include "pml_fastpath_recvreq.h"
 #include "pml_fastpath_sync.h"
 
-/* A convertor that takes no parts of elements gets the message at once, when all of it is here: the pieces
- * that BTLs make know nothing of elements. */
+/* A message of several pieces begins, for a buffer with gaps. A convertor that takes no parts of elements
+ * gets it at once, when all of it is here: the pieces that BTLs make know nothing of elements. So do loops
+ * that unpack columns of a matrix, because pieces hold few of them. */
 static void whole_begin(mca_pml_fastpath_recv_request_t *req)
 {
-    if (0 == req->req_accepted || mca_pml_fastpath_recv_request_contiguous(req)
-        || mca_common_fastpath_convertor_takes_parts(&req->req_recv.req_base.req_datatype->super)) {
+    const ompi_datatype_t *datatype = req->req_recv.req_base.req_datatype;
+
+    if (0 == req->req_accepted || mca_pml_fastpath_recv_request_contiguous(req)) {
         return;
     }
-    req->req_whole = mca_pml_fastpath_needed(
-        malloc(req->req_accepted), "a message of long elements that are not one behind the other", "malloc");
+    if (mca_common_fastpath_convertor_takes_parts(&datatype->super)) {
+        if (mca_pml_fastpath_blocks_want_all(&req->req_recv.req_base.req_convertor)) {
+            req->req_base = req->req_whole = mca_pml_fastpath_kept_borrow(req->req_accepted, false);
+        }
+        return;
+    }
+    req->req_whole =
+        mca_pml_fastpath_needed(mca_pml_fastpath_kept_borrow(req->req_accepted, true),
+                                "a message of long elements that are not one behind the other", "malloc");
     req->req_base = req->req_whole;
 }
 

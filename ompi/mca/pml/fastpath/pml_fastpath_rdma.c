@@ -99,6 +99,11 @@ static mca_bml_base_btl_t *offer_btl(const mca_pml_fastpath_send_request_t *req)
     return mca_pml_fastpath.use_get && can_be_taken(req) ? rdma_btl(req->req_peer, MCA_BTL_FLAGS_GET) : NULL;
 }
 
+bool mca_pml_fastpath_can_offer(const mca_pml_fastpath_send_request_t *req)
+{
+    return NULL != offer_btl(req);
+}
+
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = offer_btl(req);

@@ -40,6 +40,9 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_rdma_t);
  */
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req);
 
+/** Whether there is a BTL to offer it by, once it is in one piece of memory. */
+bool mca_pml_fastpath_can_offer(const mca_pml_fastpath_send_request_t *req);
+
 /** Receiver: read the message, or ask for it to be streamed where that cannot be done. */
 void mca_pml_fastpath_get_start(mca_pml_fastpath_recv_request_t *req,
                                 const mca_pml_fastpath_arrival_t *arrival);

@@ -4,8 +4,6 @@
  */
 #include "ompi_config.h"
 
-#include <stdlib.h>
-
 #include "opal/mca/common/fastpath/common_fastpath_ways.h"
 
 #include "pml_fastpath_awaited.h"
@@ -13,6 +11,7 @@
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_failure.h"
 #include "pml_fastpath_handle.h"
+#include "pml_fastpath_kept.h"
 #include "pml_fastpath_recvreq.h"
 
 int mca_pml_fastpath_recv_request_free(ompi_request_t **request)
@@ -144,7 +143,7 @@ void mca_pml_fastpath_recv_request_whole(mca_pml_fastpath_recv_request_t *req, b
     if (unpack) {
         unpack_iov(req, &iov, 1, 0, req->req_accepted);
     }
-    free(req->req_whole);
+    mca_pml_fastpath_kept_give_back(req->req_whole, req->req_accepted);
     req->req_whole = NULL;
 }
 

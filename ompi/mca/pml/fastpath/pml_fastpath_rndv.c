@@ -16,6 +16,7 @@
 #include "pml_fastpath_credit.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_help.h"
+#include "pml_fastpath_kept.h"
 #include "pml_fastpath_link_failed.h"
 #include "pml_fastpath_extcid.h"
 #include "pml_fastpath_rdma.h"
@@ -132,6 +133,43 @@ static int start_rndv(mca_pml_fastpath_send_request_t *req, mca_bml_base_btl_t *
     return rc;
 }
 
+/* Data with gaps that had better be packed at once than in pieces, if it can be read then.
+ * @return where it is, until the request is complete; or NULL */
+static void *packed_data(mca_pml_fastpath_send_request_t *req)
+{
+    opal_convertor_t *convertor = &req->req_send.req_base.req_convertor;
+    struct iovec iov = {.iov_len = req->req_send.req_bytes_packed};
+    size_t size = req->req_send.req_bytes_packed;
+    uint32_t iov_count = 1;
+
+    if (NULL == req->req_packed && mca_pml_fastpath_blocks_want_all(convertor)
+        && mca_pml_fastpath_can_offer(req)) {
+        req->req_packed = mca_pml_fastpath_kept_borrow(size, false);
+        if (NULL != req->req_packed) {
+            iov.iov_base = (IOVBASE_TYPE *) req->req_packed;
+            mca_pml_fastpath_blocks_seek(convertor, 0);
+            (void) opal_convertor_pack(convertor, &iov, &iov_count, &size);
+            mca_pml_fastpath_blocks_seek(convertor, 0);
+        }
+    }
+    return req->req_packed;
+}
+
+/* @return where all of a message is one piece of memory; or NULL */
+static void *contiguous_data(mca_pml_fastpath_send_request_t *req)
+{
+    void *data = NULL;
+
+    if (0 == req->req_send.req_bytes_packed) {
+        return NULL;
+    }
+    if (OPAL_UNLIKELY(fastpath_convertor_needs_buffers(&req->req_send.req_base.req_convertor))) {
+        return packed_data(req);
+    }
+    opal_convertor_get_current_pointer(&req->req_send.req_base.req_convertor, &data);
+    return data;
+}
+
 int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *req,
                                              mca_bml_base_btl_t *bml_btl)
 {
@@ -139,14 +177,10 @@ int mca_pml_fastpath_send_request_start_rndv(mca_pml_fastpath_send_request_t *re
 
     (void) mca_pml_fastpath_send_request_handle(req); /* the answer may come before the send returns */
     mca_pml_fastpath_send_request_await_answer(req, req->req_send.req_bytes_packed);
-    req->req_base = NULL;
-    if (0 < req->req_send.req_bytes_packed
-        && !fastpath_convertor_needs_buffers(&req->req_send.req_base.req_convertor)) {
-        opal_convertor_get_current_pointer(&req->req_send.req_base.req_convertor, &req->req_base);
-        if (req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)
-            && 0 == mca_pml_fastpath_extcid_size(&req->req_hdr)) {
-            rc = mca_pml_fastpath_get_offer(req);
-        }
+    req->req_base = contiguous_data(req);
+    if (NULL != req->req_base && req->req_send.req_bytes_packed > mca_pml_fastpath_eager_limit(bml_btl)
+        && 0 == mca_pml_fastpath_extcid_size(&req->req_hdr)) {
+        rc = mca_pml_fastpath_get_offer(req);
     }
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         rc = start_rndv(req, bml_btl);

@@ -9,6 +9,7 @@
 #include "pml_fastpath_control.h"
 #include "pml_fastpath_handle.h"
 #include "pml_fastpath_idle.h"
+#include "pml_fastpath_kept.h"
 #include "pml_fastpath_number.h"
 #include "pml_fastpath_sendreq.h"
 
@@ -34,6 +35,7 @@ static void send_request_construct(mca_pml_fastpath_send_request_t *req)
     req->req_send.req_base.req_ompi.req_cancel = mca_pml_fastpath.handlers.cancel_send;
     req->req_handle = MCA_PML_FASTPATH_HANDLE_NONE;
     req->req_get_handle = NULL;
+    req->req_packed = NULL;
     req->req_bsend_retained = NULL;
     req->req_cancel_sent = false;
     req->req_named = req->req_listed = false;
@@ -159,6 +161,8 @@ mca_pml_fastpath_send_request_t *mca_pml_fastpath_send_request_named(const mca_b
 static void handle_end(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_fastpath_handle_end(&req->req_handle);
+    mca_pml_fastpath_kept_give_back(req->req_packed, req->req_send.req_bytes_packed);
+    req->req_packed = NULL;
     if (NULL != req->req_get_handle) {
         mca_bml_base_deregister_mem(req->req_get_btl, req->req_get_handle);
         req->req_get_handle = NULL;
