@@ -300,6 +300,7 @@ void mca_pml_fastpath_awaited_finish(void)
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other)
 {
     awaited = other;
+    mca_pml_fastpath.unfinished |= other.receives;
     (void) say_offers();
     if (OPAL_UNLIKELY(0 < under_way)) {
         await_under_way();

@@ -693,7 +693,8 @@ bool mca_pml_fastpath_blocks_want_all(const opal_convertor_t *convertor)
     mca_pml_fastpath_blocks_t blocks;
 
     return is_driven(convertor) && MCA_PML_FASTPATH_KEPT_LONGEST >= convertor->local_size
-           && describe_blocks(convertor->pDesc, false, &blocks) && blocks.columns;
+           && describe_blocks(convertor->pDesc, false, &blocks) && blocks.columns
+           && 2 * blocks.blocks * blocks.block <= convertor->local_size;
 }
 
 void mca_pml_fastpath_blocks_seek(opal_convertor_t *convertor, size_t position)

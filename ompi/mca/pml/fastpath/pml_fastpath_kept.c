@@ -205,31 +205,40 @@ static inline bool is_long_block(size_t bytes)
     return has_class(bytes) ? LONG_CLASS <= block_class(bytes) : LONGEST < bytes;
 }
 
-void *mca_pml_fastpath_kept_borrow(size_t bytes, bool needed)
+/* Whether such a block would be kept beside those that are borrowed. */
+static bool may_lend(size_t bytes)
 {
-    bool kept;
+    bool may;
 
     OPAL_THREAD_LOCK(&blocks.lock);
-    kept = is_long_block(bytes) ? LONGEST >= bytes && LONG_SPARE > blocks.long_borrowed
-                                : MCA_PML_FASTPATH_KEPT_SPARE / 2 >= blocks.borrowed + bytes;
-    if (needed || kept) {
+    may = is_long_block(bytes) ? LONGEST >= bytes && LONG_SPARE > blocks.long_borrowed
+                               : MCA_PML_FASTPATH_KEPT_SPARE / 2 >= blocks.borrowed + bytes;
+    OPAL_THREAD_UNLOCK(&blocks.lock);
+    return may;
+}
+
+void *mca_pml_fastpath_kept_borrow(size_t bytes, bool needed)
+{
+    void *block = needed || may_lend(bytes) ? mca_pml_fastpath_kept_alloc(bytes) : NULL;
+
+    if (NULL != block) {
+        OPAL_THREAD_LOCK(&blocks.lock);
         blocks.borrowed += is_long_block(bytes) ? 0 : bytes;
         blocks.long_borrowed += is_long_block(bytes) ? 1 : 0;
+        OPAL_THREAD_UNLOCK(&blocks.lock);
     }
-    OPAL_THREAD_UNLOCK(&blocks.lock);
-    return needed || kept ? mca_pml_fastpath_kept_alloc(bytes) : NULL;
+    return block;
 }
 
 void mca_pml_fastpath_kept_give_back(void *block, size_t bytes)
 {
-    if (NULL == block) {
-        return;
+    if (NULL != block) {
+        OPAL_THREAD_LOCK(&blocks.lock);
+        blocks.borrowed -= is_long_block(bytes) ? 0 : bytes;
+        blocks.long_borrowed -= is_long_block(bytes) ? 1 : 0;
+        OPAL_THREAD_UNLOCK(&blocks.lock);
+        mca_pml_fastpath_kept_free(block, bytes);
     }
-    OPAL_THREAD_LOCK(&blocks.lock);
-    blocks.borrowed -= is_long_block(bytes) ? 0 : bytes;
-    blocks.long_borrowed -= is_long_block(bytes) ? 1 : 0;
-    OPAL_THREAD_UNLOCK(&blocks.lock);
-    mca_pml_fastpath_kept_free(block, bytes);
 }
 
 size_t mca_pml_fastpath_kept_spare(void)

@@ -41,7 +41,14 @@ static void rdma_return(mca_pml_fastpath_rdma_t *rdma)
     opal_free_list_return(&mca_pml_fastpath.rdmas, &rdma->super.super);
 }
 
-/* Next BTL to a peer that moves data that way and can carry our headers, or NULL. */
+/* Whether a BTL to a peer moves data that way and can carry our headers. */
+static bool moves_data(const mca_pml_fastpath_peer_t *peer, const mca_bml_base_btl_t *bml_btl, uint32_t flag)
+{
+    return 0 != (flag & bml_btl->btl_flags)
+           && NULL != mca_bml_base_btl_array_find(&peer->endpoint->btl_send, bml_btl->btl);
+}
+
+/* Next such BTL, or NULL. */
 static mca_bml_base_btl_t *rdma_btl(const mca_pml_fastpath_peer_t *peer, uint32_t flag)
 {
     mca_bml_base_btl_array_t *array = &peer->endpoint->btl_rdma;
@@ -49,8 +56,7 @@ static mca_bml_base_btl_t *rdma_btl(const mca_pml_fastpath_peer_t *peer, uint32_
     for (size_t i = 0; i < mca_bml_base_btl_array_get_size(array); ++i) {
         mca_bml_base_btl_t *bml_btl = mca_bml_base_btl_array_get_next(array);
 
-        if (0 != (flag & bml_btl->btl_flags)
-            && NULL != mca_bml_base_btl_array_find(&peer->endpoint->btl_send, bml_btl->btl)) {
+        if (moves_data(peer, bml_btl, flag)) {
             return bml_btl;
         }
     }
@@ -101,7 +107,14 @@ static mca_bml_base_btl_t *offer_btl(const mca_pml_fastpath_send_request_t *req)
 
 bool mca_pml_fastpath_can_offer(const mca_pml_fastpath_send_request_t *req)
 {
-    return NULL != offer_btl(req);
+    mca_bml_base_btl_array_t *array = &req->req_peer->endpoint->btl_rdma;
+
+    for (size_t i = 0; mca_pml_fastpath.use_get && i < mca_bml_base_btl_array_get_size(array); ++i) {
+        if (moves_data(req->req_peer, mca_bml_base_btl_array_get_index(array, i), MCA_BTL_FLAGS_GET)) {
+            return can_be_taken(req);
+        }
+    }
+    return false;
 }
 
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)

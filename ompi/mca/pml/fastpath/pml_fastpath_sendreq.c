@@ -161,12 +161,12 @@ mca_pml_fastpath_send_request_t *mca_pml_fastpath_send_request_named(const mca_b
 static void handle_end(mca_pml_fastpath_send_request_t *req)
 {
     mca_pml_fastpath_handle_end(&req->req_handle);
-    mca_pml_fastpath_kept_give_back(req->req_packed, req->req_send.req_bytes_packed);
-    req->req_packed = NULL;
     if (NULL != req->req_get_handle) {
         mca_bml_base_deregister_mem(req->req_get_btl, req->req_get_handle);
         req->req_get_handle = NULL;
     }
+    mca_pml_fastpath_kept_give_back(req->req_packed, req->req_send.req_bytes_packed); /* which that was of */
+    req->req_packed = NULL;
 }
 
 void mca_pml_fastpath_send_request_complete(mca_pml_fastpath_send_request_t *req)
