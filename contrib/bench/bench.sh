@@ -169,7 +169,7 @@ mpich_program()
     sources=$here/$1.c
     case $1 in
     several) sources="-DBENCH_SEVERAL $sources $here/allpairs.c $here/pingpong.c $here/ragged.c $here/rings.c" ;;
-    patterns) sources="$sources $here/patterns_all.c $here/patterns_pairs.c $here/patterns_types.c" ;;
+    patterns) sources="$sources $here/patterns_*.c" ;;
     esac
     # shellcheck disable=SC2086
     mpicc.mpich -std=gnu11 -O2 -o "$scratch/$1" $sources >"$scratch/log" 2>&1 && return

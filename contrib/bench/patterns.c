@@ -77,11 +77,8 @@ static int measure_batches(void (*step)(int), int size, long steps, int batches,
         const double time = batch(step, size, steps);
         const bool after = line_is_good(&range, patterns_rank);
 
-        if (before && after) {
+        if (0 == patterns_rank && before && after) {
             us[count++] = time / (double) steps;
-        }
-        if (0 != patterns_rank) {
-            count = 0; /* rank 0's batches count */
         }
     }
     return count;

@@ -219,9 +219,9 @@ static inline void receive_probed(int size)
     MPI_Status status;
     int count;
 
+    (void) size;
     MPI_Probe(patterns_partner(), PATTERNS_TAG, MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, MPI_BYTE, &count);
-    (void) size;
     MPI_Recv(patterns_in, count, MPI_BYTE, patterns_partner(), PATTERNS_TAG, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
 }

@@ -97,7 +97,7 @@ static MPI_Datatype cube(int size)
     return type;
 }
 
-/* 4 bytes, 1 byte and 8 bytes of 16 each: of each 64 bytes there are as many such elements as fill them. */
+/* Structs of 4 bytes, 1 byte and 8 bytes, 16 bytes apart. */
 static MPI_Datatype fields(int size)
 {
     const int lengths[] = {1, 1, 1};

@@ -36,12 +36,14 @@ static uint32_t one_under_way(void)
     return epoch;
 }
 
-/* One of them is complete. @param began  in which epoch; becomes 0 */
+/* A message is complete. @param began  in which epoch, if it is one of them, else 0; becomes 0 */
 static void one_less(uint32_t *began)
 {
-    under_way -= epoch == *began ? 1 : 0;
-    *began = 0;
-    ++mca_pml_fastpath.pieces_moved;
+    if (0 != *began) {
+        under_way -= epoch == *began ? 1 : 0;
+        *began = 0;
+        ++mca_pml_fastpath.pieces_moved;
+    }
 }
 
 static void next_epoch(void)
@@ -158,9 +160,7 @@ void mca_pml_fastpath_awaited_forget(mca_pml_fastpath_send_request_t *req)
             take_back(place);
         }
     }
-    if (0 != req->req_claimed) {
-        one_less(&req->req_claimed);
-    }
+    one_less(&req->req_claimed);
     req->req_listed = false;
     opal_list_remove_item(&mca_pml_fastpath.offers, &req->req_offer);
     mca_pml_fastpath.offered = !opal_list_is_empty(&mca_pml_fastpath.offers);
@@ -248,9 +248,7 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
         return;
     }
     req->req_asked = NULL;
-    if (0 != req->req_streamed) {
-        one_less(&req->req_streamed);
-    }
+    one_less(&req->req_streamed);
     --asked->under_way;
     if (!whole) {
         return;

@@ -160,16 +160,7 @@ static block_t *long_drain(unsigned needed)
     return drained;
 }
 
-/* Makes room for one more, where that is possible. @return blocks to be freed */
-static inline block_t *drain_for(unsigned class)
-{
-    if (OPAL_UNLIKELY(LONG_CLASS <= class)) {
-        return LONG_SPARE > blocks.n_long ? NULL : long_drain(class);
-    }
-    return OPAL_LIKELY(MCA_PML_FASTPATH_KEPT_SPARE >= blocks.spare + block_size(class)) ? NULL
-                                                                                        : blocks_drain(class);
-}
-
+/* Whether there is room for one more. */
 static inline bool may_keep(unsigned class)
 {
     return OPAL_LIKELY(LONG_CLASS > class) ? MCA_PML_FASTPATH_KEPT_SPARE >= blocks.spare + block_size(class)
@@ -178,7 +169,7 @@ static inline bool may_keep(unsigned class)
 
 void mca_pml_fastpath_kept_free(void *block, size_t bytes)
 {
-    block_t *drained;
+    block_t *drained = NULL;
     unsigned class;
     bool kept;
 
@@ -188,7 +179,9 @@ void mca_pml_fastpath_kept_free(void *block, size_t bytes)
     }
     class = block_class(bytes);
     OPAL_THREAD_LOCK(&blocks.lock);
-    drained = drain_for(class);
+    if (OPAL_UNLIKELY(!may_keep(class))) {
+        drained = LONG_CLASS > class ? blocks_drain(class) : long_drain(class);
+    }
     kept = may_keep(class);
     if (OPAL_LIKELY(kept)) {
         block_push(class, (block_t *) block);
@@ -217,15 +210,24 @@ static bool may_lend(size_t bytes)
     return may;
 }
 
+/* @param by  1: one is borrowed; -1: it is given back */
+static void count_borrowed(size_t bytes, int by)
+{
+    OPAL_THREAD_LOCK(&blocks.lock);
+    if (is_long_block(bytes)) {
+        blocks.long_borrowed += (unsigned) by;
+    } else {
+        blocks.borrowed += (size_t) by * bytes;
+    }
+    OPAL_THREAD_UNLOCK(&blocks.lock);
+}
+
 void *mca_pml_fastpath_kept_borrow(size_t bytes, bool needed)
 {
     void *block = needed || may_lend(bytes) ? mca_pml_fastpath_kept_alloc(bytes) : NULL;
 
     if (NULL != block) {
-        OPAL_THREAD_LOCK(&blocks.lock);
-        blocks.borrowed += is_long_block(bytes) ? 0 : bytes;
-        blocks.long_borrowed += is_long_block(bytes) ? 1 : 0;
-        OPAL_THREAD_UNLOCK(&blocks.lock);
+        count_borrowed(bytes, 1);
     }
     return block;
 }
@@ -233,10 +235,7 @@ void *mca_pml_fastpath_kept_borrow(size_t bytes, bool needed)
 void mca_pml_fastpath_kept_give_back(void *block, size_t bytes)
 {
     if (NULL != block) {
-        OPAL_THREAD_LOCK(&blocks.lock);
-        blocks.borrowed -= is_long_block(bytes) ? 0 : bytes;
-        blocks.long_borrowed -= is_long_block(bytes) ? 1 : 0;
-        OPAL_THREAD_UNLOCK(&blocks.lock);
+        count_borrowed(bytes, -1);
         mca_pml_fastpath_kept_free(block, bytes);
     }
 }

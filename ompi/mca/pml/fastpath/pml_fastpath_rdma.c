@@ -109,9 +109,12 @@ bool mca_pml_fastpath_can_offer(const mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_array_t *array = &req->req_peer->endpoint->btl_rdma;
 
-    for (size_t i = 0; mca_pml_fastpath.use_get && i < mca_bml_base_btl_array_get_size(array); ++i) {
+    if (!mca_pml_fastpath.use_get || !can_be_taken(req)) {
+        return false;
+    }
+    for (size_t i = 0; i < mca_bml_base_btl_array_get_size(array); ++i) {
         if (moves_data(req->req_peer, mca_bml_base_btl_array_get_index(array, i), MCA_BTL_FLAGS_GET)) {
-            return can_be_taken(req);
+            return true;
         }
     }
     return false;

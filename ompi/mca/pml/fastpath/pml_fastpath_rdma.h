@@ -40,7 +40,7 @@ OBJ_CLASS_DECLARATION(mca_pml_fastpath_rdma_t);
  */
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req);
 
-/** Whether there is a BTL to offer it by, once it is in one piece of memory. */
+/** Whether there is a BTL to offer it by, once it is contiguous. */
 bool mca_pml_fastpath_can_offer(const mca_pml_fastpath_send_request_t *req);
 
 /** Receiver: read the message, or ask for it to be streamed where that cannot be done. */

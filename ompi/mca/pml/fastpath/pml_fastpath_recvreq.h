@@ -53,8 +53,7 @@ typedef struct {
     /** where the message goes if that is contiguous: the user's buffer, or req_whole; else NULL: see
      * the convertor */
     void *req_base;
-    void
-        *req_whole; /**< kept memory: the message is put together there, and unpacked in the end; else NULL */
+    void *req_whole; /**< borrowed: the message is put together there, and unpacked in the end; else NULL */
     opal_mutex_t req_lock; /**< protects the convertor against concurrent FRAGs, and the fields below */
     size_t req_put_begin;  /**< first byte that is written by PUTs */
     size_t req_put_next;   /**< first byte that no PUT has asked for */

@@ -155,7 +155,7 @@ static void *packed_data(mca_pml_fastpath_send_request_t *req)
     return req->req_packed;
 }
 
-/* @return where all of a message is one piece of memory; or NULL */
+/* @return where all of a message is, contiguous; or NULL */
 static void *contiguous_data(mca_pml_fastpath_send_request_t *req)
 {
     void *data = NULL;

@@ -85,7 +85,7 @@ typedef struct mca_pml_fastpath_send_request_t {
     uint64_t req_handle;             /**< that the receiver knows it by, or MCA_PML_FASTPATH_HANDLE_NONE */
     uint64_t req_dst_req;            /**< the receiver's handle of its request, opaque */
     void *req_base;                  /**< the message where it is contiguous, else NULL */
-    void *req_packed;                /**< kept memory: all of its data where that has gaps, or NULL */
+    void *req_packed;                /**< borrowed: all of its data where that has gaps, or NULL */
     mca_bml_base_btl_t *req_get_btl; /**< BTL of req_get_handle */
     mca_btl_base_registration_handle_t *req_get_handle; /**< what lets the receiver read, or NULL */
 
