@@ -37,7 +37,8 @@ static line_range_t range;
 static const struct {
     const char *name;
     const patterns_t *patterns;
-} groups[] = {{"two", patterns_pairs}, {"types", patterns_types}, {"collective", patterns_all}};
+    int least; /* bytes of a message; shorter ones do not go */
+} groups[] = {{"two", patterns_pairs, 0}, {"types", patterns_types, 64}, {"collective", patterns_all, 0}};
 
 /* What the command line asks for. */
 typedef struct {
@@ -187,7 +188,11 @@ int main(int argc, char **argv)
     for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); ++group) {
         for (const patterns_t *pattern = groups[group].patterns; NULL != pattern->name; ++pattern) {
             for (int i = optind; wanted(options.list, groups[group].name, pattern->name) && i < argc; ++i) {
-                measure(pattern, (int) bench_size(argv[i]), options.batches);
+                const int size = (int) bench_size(argv[i]);
+
+                if (groups[group].least <= size) {
+                    measure(pattern, size, options.batches);
+                }
             }
         }
     }
