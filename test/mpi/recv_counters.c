@@ -50,6 +50,10 @@ static const char *const names[COUNTERS] = {
     "pml_fastpath_irecvs_other",         "pml_fastpath_waits_immediate", "pml_fastpath_waits_other_message",
     "pml_fastpath_waits_spin_expired",   "pml_fastpath_waits_elsewhere", "pml_fastpath_unexpected_messages"};
 
+/* In slots; in one buffer, and in several of them, where data may go there without a convertor. */
+static const size_t lengths[] = {0, 8, 40, 41, 1000, 4000, 16000};
+enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]), LENGTHS_SLOTS = LENGTHS - 2 };
+
 /* As what receives count whose message is there. */
 static int recv_there = RECVS_IMMEDIATE, irecv_there = IRECVS_IMMEDIATE;
 static bool threads;
@@ -123,18 +127,24 @@ static void complete(receive_t *receive, int sent_tag)
     finish(receive, &status, sent_tag);
 }
 
-/* Rank 0 sends messages of these tags while rank 1 is outside MPI. Nothing else comes from it meanwhile, nor
- * until the next time: it waits to be asked. */
-static void arrive(size_t length, int first_tag, int second_tag)
+/* Rank 1 is outside MPI until rank 0, which is to send something, calls it back. Nothing else comes from rank
+ * 0 meanwhile, nor until the next time: it waits to be asked. */
+static void leave_when_asked(fp_away_t *away)
 {
-    fp_away_t away;
-
     if (0 == fp_rank) {
         fp_await(1, MPI_COMM_WORLD);
     } else if (1 == fp_rank) {
         fp_signal(0, MPI_COMM_WORLD);
     }
-    fp_leave(&away, 1, AWAY_TAG);
+    fp_leave(away, 1, AWAY_TAG);
+}
+
+/* Rank 0 sends messages of these tags while rank 1 is outside MPI. */
+static void arrive(size_t length, int first_tag, int second_tag)
+{
+    fp_away_t away;
+
+    leave_when_asked(&away);
     if (0 == fp_rank) {
         fp_send(&fp_modes[FP_STANDARD], length, 1, first_tag, 0, MPI_COMM_WORLD);
         if (0 != second_tag) {
@@ -225,6 +235,50 @@ static void ahead(void)
         if (!threads) { /* else the first wait may have seen to it */
             CHECK_COUNTED(&before, COUNTERS, WAITS_IMMEDIATE, WAITS_IMMEDIATE);
         }
+    }
+}
+
+/* Progress brings the message of a receive. The one behind it stays where it is, so that its receive takes it
+ * from there. With threads it is kept. */
+static void left_behind(size_t length)
+{
+    receive_t receive = {0};
+    fp_counts_t before;
+
+    fp_case("%zu bytes, behind a message that is waited for", length);
+    if (1 == fp_rank) {
+        receive = start(length, false, 0, FIRST_TAG);
+    }
+    arrive(length, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        opal_progress();
+        CHECK_INT(fp_counters_since(&before).value[UNEXPECTED], threads ? 1 : 0);
+        complete(&receive, FIRST_TAG);
+        before = fp_counters_now();
+        blocking(length, false, 0, SECOND_TAG, SECOND_TAG);
+        CHECK_COUNTED(&before, COUNTERS, threads ? RECVS_QUEUED : RECVS_IMMEDIATE);
+    }
+}
+
+/* The next call of progress keeps it, or what is behind it would never come. */
+static void left_once(void)
+{
+    receive_t receive = {0};
+    fp_counts_t before;
+
+    fp_case("behind a message that is waited for, progress again");
+    if (1 == fp_rank) {
+        receive = start(8, false, 0, FIRST_TAG);
+    }
+    arrive(8, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        before = fp_counters_now();
+        opal_progress();
+        opal_progress();
+        CHECK_INT(fp_counters_since(&before).value[UNEXPECTED], 1);
+        complete(&receive, FIRST_TAG);
+        blocking(8, false, 0, SECOND_TAG, SECOND_TAG);
     }
 }
 
@@ -352,6 +406,38 @@ static void expected(void)
     CHECK(looked());
 }
 
+/* Where progress is made up for in calls that follow each other fast, it keeps one message. Here that is
+ * because the clock has been looked at so often. */
+static void made_up(void)
+{
+    enum { MESSAGES = 20, PROBES = 1000000 };
+    unsigned long kept = 0;
+    fp_away_t away;
+
+    fp_case("progress that is made up for");
+    leave_when_asked(&away);
+    if (0 == fp_rank) {
+        for (int i = 0; i < MESSAGES; i++) {
+            fp_send(&fp_modes[FP_STANDARD], 8, 1, TAG, i, MPI_COMM_WORLD);
+        }
+        fp_come_back(&away);
+    } else if (1 == fp_rank) {
+        const fp_counts_t before = fp_counters_now();
+
+        for (int probes = 0; 0 == kept && probes < PROBES; probes++) {
+            int flag = 0;
+
+            FP(MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+            CHECK_INT(flag, 1);
+            kept = fp_counters_since(&before).value[UNEXPECTED];
+        }
+        CHECK_INT(kept, threads ? MESSAGES : 1);
+        for (int i = 0; i < MESSAGES; i++) {
+            fp_recv(8, 0, TAG, i, MPI_COMM_WORLD);
+        }
+    }
+}
+
 /* Messages of a process to itself are btl/self's. */
 static void from_oneself(void)
 {
@@ -367,9 +453,44 @@ static void from_oneself(void)
     }
 }
 
+/* What counts in one way or another wherever receives look for their messages. */
+static void wherever(void)
+{
+    for (size_t i = 0; i < LENGTHS_SLOTS; i++) {
+        there(lengths[i], false, 0, TAG);
+        there(lengths[i], false, MPI_ANY_SOURCE, TAG);
+        there(lengths[i], false, 0, MPI_ANY_TAG);
+        there(lengths[i], false, MPI_ANY_SOURCE, MPI_ANY_TAG);
+    }
+    there(8, true, 0, TAG);
+    there(8, true, MPI_ANY_SOURCE, TAG);
+}
+
+/* And what counts where they look for them where they arrive. */
+static void where_they_arrive(void)
+{
+    behind_another();
+    ahead();
+    for (size_t i = 0; i < LENGTHS; i++) {
+        left_behind(lengths[i]);
+    }
+    left_once();
+    made_up();
+    for (int i = 0; i < 4; i++) {
+        beside(i & 1 ? 0 : MPI_ANY_SOURCE, i & 2 ? 0 : MPI_ANY_SOURCE);
+    }
+    for (size_t i = 0; i < LENGTHS; i++) {
+        probed(lengths[i], 0);
+        probed(lengths[i], MPI_ANY_SOURCE);
+    }
+    in_vain(false);
+    in_vain(true);
+    expected();
+    from_oneself();
+}
+
 int main(int argc, char **argv)
 {
-    static const size_t lengths[] = {0, 8, 40, 41, 1000};
     const char *options = "";
     int level = MPI_THREAD_SINGLE;
 
@@ -386,28 +507,9 @@ int main(int argc, char **argv)
         irecv_there = IRECVS_OTHER;
     }
     fp_counters_open(level, names, COUNTERS);
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        there(lengths[i], false, 0, TAG);
-        there(lengths[i], false, MPI_ANY_SOURCE, TAG);
-        there(lengths[i], false, 0, MPI_ANY_TAG);
-        there(lengths[i], false, MPI_ANY_SOURCE, MPI_ANY_TAG);
-    }
-    there(8, true, 0, TAG);
-    there(8, true, MPI_ANY_SOURCE, TAG);
-    if (0 != strcmp("off", options) && 0 != strcmp("convertor", options)) {
-        behind_another();
-        ahead();
-        for (int i = 0; i < 4; i++) {
-            beside(i & 1 ? 0 : MPI_ANY_SOURCE, i & 2 ? 0 : MPI_ANY_SOURCE);
-        }
-        for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-            probed(lengths[i], 0);
-            probed(lengths[i], MPI_ANY_SOURCE);
-        }
-        in_vain(false);
-        in_vain(true);
-        expected();
-        from_oneself();
+    wherever();
+    if (0 == strcmp("", options) || threads) {
+        where_they_arrive();
     }
     fp_counters_close();
     return fp_finish();

@@ -66,7 +66,7 @@ static void set_interval(mca_pml_fastpath_pace_t *pace)
 
 /* Call opal_progress for the time without it. With threads it gives the core away if others want it, and the
  * time that it then takes is not made up for. */
-static void make_up(const mca_pml_fastpath_pace_t *pace)
+static void make_up(mca_pml_fastpath_pace_t *pace)
 {
     const bool threads = opal_using_threads();
     uint64_t turns = 0 == pace->most ? 1 : (pace->looked - pace->noticed) / pace->most;
@@ -74,6 +74,7 @@ static void make_up(const mca_pml_fastpath_pace_t *pace)
     if (TURNS_MAX < turns) {
         turns = threads && opal_progress_yield_when_idle ? 1 : TURNS_MAX;
     }
+    pace->is_stream = 1 >= turns;
     do {
         if (OPAL_UNLIKELY(threads)) {
             (void) opal_progress();
@@ -81,6 +82,7 @@ static void make_up(const mca_pml_fastpath_pace_t *pace)
             mca_pml_fastpath_progress_only();
         }
     } while (1 < turns--);
+    pace->is_stream = false;
 }
 
 /* It is time to call opal_progress. What it calls may send and receive, too, and comes here then. */

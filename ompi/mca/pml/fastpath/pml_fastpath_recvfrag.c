@@ -13,6 +13,7 @@
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
+#include "pml_fastpath_pace.h"
 #include "pml_fastpath_pending.h"
 #include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_recvreq.h"
@@ -76,27 +77,54 @@ static void keep_unexpected(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fas
     mca_pml_fastpath_wake_threads(); /* a probe */
 }
 
-/* What happens to a message in its turn. */
-typedef enum { MATCHED, KEPT, DROPPED, EARLY } match_result_t;
+/* No receive waits for a message that is still where btl/fastsm has it. After another one that somebody has
+ * waited for it stays there: the program may ask for it next, and gets it without a copy in between. Nobody
+ * waits where progress is made up for in a stream of calls: one message is kept then, so that those behind it
+ * come in time, and no more. @return whether it stays */
+static bool leave(const mca_btl_base_module_t *btl)
+{
+    mca_btl_fastsm_handed_t *handed;
 
-/* Match a message, keep it, drop it or let it wait its turn. The communicator is locked. */
+    if (btl != mca_pml_fastpath.fastsm) {
+        return false;
+    }
+    handed = mca_pml_fastpath.fastsm_ext->handed;
+    if (MCA_BTL_FASTSM_MUST_TAKE != handed->choice) {
+        handed->answer = MCA_BTL_FASTSM_MAY_STAY == handed->choice ? MCA_BTL_FASTSM_LEFT
+                         : mca_pml_fastpath_pace.is_stream         ? MCA_BTL_FASTSM_KEPT_LAST
+                                                                   : MCA_BTL_FASTSM_KEPT;
+    }
+    return MCA_BTL_FASTSM_LEFT == handed->answer;
+}
+
+/* What happens to a message in its turn. */
+typedef enum { MATCHED, KEPT, DROPPED, EARLY, LEFT } match_result_t;
+
+/* Match a message, keep it, drop it, let it wait its turn or, if it is in place, for the next look. The
+ * communicator is locked. */
 static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t *member,
-                             uint16_t seq, mca_pml_fastpath_arrival_t *arrival,
+                             uint16_t seq, mca_pml_fastpath_arrival_t *arrival, bool in_place,
                              mca_pml_fastpath_recv_request_t **req, mca_pml_fastpath_withdrawn_t **withdrawn)
 {
-    mca_pml_fastpath_match_post_t *post;
+    mca_pml_fastpath_match_post_t *post = NULL;
 
     if (OPAL_UNLIKELY(!mca_pml_fastpath_in_turn(member, seq))) {
         return EARLY;
     }
-    arrival->sequence = mca_pml_fastpath_advance(member);
+    arrival->sequence = member->expected;
     if (OPAL_UNLIKELY(!opal_list_is_empty(&member->withdrawn))) {
         *withdrawn = mca_pml_fastpath_cancel_withdrawn(member, arrival->sequence);
-        if (NULL != *withdrawn) {
-            return DROPPED;
+    }
+    if (OPAL_LIKELY(NULL == *withdrawn)) {
+        post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, arrival->src, arrival->tag);
+        if (NULL == post && in_place && MCA_PML_FASTPATH_HDR_MATCH == arrival->type && leave(arrival->btl)) {
+            return LEFT;
         }
     }
-    post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, arrival->src, arrival->tag);
+    (void) mca_pml_fastpath_advance(member);
+    if (OPAL_UNLIKELY(NULL != *withdrawn)) {
+        return DROPPED;
+    }
     if (NULL != post) {
         *req = mca_pml_fastpath_recv_request_of(post);
         return MATCHED;
@@ -106,15 +134,17 @@ static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath
 }
 
 /* Deliver one message of a communicator that exists here, and that the caller holds.
+ * @param in_place  it is where its BTL has it
  * @return the member if the next one of its messages may be here already, else NULL */
-static inline mca_pml_fastpath_member_t *
-deliver_one(ompi_communicator_t *comm, const mca_pml_fastpath_hdr_t *hdr, mca_pml_fastpath_arrival_t *arrival)
+static inline mca_pml_fastpath_member_t *deliver_one(ompi_communicator_t *comm,
+                                                     const mca_pml_fastpath_hdr_t *hdr,
+                                                     mca_pml_fastpath_arrival_t *arrival, bool in_place)
 {
     mca_pml_fastpath_comm_t *pml_comm = mca_pml_fastpath_comm(comm);
     mca_pml_fastpath_withdrawn_t *withdrawn = NULL;
     mca_pml_fastpath_recv_request_t *req = NULL;
     mca_pml_fastpath_member_t *member;
-    bool more;
+    bool done, more;
     match_result_t result;
 
     if (OPAL_UNLIKELY(arrival->src < 0 || arrival->src >= pml_comm->size)) {
@@ -123,14 +153,15 @@ deliver_one(ompi_communicator_t *comm, const mca_pml_fastpath_hdr_t *hdr, mca_pm
     OPAL_THREAD_LOCK(&pml_comm->lock);
     member = mca_pml_fastpath_needed(mca_pml_fastpath_member(pml_comm, arrival->src),
                                      "a communicator's member", "malloc");
-    result = decide(pml_comm, member, hdr->hdr_match.hdr_seq, arrival, &req, &withdrawn);
+    result = decide(pml_comm, member, hdr->hdr_match.hdr_seq, arrival, in_place, &req, &withdrawn);
     if (OPAL_UNLIKELY(EARLY == result)) {
         early_insert(member, mca_pml_fastpath_park(arrival->btl, hdr, arrival->segments,
                                                    arrival->num_segments, arrival->skip));
     }
-    more = EARLY != result && !opal_list_is_empty(&member->early);
+    done = EARLY != result && LEFT != result;
+    more = done && !opal_list_is_empty(&member->early);
     OPAL_THREAD_UNLOCK(&pml_comm->lock);
-    if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & arrival->flags)) && EARLY != result) {
+    if (OPAL_UNLIKELY(0 != (MCA_PML_FASTPATH_HDR_FLAG_TELL & arrival->flags)) && done) {
         mca_pml_fastpath_number_tell(member, comm, arrival->src, hdr->hdr_match.hdr_seq);
     }
     if (MATCHED == result || DROPPED == result) {
@@ -189,7 +220,7 @@ static void deliver_early(ompi_communicator_t *comm, mca_pml_fastpath_member_t *
 
         arrival_init(&arrival, parked->hdr->hdr_type, parked->hdr, parked->btl, &segment, 1,
                      mca_pml_fastpath_rule(parked->hdr->hdr_type)->size);
-        (void) deliver_one(comm, parked->hdr, &arrival);
+        (void) deliver_one(comm, parked->hdr, &arrival, false);
         mca_pml_fastpath_parked_free(parked);
     }
 }
@@ -207,7 +238,8 @@ static void lose(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
 
 /* A message, perhaps of a communicator that does not exist here yet. */
 static void deliver_message(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_module_t *btl,
-                            const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip)
+                            const mca_btl_base_segment_t *segments, size_t num_segments, size_t skip,
+                            bool in_place)
 {
     ompi_communicator_t *comm =
         mca_pml_fastpath_comm_hold(hdr->hdr_match.hdr_ctx); /* a receive may be all that keeps it */
@@ -227,7 +259,7 @@ static void deliver_message(const mca_pml_fastpath_hdr_t *hdr, mca_btl_base_modu
         return;
     }
     arrival_init(&arrival, hdr->hdr_type, hdr, btl, segments, num_segments, skip);
-    member = deliver_one(comm, hdr, &arrival);
+    member = deliver_one(comm, hdr, &arrival, in_place);
     if (OPAL_UNLIKELY(NULL != member)) {
         deliver_early(comm, member);
     }
@@ -258,7 +290,7 @@ static __opal_attribute_noinline__ void recv_message(uint8_t type, mca_btl_base_
     if (MCA_PML_FASTPATH_HDR_MATCH != type) {
         mca_pml_fastpath_rndv_check(btl, &hdr, behind);
     }
-    deliver_message(&hdr, btl, segments, num_segments, mca_pml_fastpath_rule(type)->size);
+    deliver_message(&hdr, btl, segments, num_segments, mca_pml_fastpath_rule(type)->size, true);
 }
 
 /* A MATCH of whose header all that counts has been read: source and tag. */
@@ -336,7 +368,9 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     post =
         mca_pml_fastpath_match_arrive(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(header[1]));
     if (NULL == post) {
-        keep_match(pml_comm, header[1], btl, segments, num_segments, mca_pml_fastpath_advance(member));
+        if (!leave(btl)) {
+            keep_match(pml_comm, header[1], btl, segments, num_segments, mca_pml_fastpath_advance(member));
+        }
         OPAL_THREAD_UNLOCK(&pml_comm->lock);
         return true;
     }
@@ -372,8 +406,8 @@ void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked)
 {
     mca_btl_base_segment_t segment = {.seg_addr.pval = parked->hdr, .seg_len = parked->size};
 
-    deliver_message(parked->hdr, parked->btl, &segment, 1,
-                    mca_pml_fastpath_rule(parked->hdr->hdr_type)->size);
+    deliver_message(parked->hdr, parked->btl, &segment, 1, mca_pml_fastpath_rule(parked->hdr->hdr_type)->size,
+                    false);
 }
 
 /* What lies behind the user's buffer is dropped. */

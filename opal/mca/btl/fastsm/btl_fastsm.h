@@ -322,6 +322,8 @@ typedef struct {
     mca_btl_fastsm_endpoint_t *peers; /**< n_local of them, ours unused */
     _Atomic uint64_t *bell_expected;  /**< low bits of each read position, a byte per peer */
     volatile unsigned long arrived;   /**< messages delivered and callbacks called by progress; with threads about so many */
+    mca_btl_fastsm_handed_t
+        handed; /**< the message that a callback is called for; of use with one thread only */
     _Atomic unsigned long missed;     /**< looks at a FIFO that another thread was looking at */
     uint32_t bells_skipped;           /**< calls of progress since the bells were looked at */
     _Atomic uint32_t scan_turn;       /**< scans that have found something */

@@ -33,7 +33,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 27u
+#    define MCA_BTL_FASTSM_ABI 28u
 #endif
 
 /**
@@ -191,6 +191,29 @@ static inline void mca_btl_fastsm_release(const mca_btl_fastsm_view_t *view, boo
     }
     mca_btl_fastsm_end_consuming(view->in);
 }
+
+/** What a callback may do with the message that it has been called for. */
+typedef enum {
+    MCA_BTL_FASTSM_MUST_TAKE = 0, /**< it has to be taken: there are several threads, or it is in a ring,
+                                     where messages of other senders are behind it */
+    MCA_BTL_FASTSM_MAY_END,       /**< others need not be handed up in this look at the FIFO */
+    MCA_BTL_FASTSM_MAY_STAY,      /**< nor this one, because some have been: every look makes progress */
+} mca_btl_fastsm_choice_t;
+
+/** And what it has done. */
+typedef enum {
+    MCA_BTL_FASTSM_TAKEN = 0, /**< somebody has it who waited for it; who says nothing says this */
+    MCA_BTL_FASTSM_KEPT,      /**< it has been copied, for later */
+    MCA_BTL_FASTSM_KEPT_LAST, /**< likewise, and the look ends */
+    MCA_BTL_FASTSM_LEFT, /**< nothing: the message stays where it is, in the way of those behind it, until the
+                            next look finds it */
+} mca_btl_fastsm_answer_t;
+
+/** A message that is handed up. */
+typedef struct {
+    mca_btl_fastsm_choice_t choice; /**< until the callback lets others progress */
+    mca_btl_fastsm_answer_t answer; /**< set by the callback if it has a choice; TAKEN otherwise */
+} mca_btl_fastsm_handed_t;
 
 /**
  * The extension: constant after the component's init, owned by the module.
@@ -393,6 +416,9 @@ typedef struct {
      * What has come meanwhile may be found by neither.  Callers add their own.
      */
     _Atomic unsigned long *missed;
+
+    /** The message that a callback is called for. */
+    mca_btl_fastsm_handed_t *handed;
 
     /**
      * Where an endpoint's process says that it sleeps; NULL: this one.  Who has stored something elsewhere

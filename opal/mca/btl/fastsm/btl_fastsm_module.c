@@ -292,6 +292,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .has_pid = mca_btl_fastsm_has_pid,
             .arrived = &mca_btl_fastsm_component.arrived,
             .missed = &mca_btl_fastsm_component.missed,
+            .handed = &mca_btl_fastsm_component.handed,
             .asleep = mca_btl_fastsm_asleep,
             .announce_sleep = mca_btl_fastsm_announce_sleep,
             .sleep = mca_btl_fastsm_sleep,

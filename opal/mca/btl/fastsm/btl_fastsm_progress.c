@@ -151,10 +151,29 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
     return NOTHING_MORE;
 }
 
+/* What the callback has done. If its message was taken, the next one may stay. */
+static inline mca_btl_fastsm_answer_t answer_of(mca_btl_fastsm_handed_t *handed,
+                                                mca_btl_fastsm_choice_t *choice)
+{
+    const mca_btl_fastsm_answer_t answer = handed->answer;
+
+    if (OPAL_LIKELY(MCA_BTL_FASTSM_TAKEN == answer)) {
+        *choice = MCA_BTL_FASTSM_MAY_STAY;
+    } else {
+        handed->answer = MCA_BTL_FASTSM_TAKEN;
+    }
+    return answer;
+}
+
 /* Takes up to poll_max messages from one sender. */
 static int consume(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const int most = (int) mca_btl_fastsm_component.poll_max;
+    const bool threads = opal_using_threads();
+    mca_btl_fastsm_handed_t unused = {.answer = MCA_BTL_FASTSM_TAKEN};
+    mca_btl_fastsm_handed_t *handed = OPAL_UNLIKELY(threads) ? &unused : &mca_btl_fastsm_component.handed;
+    mca_btl_fastsm_choice_t choice = MCA_BTL_FASTSM_MAY_END;
+    mca_btl_fastsm_answer_t answer;
     mca_btl_fastsm_slot_t *slot;
     int count = 0;
 
@@ -168,6 +187,7 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         if (OPAL_UNLIKELY(0 == (head.flags & MCA_BTL_FASTSM_SLOT_OWN) && !tag_known(endpoint, head.tag))) {
             break;
         }
+        handed->choice = choice; /* each time: a callback may have let others progress */
         if (OPAL_LIKELY(0 == head.flags && 0 != halves)) {
             deliver(endpoint, head.tag, slot->u.head.data, head.length);
         } else {
@@ -177,8 +197,15 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
                 break;
             }
         }
+        answer = answer_of(handed, &choice);
+        if (OPAL_UNLIKELY(MCA_BTL_FASTSM_LEFT == answer)) {
+            break;
+        }
         fastsm_fifo_release(&endpoint->in, halves);
         ++count;
+        if (OPAL_UNLIKELY(MCA_BTL_FASTSM_KEPT_LAST == answer)) {
+            break;
+        }
     }
     mca_btl_fastsm_end_consuming(&endpoint->in);
     return count;
@@ -275,6 +302,7 @@ static __opal_attribute_noinline__ int consume_ring(void)
             if (OPAL_UNLIKELY(!tag_known(&dynamic->endpoint, head.tag))) {
                 break;
             }
+            component->handed.choice = MCA_BTL_FASTSM_MUST_TAKE;
             deliver_dynamic(dynamic, slot, head);
         }
         fastsm_fifo_release(&component->ring, 1);
