@@ -88,6 +88,43 @@ static void started_twice(void)
     }
 }
 
+/* The word that a message has been received comes behind others of its receiver's, every other one of which
+ * nobody has asked for.  Rank 2 tells that they are there. */
+static void behind_others(void)
+{
+    enum { OTHERS = 20 };
+    fp_message_t asked[OTHERS];
+
+    if (0 == fp_rank) {
+        void *room = attach(LENGTH);
+
+        for (int i = 0; i < OTHERS; i++) {
+            fp_irecv(&asked[i], 8, 1, TAG, i, MPI_COMM_WORLD);
+        }
+        fp_send(&fp_modes[FP_BUFFERED], LENGTH, 1, TAG, 0, MPI_COMM_WORLD);
+        fp_await(2, MPI_COMM_WORLD);
+        fp_send(&fp_modes[FP_BUFFERED], LENGTH, 1, TAG, 1, MPI_COMM_WORLD);
+        for (int i = 0; i < OTHERS; i++) {
+            fp_wait_recv(&asked[i]);
+            fp_recv(8, 1, TAG + 1, i, MPI_COMM_WORLD);
+        }
+        fp_signal(1, MPI_COMM_WORLD);
+        detach(room);
+    } else if (1 == fp_rank) {
+        for (int i = 0; i < OTHERS; i++) {
+            fp_send(&fp_modes[FP_STANDARD], 8, 0, TAG, i, MPI_COMM_WORLD);
+            fp_send(&fp_modes[FP_STANDARD], 8, 0, TAG + 1, i, MPI_COMM_WORLD);
+        }
+        fp_recv(LENGTH, 0, TAG, 0, MPI_COMM_WORLD);
+        fp_signal(2, MPI_COMM_WORLD);
+        fp_recv(LENGTH, 0, TAG, 1, MPI_COMM_WORLD);
+        fp_await(0, MPI_COMM_WORLD);
+    } else if (2 == fp_rank) {
+        fp_await(1, MPI_COMM_WORLD);
+        fp_signal(0, MPI_COMM_WORLD);
+    }
+}
+
 int main(int argc, char **argv)
 {
     fp_init(&argc, &argv, 3);
@@ -95,5 +132,7 @@ int main(int argc, char **argv)
     room_again();
     fp_case("started twice");
     started_twice();
+    fp_case("behind others");
+    behind_others();
     return fp_finish();
 }

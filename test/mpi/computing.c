@@ -375,7 +375,7 @@ static void compute(const way_t *way)
     }
     if (own_waits) {
         least = calls - late;
-    } else { /* what makes progress then takes all that has been sent ahead */
+    } else { /* what makes progress then may take all that has been sent ahead */
         least = calls / (2 * AHEAD);
     }
     fp_check(with >= least, __FILE__, __LINE__, "progress in %d of %d calls", with, calls);

@@ -110,6 +110,7 @@ typedef struct {
     unsigned long arrived;                  /**< messages and completions that BTLs have called us for */
     _Atomic bool waits;                     /**< a call waits for receives; of use without threads only */
     bool unfinished;    /**< a call that waits has something to do before it returns */
+    bool takes_all;     /**< see mca_pml_fastpath_take_all() */
     unsigned long pieces_moved; /**< of messages that we have asked to be streamed, or that are claimed */
     opal_list_t
         offers; /**< large sends that are offered and that no call waits for alone, the oldest first */

@@ -13,6 +13,7 @@
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
+#include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_take.h"
 
 /* Look for a message that nobody has received. With take it is the caller's; its status is read under
@@ -199,12 +200,14 @@ static void let_arrive(mca_pml_fastpath_idle_t *idle)
 static mca_pml_fastpath_message_t *look_later(int src, int tag, ompi_communicator_t *comm, bool take,
                                               ompi_status_public_t *status, mca_pml_fastpath_idle_t *idle)
 {
+    const bool before = mca_pml_fastpath_take_all(true);
     mca_pml_fastpath_message_t *message;
 
     do {
         let_arrive(idle);
         message = look_for_message(src, tag, comm, take, status);
     } while (NULL == message && probed_is(mca_pml_fastpath_comm(comm), src, tag));
+    (void) mca_pml_fastpath_take_all(before);
     return message;
 }
 

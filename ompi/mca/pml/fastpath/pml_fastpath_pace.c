@@ -74,7 +74,7 @@ static void make_up(mca_pml_fastpath_pace_t *pace)
     if (TURNS_MAX < turns) {
         turns = threads && opal_progress_yield_when_idle ? 1 : TURNS_MAX;
     }
-    pace->is_stream = 1 >= turns;
+    pace->is_stream = 1 < pace->period;
     do {
         if (OPAL_UNLIKELY(threads)) {
             (void) opal_progress();

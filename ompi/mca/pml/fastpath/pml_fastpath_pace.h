@@ -35,7 +35,7 @@ typedef struct {
     int looks;        /**< looks until opal_progress is called in any case */
     bool noted;       /**< opal_progress has been called since the clock was read */
     bool making_up;   /**< it is being called from here */
-    bool is_stream;   /**< and once only: calls that need not wait follow each other fast */
+    bool is_stream;   /**< and calls that need not wait follow each other fast */
     uint64_t looked;  /**< ticks: the last look at the clock */
     uint64_t noticed; /**< ticks: a moment since which opal_progress has been called for the last time */
     uint64_t called;  /**< ticks: when that was, known with one thread only */

@@ -77,23 +77,31 @@ static void keep_unexpected(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fas
     mca_pml_fastpath_wake_threads(); /* a probe */
 }
 
-/* No receive waits for a message that is still where btl/fastsm has it. After another one that somebody has
+/* Whether btl/fastsm may be told to leave something where it is. With several threads nobody may; a receive
+ * does not look there for what a peer of several BTLs sends; and who looks into the queues after progress
+ * expects to find what has come. */
+static bool may_leave(const mca_btl_base_module_t *btl, const mca_pml_fastpath_member_t *member)
+{
+    return btl == mca_pml_fastpath.fastsm && !opal_using_threads() && NULL != member->peer
+           && NULL != member->peer->ext && !mca_pml_fastpath.takes_all && !mca_pml_fastpath_ft()
+           && MCA_BTL_FASTSM_MUST_TAKE != mca_pml_fastpath.fastsm_ext->handed->choice;
+}
+
+/* No receive waits for a message that is still where its BTL has it. After another one that somebody has
  * waited for it stays there: the program may ask for it next, and gets it without a copy in between. Nobody
  * waits where progress is made up for in a stream of calls: one message is kept then, so that those behind it
- * come in time, and no more. @return whether it stays */
-static bool leave(const mca_btl_base_module_t *btl)
+ * come in time, and no more. @return whether it stays; else it is to be kept */
+static bool leave(const mca_btl_base_module_t *btl, const mca_pml_fastpath_member_t *member)
 {
     mca_btl_fastsm_handed_t *handed;
 
-    if (btl != mca_pml_fastpath.fastsm) {
+    if (!may_leave(btl, member)) {
         return false;
     }
     handed = mca_pml_fastpath.fastsm_ext->handed;
-    if (MCA_BTL_FASTSM_MUST_TAKE != handed->choice) {
-        handed->answer = MCA_BTL_FASTSM_MAY_STAY == handed->choice ? MCA_BTL_FASTSM_LEFT
-                         : mca_pml_fastpath_pace.is_stream         ? MCA_BTL_FASTSM_KEPT_LAST
-                                                                   : MCA_BTL_FASTSM_KEPT;
-    }
+    handed->answer = MCA_BTL_FASTSM_MAY_STAY == handed->choice ? MCA_BTL_FASTSM_LEFT
+                     : mca_pml_fastpath_pace.is_stream         ? MCA_BTL_FASTSM_KEPT_LAST
+                                                               : MCA_BTL_FASTSM_KEPT;
     return MCA_BTL_FASTSM_LEFT == handed->answer;
 }
 
@@ -117,7 +125,8 @@ static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath
     }
     if (OPAL_LIKELY(NULL == *withdrawn)) {
         post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, arrival->src, arrival->tag);
-        if (NULL == post && in_place && MCA_PML_FASTPATH_HDR_MATCH == arrival->type && leave(arrival->btl)) {
+        if (NULL == post && in_place && MCA_PML_FASTPATH_HDR_MATCH == arrival->type
+            && leave(arrival->btl, member)) {
             return LEFT;
         }
     }
@@ -368,7 +377,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     post =
         mca_pml_fastpath_match_arrive(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(header[1]));
     if (NULL == post) {
-        if (!leave(btl)) {
+        if (!leave(btl, member)) {
             keep_match(pml_comm, header[1], btl, segments, num_segments, mca_pml_fastpath_advance(member));
         }
         OPAL_THREAD_UNLOCK(&pml_comm->lock);

@@ -15,6 +15,7 @@
 #include "pml_fastpath_link_failed.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
+#include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_sendreq_start.h"
 #include "pml_fastpath_sync.h"
 
@@ -100,7 +101,10 @@ static int bsend_copy_first(mca_pml_fastpath_send_request_t *req)
     int rc = bsend_copy(req);
 
     for (int i = 0; i < BSEND_ROUNDS && OMPI_SUCCESS != rc; ++i) {
+        const bool before = mca_pml_fastpath_take_all(true);
+
         opal_progress();
+        (void) mca_pml_fastpath_take_all(before);
         rc = bsend_copy(req);
     }
     return rc;

@@ -192,18 +192,18 @@ static inline void mca_btl_fastsm_release(const mca_btl_fastsm_view_t *view, boo
     mca_btl_fastsm_end_consuming(view->in);
 }
 
-/** What a callback may do with the message that it has been called for. */
+/** What a callback may do with the message that it has been called for, where there is one thread. */
 typedef enum {
-    MCA_BTL_FASTSM_MUST_TAKE = 0, /**< it has to be taken: there are several threads, or it is in a ring,
-                                     where messages of other senders are behind it */
-    MCA_BTL_FASTSM_MAY_END,       /**< others need not be handed up in this look at the FIFO */
-    MCA_BTL_FASTSM_MAY_STAY,      /**< nor this one, because some have been: every look makes progress */
+    MCA_BTL_FASTSM_MUST_TAKE =
+        0,                   /**< it has to be taken: it is in a ring, messages of others are behind it */
+    MCA_BTL_FASTSM_MAY_END,  /**< others need not be handed up in this look at the FIFO */
+    MCA_BTL_FASTSM_MAY_STAY, /**< nor this one, because something has been: every look makes progress */
 } mca_btl_fastsm_choice_t;
 
 /** And what it has done. */
 typedef enum {
-    MCA_BTL_FASTSM_TAKEN = 0, /**< somebody has it who waited for it; who says nothing says this */
-    MCA_BTL_FASTSM_KEPT,      /**< it has been copied, for later */
+    MCA_BTL_FASTSM_TAKEN = 0, /**< it has dealt with it: who says nothing says this */
+    MCA_BTL_FASTSM_KEPT,      /**< it has copied it, for later */
     MCA_BTL_FASTSM_KEPT_LAST, /**< likewise, and the look ends */
     MCA_BTL_FASTSM_LEFT, /**< nothing: the message stays where it is, in the way of those behind it, until the
                             next look finds it */
@@ -329,7 +329,8 @@ typedef struct {
     struct mca_btl_base_endpoint_t *(*scan)(mca_btl_base_module_t *btl, unsigned spins, void *header);
 
     /**
-     * Delivers what has come from one sender, or from all of them, as progress does, and no more than that.
+     * Delivers what has come from one sender, or from all of them, as progress does, and no more than that: a
+     * callback may leave some.
      *
      * @param endpoint  the sender, or NULL: one round of progress for all
      * @param spins     how often to look at that sender before giving up, at least 1
