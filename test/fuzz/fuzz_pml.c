@@ -53,7 +53,22 @@ packet_t *packet_add(uint8_t type, const void *hdr, size_t hdr_size, message_t *
     return packet;
 }
 
-/* The header is in the first piece. */
+/* What the PML leaves where it is arrives again. The header is in the first piece. */
+static void arrive(const packet_t *packet)
+{
+    do {
+        world_handed.choice = (mca_btl_fastsm_choice_t) fuzz_below(MCA_BTL_FASTSM_MAY_STAY + 1);
+        world_handed.answer = MCA_BTL_FASTSM_TAKEN;
+        world_arrive((mca_btl_base_tag_t) (MCA_BTL_TAG_PML + packet->type), packet->bytes, packet->length,
+                     packet->hdr_size);
+        if (MCA_BTL_FASTSM_TAKEN != world_handed.answer
+            && (MCA_PML_FASTPATH_HDR_MATCH != packet->type
+                || MCA_BTL_FASTSM_MUST_TAKE == world_handed.choice)) {
+            fuzz_fail("it has no choice with this message");
+        }
+    } while (MCA_BTL_FASTSM_LEFT == world_handed.answer);
+}
+
 static void deliver(const packet_t *packet)
 {
     const uint32_t passed = scene_passed();
@@ -61,8 +76,7 @@ static void deliver(const packet_t *packet)
     if (NULL != getenv("FP_FUZZ_VERBOSE")) {
         fprintf(stderr, "# to the PML: type %d, %zu bytes\n", packet->type, packet->length);
     }
-    world_arrive((mca_btl_base_tag_t) (MCA_BTL_TAG_PML + packet->type), packet->bytes, packet->length,
-                 packet->hdr_size);
+    arrive(packet);
     if (scene_is_foreign(packet->type, packet->bytes) && passed != scene_passed()) {
         fuzz_fail("a PASSED of another process counts for rank 1");
     }

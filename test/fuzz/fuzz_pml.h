@@ -87,6 +87,9 @@ extern bool world_registers;
 /** The PML can write to its peers in this case. */
 extern bool world_helps;
 
+/** The message that the PML is called for: what it may do with it, and what it has done. */
+extern mca_btl_fastsm_handed_t world_handed;
+
 /** The PML has sent a packet to a peer. */
 void scene_heard(int peer, uint8_t type, const void *bytes, size_t length);
 /** Is this a PASSED with rank 1's number that another process says? */

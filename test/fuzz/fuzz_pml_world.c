@@ -190,12 +190,15 @@ static int ext_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, u
     return OPAL_SUCCESS;
 }
 
+mca_btl_fastsm_handed_t world_handed;
+
 static const mca_btl_fastsm_ext_t ext = {.sendi = ext_sendi,
                                          .sendi_limit = MOST_AT_ONCE,
                                          .has_pid = ext_has_pid,
                                          .chunks_are_slow = ext_chunks_are_slow,
                                          .write = ext_write,
                                          .copies = ext_copies,
+                                         .handed = &world_handed,
                                          .await = ext_await,
                                          .await_end = ext_await_end,
                                          .claim = ext_claim,

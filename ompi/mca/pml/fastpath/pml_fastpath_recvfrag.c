@@ -84,7 +84,7 @@ static bool may_leave(const mca_btl_base_module_t *btl, const mca_pml_fastpath_m
 {
     return btl == mca_pml_fastpath.fastsm && !opal_using_threads() && NULL != member->peer
            && NULL != member->peer->ext && !mca_pml_fastpath.takes_all && !mca_pml_fastpath_ft()
-           && MCA_BTL_FASTSM_MUST_TAKE != mca_pml_fastpath.fastsm_ext->handed->choice;
+           && MCA_BTL_FASTSM_MUST_TAKE != member->peer->ext->handed->choice;
 }
 
 /* No receive waits for a message that is still where its BTL has it. After another one that somebody has
@@ -98,7 +98,7 @@ static bool leave(const mca_btl_base_module_t *btl, const mca_pml_fastpath_membe
     if (!may_leave(btl, member)) {
         return false;
     }
-    handed = mca_pml_fastpath.fastsm_ext->handed;
+    handed = member->peer->ext->handed;
     handed->answer = MCA_BTL_FASTSM_MAY_STAY == handed->choice ? MCA_BTL_FASTSM_LEFT
                      : mca_pml_fastpath_pace.is_stream         ? MCA_BTL_FASTSM_KEPT_LAST
                                                                : MCA_BTL_FASTSM_KEPT;
