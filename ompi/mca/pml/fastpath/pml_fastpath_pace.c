@@ -42,6 +42,7 @@ static inline __opal_attribute_always_inline__ bool look_at_clock(void)
     const uint64_t now = mca_common_fastpath_ticks();
     const uint64_t last = pace->looked;
 
+    pace->is_fast = now - last <= pace->slow * (uint64_t) pace->period;
     if (OPAL_UNLIKELY(now - last > pace->slow)) {
         pace->period = 1;
     } else if (PERIOD_MAX > pace->period) {
@@ -74,7 +75,7 @@ static void make_up(mca_pml_fastpath_pace_t *pace)
     if (TURNS_MAX < turns) {
         turns = threads && opal_progress_yield_when_idle ? 1 : TURNS_MAX;
     }
-    pace->is_stream = 1 < pace->period;
+    pace->is_stream = pace->is_fast;
     do {
         if (OPAL_UNLIKELY(threads)) {
             (void) opal_progress();

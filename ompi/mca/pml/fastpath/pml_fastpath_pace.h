@@ -33,6 +33,7 @@ typedef struct {
     int left;         /**< counts until the clock is read */
     int period;       /**< counts from one look at the clock to the next */
     int looks;        /**< looks until opal_progress is called in any case */
+    bool is_fast;     /**< calls before the last look took no longer each than `slow`, on the average */
     bool noted;       /**< opal_progress has been called since the clock was read */
     bool making_up;   /**< it is being called from here */
     bool is_stream;   /**< and calls that need not wait follow each other fast */
