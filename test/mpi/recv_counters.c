@@ -254,10 +254,49 @@ static void left_behind(size_t length)
         before = fp_counters_now();
         opal_progress();
         CHECK_INT(fp_counters_since(&before).value[UNEXPECTED], threads ? 1 : 0);
-        complete(&receive, FIRST_TAG);
-        before = fp_counters_now();
+        before = fp_counters_now(); /* a wait for the first one could make progress before */
         blocking(length, false, 0, SECOND_TAG, SECOND_TAG);
         CHECK_COUNTED(&before, COUNTERS, threads ? RECVS_QUEUED : RECVS_IMMEDIATE);
+        complete(&receive, FIRST_TAG);
+    }
+}
+
+/* MPI_Irecv finds it there, too, though the first message came late. */
+static void left_looked(size_t length)
+{
+    receive_t receives[2] = {{0}, {0}};
+    fp_counts_t before;
+
+    fp_case("%zu bytes, behind a message that is waited for, nonblocking", length);
+    if (1 == fp_rank) {
+        receives[0] = start(length, false, 0, FIRST_TAG);
+    }
+    arrive(length, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        opal_progress();
+        before = fp_counters_now();
+        receives[1] = start(length, false, 0, SECOND_TAG);
+        CHECK_COUNTED(&before, COUNTERS, threads ? IRECVS_QUEUED : IRECVS_IMMEDIATE);
+        complete(&receives[0], FIRST_TAG);
+        complete(&receives[1], SECOND_TAG);
+    }
+}
+
+/* After a receive that has taken its message, progress leaves the next one where it is, once. */
+static void left_taken(size_t length)
+{
+    fp_counts_t before;
+
+    fp_case("%zu bytes, behind a message that has been received", length);
+    arrive(length, FIRST_TAG, SECOND_TAG);
+    if (1 == fp_rank) {
+        blocking(length, false, 0, FIRST_TAG, FIRST_TAG);
+        before = fp_counters_now();
+        opal_progress();
+        CHECK_INT(fp_counters_since(&before).value[UNEXPECTED], threads ? 1 : 0);
+        opal_progress();
+        CHECK_INT(fp_counters_since(&before).value[UNEXPECTED], 1);
+        blocking(length, false, 0, SECOND_TAG, SECOND_TAG);
     }
 }
 
@@ -406,19 +445,19 @@ static void expected(void)
     CHECK(looked());
 }
 
-/* Where progress is made up for in calls that follow each other fast, it keeps one message. Here that is
- * because the clock has been looked at so often. */
-static void made_up(void)
+/* Where progress is made up for in calls that follow each other fast, it keeps one message, or some short
+ * ones. Here that is because the clock has been looked at so often. */
+static void made_up(size_t length, unsigned long keeps)
 {
     enum { MESSAGES = 20, PROBES = 1000000 };
     unsigned long kept = 0;
     fp_away_t away;
 
-    fp_case("progress that is made up for");
+    fp_case("%zu bytes, progress that is made up for", length);
     leave_when_asked(&away);
     if (0 == fp_rank) {
         for (int i = 0; i < MESSAGES; i++) {
-            fp_send(&fp_modes[FP_STANDARD], 8, 1, TAG, i, MPI_COMM_WORLD);
+            fp_send(&fp_modes[FP_STANDARD], length, 1, TAG, i, MPI_COMM_WORLD);
         }
         fp_come_back(&away);
     } else if (1 == fp_rank) {
@@ -431,9 +470,9 @@ static void made_up(void)
             CHECK_INT(flag, 1);
             kept = fp_counters_since(&before).value[UNEXPECTED];
         }
-        CHECK_INT(kept, threads ? MESSAGES : 1);
+        CHECK_INT(kept, threads ? MESSAGES : keeps);
         for (int i = 0; i < MESSAGES; i++) {
-            fp_recv(8, 0, TAG, i, MPI_COMM_WORLD);
+            fp_recv(length, 0, TAG, i, MPI_COMM_WORLD);
         }
     }
 }
@@ -473,9 +512,13 @@ static void where_they_arrive(void)
     ahead();
     for (size_t i = 0; i < LENGTHS; i++) {
         left_behind(lengths[i]);
+        left_looked(lengths[i]);
+        left_taken(lengths[i]);
     }
     left_once();
-    made_up();
+    made_up(8, 20);
+    made_up(1000, 5);
+    made_up(4096, 1);
     for (int i = 0; i < 4; i++) {
         beside(i & 1 ? 0 : MPI_ANY_SOURCE, i & 2 ? 0 : MPI_ANY_SOURCE);
     }

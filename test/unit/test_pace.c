@@ -41,7 +41,9 @@ static unsigned progressed, streams;
 static void progress(void)
 {
     ++progressed;
-    streams += mca_pml_fastpath_pace.is_stream ? 1 : 0;
+    streams += SIZE_MAX != mca_pml_fastpath_pace.may_keep ? 1 : 0;
+    assert_true(0 < mca_pml_fastpath_pace.may_keep);
+    mca_pml_fastpath_pace.may_keep = SIZE_MAX != mca_pml_fastpath_pace.may_keep ? 0 : SIZE_MAX;
     mca_pml_fastpath_pace_note(false);
 }
 
@@ -109,12 +111,31 @@ static void stream_ends(void **state)
     assert_in_range(streams, 0, 1);
 }
 
+/* Who computes for long after some quick calls is no stream either, and may keep what it likes where it
+ * waits. */
+static void bursts(void **state)
+{
+    unsigned all = 0, of_streams = 0;
+
+    (void) state;
+    for (unsigned i = 0; i < 1000; ++i) {
+        now += 6 * MOST;
+        receive(20, 1);
+        all += progressed;
+        of_streams += streams;
+    }
+    assert_in_range(all, 1000, 1000 * TURNS_MAX);
+    assert_int_equal(0, of_streams);
+    assert_true(SIZE_MAX == mca_pml_fastpath_pace.may_keep);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(streams_of_calls, begin),
         cmocka_unit_test_setup(computing, begin),
         cmocka_unit_test_setup(stream_ends, begin),
+        cmocka_unit_test_setup(bursts, begin),
     };
 
     return cmocka_run_group_tests_name("pace", tests, NULL, NULL);

@@ -46,7 +46,8 @@ typedef struct {
     uint32_t expected;        /**< sequence number of the next message from it */
     volatile uint32_t ctx;    /**< the communicator's number there, pml_fastpath_extcid.h */
     uint8_t early_hits;    /**< of its last messages, those that were there when a wait for them began: up to
-                            * MCA_PML_FASTPATH_EARLY_HITS, when MPI_Irecv looks for the next one */
+                            * MCA_PML_FASTPATH_EARLY_HITS, when MPI_Irecv looks for the next one, as it does
+                            * when progress has left one where it is */
     bool told;             /**< it knows the communicator's number here */
     opal_list_t early;     /**< mca_pml_fastpath_parked_t before their turn, by sequence number */
     opal_list_t withdrawn; /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */

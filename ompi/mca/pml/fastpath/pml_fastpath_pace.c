@@ -26,11 +26,14 @@
  * low priority in one of eight. */
 #define TURNS_MAX 8
 
+/* Bytes of messages that each of them may put into the queues in a stream. */
+#define STREAM_BYTES ((size_t) 4096)
+
 mca_pml_fastpath_pace_t mca_pml_fastpath_pace;
 
 void mca_pml_fastpath_pace_start(void)
 {
-    mca_pml_fastpath_pace = (mca_pml_fastpath_pace_t){.period = 1};
+    mca_pml_fastpath_pace = (mca_pml_fastpath_pace_t){.period = 1, .may_keep = SIZE_MAX};
     mca_common_fastpath_clock_start(&mca_pml_fastpath_pace.clock);
 }
 
@@ -42,7 +45,7 @@ static inline __opal_attribute_always_inline__ bool look_at_clock(void)
     const uint64_t now = mca_common_fastpath_ticks();
     const uint64_t last = pace->looked;
 
-    pace->is_fast = now - last <= pace->slow * (uint64_t) pace->period;
+    pace->is_fast = now - last <= pace->slow * (uint64_t) pace->period && now - last <= pace->most;
     if (OPAL_UNLIKELY(now - last > pace->slow)) {
         pace->period = 1;
     } else if (PERIOD_MAX > pace->period) {
@@ -75,15 +78,15 @@ static void make_up(mca_pml_fastpath_pace_t *pace)
     if (TURNS_MAX < turns) {
         turns = threads && opal_progress_yield_when_idle ? 1 : TURNS_MAX;
     }
-    pace->is_stream = pace->is_fast;
     do {
+        pace->may_keep = pace->is_fast ? STREAM_BYTES : SIZE_MAX;
         if (OPAL_UNLIKELY(threads)) {
             (void) opal_progress();
         } else {
             mca_pml_fastpath_progress_only();
         }
     } while (1 < turns--);
-    pace->is_stream = false;
+    pace->may_keep = SIZE_MAX;
 }
 
 /* It is time to call opal_progress. What it calls may send and receive, too, and comes here then. */

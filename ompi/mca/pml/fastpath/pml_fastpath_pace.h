@@ -33,10 +33,12 @@ typedef struct {
     int left;         /**< counts until the clock is read */
     int period;       /**< counts from one look at the clock to the next */
     int looks;        /**< looks until opal_progress is called in any case */
-    bool is_fast;     /**< calls before the last look took no longer each than `slow`, on the average */
+    bool is_fast;     /**< before the last look at it calls took no longer than `slow` on the average, and
+                       * together no longer than `most` */
     bool noted;       /**< opal_progress has been called since the clock was read */
     bool making_up;   /**< it is being called from here */
-    bool is_stream;   /**< and calls that need not wait follow each other fast */
+    size_t may_keep;  /**< bytes that still may go into the queues with messages that nobody has asked for;
+                       * SIZE_MAX: calls that need not wait do not follow each other fast, or one waits */
     uint64_t looked;  /**< ticks: the last look at the clock */
     uint64_t noticed; /**< ticks: a moment since which opal_progress has been called for the last time */
     uint64_t called;  /**< ticks: when that was, known with one thread only */

@@ -87,11 +87,23 @@ static bool may_leave(const mca_btl_base_module_t *btl, const mca_pml_fastpath_m
            && MCA_BTL_FASTSM_MUST_TAKE != member->peer->ext->handed->choice;
 }
 
+/* Whether progress may go on after a message of so many bytes that it keeps. */
+static bool may_keep_more(size_t bytes)
+{
+    mca_pml_fastpath_pace_t *pace = &mca_pml_fastpath_pace;
+    const bool more = bytes < pace->may_keep;
+
+    pace->may_keep -= more && SIZE_MAX != pace->may_keep ? bytes : 0;
+    return more;
+}
+
 /* No receive waits for a message that is still where its BTL has it. After another one that somebody has
- * waited for it stays there: the program may ask for it next, and gets it without a copy in between. Nobody
- * waits where progress is made up for in a stream of calls: one message is kept then, so that those behind it
- * come in time, and no more. @return whether it stays; else it is to be kept */
-static bool leave(const mca_btl_base_module_t *btl, const mca_pml_fastpath_member_t *member)
+ * waited for it stays there: the program may ask for it next, and gets it without a copy in between; then
+ * MPI_Irecv looks for it. Nobody waits where progress is made up for in a stream of calls: one message is
+ * kept then, so that those behind it come in time, or some short ones.
+ * @param bytes  of its data
+ * @return whether it stays; else it is to be kept */
+static bool leave(const mca_btl_base_module_t *btl, mca_pml_fastpath_member_t *member, size_t bytes)
 {
     mca_btl_fastsm_handed_t *handed;
 
@@ -99,10 +111,13 @@ static bool leave(const mca_btl_base_module_t *btl, const mca_pml_fastpath_membe
         return false;
     }
     handed = member->peer->ext->handed;
-    handed->answer = MCA_BTL_FASTSM_MAY_STAY == handed->choice ? MCA_BTL_FASTSM_LEFT
-                     : mca_pml_fastpath_pace.is_stream         ? MCA_BTL_FASTSM_KEPT_LAST
-                                                               : MCA_BTL_FASTSM_KEPT;
-    return MCA_BTL_FASTSM_LEFT == handed->answer;
+    if (MCA_BTL_FASTSM_MAY_STAY == handed->choice) {
+        member->early_hits = MCA_PML_FASTPATH_EARLY_HITS;
+        handed->answer = MCA_BTL_FASTSM_LEFT;
+        return true;
+    }
+    handed->answer = may_keep_more(bytes) ? MCA_BTL_FASTSM_KEPT : MCA_BTL_FASTSM_KEPT_LAST;
+    return false;
 }
 
 /* What happens to a message in its turn. */
@@ -126,7 +141,7 @@ static match_result_t decide(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath
     if (OPAL_LIKELY(NULL == *withdrawn)) {
         post = mca_pml_fastpath_match_arrive(&pml_comm->matcher, arrival->src, arrival->tag);
         if (NULL == post && in_place && MCA_PML_FASTPATH_HDR_MATCH == arrival->type
-            && leave(arrival->btl, member)) {
+            && leave(arrival->btl, member, arrival->length)) {
             return LEFT;
         }
     }
@@ -377,7 +392,7 @@ static inline bool deliver_match(mca_btl_base_module_t *btl, const mca_btl_base_
     post =
         mca_pml_fastpath_match_arrive(&pml_comm->matcher, src, mca_pml_fastpath_match_word1_tag(header[1]));
     if (NULL == post) {
-        if (!leave(btl, member)) {
+        if (!leave(btl, member, length)) {
             keep_match(pml_comm, header[1], btl, segments, num_segments, mca_pml_fastpath_advance(member));
         }
         OPAL_THREAD_UNLOCK(&pml_comm->lock);

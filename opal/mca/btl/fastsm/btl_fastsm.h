@@ -146,6 +146,7 @@ typedef struct {
 struct mca_btl_base_endpoint_t {
     /* receive side: touched only by the thread that holds in.consuming */
     fastsm_fifo_receiver_t in;
+    uint32_t looked_pos; /**< where `in` was after progress looked at it last */
     bool readable;      /**< `in` may be looked at: connected, and a dynamic peer has moved to a FIFO */
     bool connected;     /**< accepted by add_procs and not yet removed */
     bool heard;         /**< a message came from it; protected by component.lock */

@@ -197,7 +197,8 @@ typedef enum {
     MCA_BTL_FASTSM_MUST_TAKE =
         0,                   /**< it has to be taken: it is in a ring, messages of others are behind it */
     MCA_BTL_FASTSM_MAY_END,  /**< others need not be handed up in this look at the FIFO */
-    MCA_BTL_FASTSM_MAY_STAY, /**< nor this one, because something has been: every look makes progress */
+    MCA_BTL_FASTSM_MAY_STAY, /**< nor this one, because something has been taken since the last look: of two
+                                looks one takes something */
 } mca_btl_fastsm_choice_t;
 
 /** And what it has done. */

@@ -165,14 +165,15 @@ static inline mca_btl_fastsm_answer_t answer_of(mca_btl_fastsm_handed_t *handed,
     return answer;
 }
 
-/* Takes up to poll_max messages from one sender. */
+/* Takes up to poll_max messages from one sender. If something has been taken from it since the last look, by
+ * whoever, the first one may stay, too: so of two looks one takes something at the least. */
 static int consume(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const int most = (int) mca_btl_fastsm_component.poll_max;
     const bool threads = opal_using_threads();
     mca_btl_fastsm_handed_t unused = {.answer = MCA_BTL_FASTSM_TAKEN};
     mca_btl_fastsm_handed_t *handed = OPAL_UNLIKELY(threads) ? &unused : &mca_btl_fastsm_component.handed;
-    mca_btl_fastsm_choice_t choice = MCA_BTL_FASTSM_MAY_END;
+    mca_btl_fastsm_choice_t choice;
     mca_btl_fastsm_answer_t answer;
     mca_btl_fastsm_slot_t *slot;
     int count = 0;
@@ -180,6 +181,7 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
     if (OPAL_UNLIKELY(!endpoint->readable || !mca_btl_fastsm_begin_consuming(&endpoint->in))) {
         return 0;
     }
+    choice = endpoint->in.read_pos != endpoint->looked_pos ? MCA_BTL_FASTSM_MAY_STAY : MCA_BTL_FASTSM_MAY_END;
     while (count < most && NULL != (slot = fastsm_fifo_peek(&endpoint->in))) {
         const fastsm_head_t head = fastsm_slot_head(slot);
         uint32_t halves = fastsm_fifo_short_halves(&endpoint->in, head.length);
@@ -207,6 +209,7 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
             break;
         }
     }
+    endpoint->looked_pos = endpoint->in.read_pos;
     mca_btl_fastsm_end_consuming(&endpoint->in);
     return count;
 }
