@@ -302,7 +302,8 @@ static void pml_start(void)
     pml->window_part = 2000;
     pml->free_list_inc = 8;
     pml->multi_limits = &limit;
-    pml->use_get = pml->use_put = pml->use_immediate_send = pml->use_immediate = true;
+    pml->use_get = pml->use_put = pml->use_immediate_send = pml->use_immediate_recv = pml->use_immediate =
+        true;
     pml->spin_count = 1;
     OBJ_CONSTRUCT(&mca_pml_base_send_requests, opal_free_list_t); /* with requests of another PML */
     OBJ_CONSTRUCT(&mca_pml_base_recv_requests, opal_free_list_t);

@@ -203,7 +203,11 @@ static void behind_another(void)
         before = fp_counters_now();
         complete(&receive, SECOND_TAG);
         counts = fp_counters_since(&before);
-        CHECK_INT(counts.value[threads ? WAITS_ELSEWHERE : WAITS_OTHER_MESSAGE], 1);
+        if (threads) {
+            CHECK_INT(counts.value[WAITS_ELSEWHERE], 1);
+        } else { /* the first look at it may leave it there */
+            CHECK(1 <= counts.value[WAITS_OTHER_MESSAGE] && 2 >= counts.value[WAITS_OTHER_MESSAGE]);
+        }
         CHECK_INT(counts.value[UNEXPECTED], 1);
         before = fp_counters_now();
         receive = start(8, false, 0, FIRST_TAG);

@@ -41,6 +41,7 @@ static unsigned progressed, streams;
 static void progress(void)
 {
     ++progressed;
+    assert_true(mca_pml_fastpath.takes_all == (SIZE_MAX == mca_pml_fastpath_pace.may_keep));
     streams += SIZE_MAX != mca_pml_fastpath_pace.may_keep ? 1 : 0;
     assert_true(0 < mca_pml_fastpath_pace.may_keep);
     mca_pml_fastpath_pace.may_keep = SIZE_MAX != mca_pml_fastpath_pace.may_keep ? 0 : SIZE_MAX;
@@ -127,6 +128,7 @@ static void bursts(void **state)
     assert_in_range(all, 1000, 1000 * TURNS_MAX);
     assert_int_equal(0, of_streams);
     assert_true(SIZE_MAX == mca_pml_fastpath_pace.may_keep);
+    assert_false(mca_pml_fastpath.takes_all);
 }
 
 int main(void)

@@ -13,7 +13,6 @@
 #include "pml_fastpath_idle.h"
 #include "pml_fastpath_pace.h"
 #include "pml_fastpath_pause.h"
-#include "pml_fastpath_recvfrag.h"
 #include "pml_fastpath_take.h"
 
 /* Look for a message that nobody has received. With take it is the caller's; its status is read under
@@ -81,7 +80,10 @@ static bool probed_note(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpat
     mca_pml_fastpath_probed_t *probed = &pml_comm->probed;
 
     if (OPAL_UNLIKELY(probed->src != src && probed_is_there(pml_comm))) {
+        const bool before = mca_pml_fastpath_take_all(true);
+
         (void) member->peer->ext->poll(pml_comm->members[probed->src]->peer->btl_endpoint, 1);
+        (void) mca_pml_fastpath_take_all(before);
         if (probed_is_there(pml_comm)) {
             return false;
         }

@@ -69,10 +69,12 @@ static void set_interval(mca_pml_fastpath_pace_t *pace)
 }
 
 /* Call opal_progress for the time without it. With threads it gives the core away if others want it, and the
- * time that it then takes is not made up for. */
+ * time that it then takes is not made up for. Of a program that computes nothing stays where it has arrived:
+ * what is behind it may have waited for long. */
 static void make_up(mca_pml_fastpath_pace_t *pace)
 {
     const bool threads = opal_using_threads();
+    const bool before = mca_pml_fastpath_take_all(!pace->is_fast || mca_pml_fastpath.takes_all);
     uint64_t turns = 0 == pace->most ? 1 : (pace->looked - pace->noticed) / pace->most;
 
     if (TURNS_MAX < turns) {
@@ -87,6 +89,7 @@ static void make_up(mca_pml_fastpath_pace_t *pace)
         }
     } while (1 < turns--);
     pace->may_keep = SIZE_MAX;
+    (void) mca_pml_fastpath_take_all(before);
 }
 
 /* It is time to call opal_progress. What it calls may send and receive, too, and comes here then. */

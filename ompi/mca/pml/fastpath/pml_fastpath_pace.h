@@ -126,4 +126,20 @@ static inline int mca_pml_fastpath_pace_sent(bool threads)
     return OPAL_LIKELY(0 <= --*left) ? OMPI_SUCCESS : mca_pml_fastpath_pace_check();
 }
 
+/**
+ * Whether progress leaves nothing where it has arrived, because the caller looks into the queues next, or for
+ * what messages bring. Without threads; with them nothing is left in any case.
+ *
+ * @return what it was before, for the caller to restore
+ */
+static inline bool mca_pml_fastpath_take_all(bool all)
+{
+    const bool before = mca_pml_fastpath.takes_all;
+
+    if (!opal_using_threads()) {
+        mca_pml_fastpath.takes_all = all;
+    }
+    return before;
+}
+
 #endif /* MCA_PML_FASTPATH_PACE_H */

@@ -78,13 +78,13 @@ static void keep_unexpected(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fas
 }
 
 /* Whether btl/fastsm may be told to leave something where it is. With several threads nobody may; a receive
- * does not look there for what a peer of several BTLs sends; and who looks into the queues after progress
- * expects to find what has come. */
+ * does not look there for what a peer of several BTLs sends, or not at all; and who looks into the queues
+ * after progress expects to find what has come. */
 static bool may_leave(const mca_btl_base_module_t *btl, const mca_pml_fastpath_member_t *member)
 {
-    return btl == mca_pml_fastpath.fastsm && !opal_using_threads() && NULL != member->peer
-           && NULL != member->peer->ext && !mca_pml_fastpath.takes_all && !mca_pml_fastpath_ft()
-           && MCA_BTL_FASTSM_MUST_TAKE != member->peer->ext->handed->choice;
+    return btl == mca_pml_fastpath.fastsm && mca_pml_fastpath.use_immediate_recv && !opal_using_threads()
+           && NULL != member->peer && NULL != member->peer->ext && !mca_pml_fastpath.takes_all
+           && !mca_pml_fastpath_ft() && MCA_BTL_FASTSM_MUST_TAKE != member->peer->ext->handed->choice;
 }
 
 /* Whether progress may go on after a message of so many bytes that it keeps. */

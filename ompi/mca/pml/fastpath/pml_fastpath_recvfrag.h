@@ -24,20 +24,4 @@ void mca_pml_fastpath_recvfrag_replay(mca_pml_fastpath_parked_t *parked);
 void mca_pml_fastpath_rndv_check(const mca_btl_base_module_t *btl, const mca_pml_fastpath_hdr_t *hdr,
                                  size_t behind);
 
-/**
- * Whether progress leaves nothing where it has arrived, because the caller looks into the queues next, or for
- * what messages bring. Without threads; with them nothing is left in any case.
- *
- * @return what it was before, for the caller to restore
- */
-static inline bool mca_pml_fastpath_take_all(bool all)
-{
-    const bool before = mca_pml_fastpath.takes_all;
-
-    if (!opal_using_threads()) {
-        mca_pml_fastpath.takes_all = all;
-    }
-    return before;
-}
-
 #endif /* MCA_PML_FASTPATH_RECVFRAG_H */

@@ -15,7 +15,7 @@
 #include "pml_fastpath_link_failed.h"
 #include "pml_fastpath_multi.h"
 #include "pml_fastpath_number.h"
-#include "pml_fastpath_recvfrag.h"
+#include "pml_fastpath_pace.h"
 #include "pml_fastpath_sendreq_start.h"
 #include "pml_fastpath_sync.h"
 

@@ -147,6 +147,7 @@ struct mca_btl_base_endpoint_t {
     /* receive side: touched only by the thread that holds in.consuming */
     fastsm_fifo_receiver_t in;
     uint32_t looked_pos; /**< where `in` was after progress looked at it last */
+    uint32_t left_look;  /**< component.looks when a message was left last */
     bool readable;      /**< `in` may be looked at: connected, and a dynamic peer has moved to a FIFO */
     bool connected;     /**< accepted by add_procs and not yet removed */
     bool heard;         /**< a message came from it; protected by component.lock */
@@ -327,6 +328,7 @@ typedef struct {
         handed; /**< the message that a callback is called for; of use with one thread only */
     _Atomic unsigned long missed;     /**< looks at a FIFO that another thread was looking at */
     uint32_t bells_skipped;           /**< calls of progress since the bells were looked at */
+    uint32_t looks;                   /**< calls of progress without threads */
     _Atomic uint32_t scan_turn;       /**< scans that have found something */
     _Atomic uint32_t scan_from;       /**< where in recent the next scan begins */
 

@@ -165,8 +165,9 @@ static inline mca_btl_fastsm_answer_t answer_of(mca_btl_fastsm_handed_t *handed,
     return answer;
 }
 
-/* Takes up to poll_max messages from one sender. If something has been taken from it since the last look, by
- * whoever, the first one may stay, too: so of two looks one takes something at the least. */
+/* Takes up to poll_max messages from one sender. If something has been taken since the last look, by
+ * whomever, or half a slot passed over, the first one may stay, too: so of two looks one takes something at
+ * the least. A message that is left counts if it is the only one: something is there. */
 static int consume(mca_btl_fastsm_endpoint_t *endpoint)
 {
     const int most = (int) mca_btl_fastsm_component.poll_max;
@@ -201,6 +202,8 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         }
         answer = answer_of(handed, &choice);
         if (OPAL_UNLIKELY(MCA_BTL_FASTSM_LEFT == answer)) {
+            endpoint->left_look = mca_btl_fastsm_component.looks;
+            count = 0 == count ? 1 : count;
             break;
         }
         fastsm_fifo_release(&endpoint->in, halves);
@@ -315,12 +318,18 @@ static __opal_attribute_noinline__ int consume_ring(void)
     return count;
 }
 
+/* Whether a message of this sender has been left by this call of progress, so that its bell rings still. */
+static inline bool was_left(const mca_btl_fastsm_endpoint_t *endpoint)
+{
+    return !opal_using_threads() && endpoint->left_look == mca_btl_fastsm_component.looks;
+}
+
 static int poll_bell(uint32_t index)
 {
     mca_btl_fastsm_endpoint_t *endpoint = mca_btl_fastsm_writer(index);
     int count;
 
-    if (OPAL_UNLIKELY(NULL == endpoint)) {
+    if (OPAL_UNLIKELY(NULL == endpoint || was_left(endpoint))) {
         return 0;
     }
     count = consume(endpoint);
@@ -426,6 +435,7 @@ static inline __opal_attribute_always_inline__ int progress(bool threads)
     const uint32_t n_recent = mca_btl_fastsm_load_n_recent();
     int count = 0;
 
+    component->looks += threads ? 0 : 1;
     for (uint32_t i = 0; i < n_recent; ++i) {
         mca_btl_fastsm_endpoint_t *endpoint =
             atomic_load_explicit(&component->recent[i], memory_order_relaxed);
