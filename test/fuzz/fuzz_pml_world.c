@@ -302,8 +302,7 @@ static void pml_start(void)
     pml->window_part = 2000;
     pml->free_list_inc = 8;
     pml->multi_limits = &limit;
-    pml->use_get = pml->use_put = pml->use_immediate_send = pml->use_immediate_recv = pml->use_immediate =
-        true;
+    pml->use_get = pml->use_put = pml->use_immediate_send = pml->use_immediate = true;
     pml->spin_count = 1;
     OBJ_CONSTRUCT(&mca_pml_base_send_requests, opal_free_list_t); /* with requests of another PML */
     OBJ_CONSTRUCT(&mca_pml_base_recv_requests, opal_free_list_t);
@@ -335,6 +334,7 @@ void world_begin(void)
     mca_pml_fastpath_t *pml = &mca_pml_fastpath;
 
     scene_forget();
+    pml->use_immediate_recv = false; /* it may have ended while a packet arrived */
     btl_begin();
     mca_pml_fastpath_freed_fini();
     for (int rank = 0; rank < RANKS; rank++) {
