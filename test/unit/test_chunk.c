@@ -113,6 +113,7 @@ static void world_open(uint32_t position)
     memset(&world.in, 0, sizeof(world.in));
     fixture_open(&world.fifo, DEPTH, position);
     world.out.out = world.fifo.out;
+    world.out.readable = true;
     world.in.in = world.fifo.in;
     world.in.base = world.fifo.segment;
     world.in.layout = world.fifo.layout;
@@ -488,6 +489,101 @@ static void test_turns(void **state)
     }
 }
 
+/* @return messages of the turn that the next one belongs to, which is the first of one: so many leave after
+ * each answer */
+static unsigned stream_turn(unsigned window)
+{
+    const unsigned uses = world.out.filled.ways.uses;
+    unsigned messages = 0;
+
+    for (;;) {
+        world.out.in.read_pos += 0 == messages % window ? 1 : 0;
+        (void) mca_btl_fastsm_stream_way(&world.out, 2048);
+        world.out.answered = world.out.in.read_pos;
+        if (uses != world.out.filled.ways.uses) {
+            return messages;
+        }
+        ++messages;
+    }
+}
+
+/* A turn of messages in a buffer each ends with an answer, or at last, and the turns take both ways. */
+static void test_stream_turns(void **state)
+{
+    (void) state;
+    world_open(0);
+    assert_int_equal(0, stream_turn(64));
+    assert_int_equal(MCA_COMMON_FASTPATH_BY_LOOP, world.out.filled.way);
+    assert_int_equal(3 * 64, stream_turn(64)); /* 63 in a window have no answer before them */
+    assert_int_equal(MCA_COMMON_FASTPATH_BY_STRING, world.out.filled.way);
+    assert_int_equal(1 + TURN_UNANSWERED, stream_turn(UINT_MAX));
+    assert_int_equal(0, world.out.filled.ways.ticks[MCA_COMMON_FASTPATH_BY_LOOP]);
+    assert_int_equal(TURN_UNANSWERED, stream_turn(UINT_MAX));
+    assert_int_not_equal(0, world.out.filled.ways.ticks[world.out.filled.way ^ 1]);
+    world_close();
+}
+
+/* @return whether a turn counts of whose messages so many have been read meanwhile */
+static bool turn_counts(uint32_t read)
+{
+    mca_btl_fastsm_turns_t *turns = &world.out.filled;
+
+    *turns = (mca_btl_fastsm_turns_t){.messages = TURN_UNANSWERED,
+                                      .bytes = TURN_UNANSWERED * 2048,
+                                      .unread = TURN_UNANSWERED,
+                                      .ways = {.uses = TURN_FIRST + 1}};
+    world.out.n_in_flight = 2 * TURN_UNANSWERED - read;
+    (void) mca_btl_fastsm_stream_way(&world.out, 2048);
+    assert_int_equal(world.out.n_in_flight, turns->unread);
+    return 0 != turns->ways.ticks[MCA_COMMON_FASTPATH_BY_LOOP];
+}
+
+/* A turn counts if about as many messages have been read as sent. */
+static void test_stream_read(void **state)
+{
+    (void) state;
+    world_open(0);
+    world.out.out.write_pos = 2; /* the peer has not read all */
+    assert_false(turn_counts(0));
+    assert_false(turn_counts(TURN_UNANSWERED / 2 - 1));
+    assert_true(turn_counts(TURN_UNANSWERED / 2));
+    assert_true(turn_counts(TURN_UNANSWERED));
+    assert_true(turn_counts(2 * TURN_UNANSWERED));
+    world.out.n_in_flight = 0;
+    world_close();
+}
+
+/* Who answers each message gets it from a loop; others as it is their turn, and that is of just those that
+ * are in one buffer, are not measured and take turns. */
+static void test_stream_way(void **state)
+{
+    static const size_t others[] = {2047, CHUNK + 1, 2 * CHUNK};
+
+    (void) state;
+    world_open(0);
+    world.out.filled = (mca_btl_fastsm_turns_t){.way = MCA_COMMON_FASTPATH_BY_STRING, .ways = {.uses = 1}};
+    assert_int_equal(MCA_COMMON_FASTPATH_BY_STRING, mca_btl_fastsm_stream_way(&world.out, 2048));
+    world.out.readable = false; /* its answers do not come here */
+    assert_int_equal(MCA_COMMON_FASTPATH_BY_LOOP, mca_btl_fastsm_stream_way(&world.out, 2048));
+    world.out.readable = true;
+    world.out.in.read_pos += 2;
+    assert_int_equal(MCA_COMMON_FASTPATH_BY_LOOP, mca_btl_fastsm_stream_way(&world.out, 2048));
+    assert_int_equal(1, world.out.filled.messages);
+    world.out.answered = world.out.in.read_pos;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); ++i) {
+        assert_int_equal(OPAL_SUCCESS, send_chunks(others[i]));
+    }
+    opal_set_using_threads(true);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNK));
+    opal_set_using_threads(false);
+    assert_int_equal(1, world.out.filled.messages);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(2048));
+    assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNK));
+    assert_int_equal(3, world.out.filled.messages);
+    assert_int_equal(2048 + 2048 + CHUNK, world.out.filled.bytes);
+    world_close();
+}
+
 /* What filling took, on the average: of whole chunks of contiguous memory, and however long one took once. */
 static void test_fill_ticks(void **state)
 {
@@ -833,6 +929,9 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fallen_behind),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_stream_turns),
+        cmocka_unit_test(test_stream_read),
+        cmocka_unit_test(test_stream_way),
         cmocka_unit_test(test_anyway),
         cmocka_unit_test(test_exchange_turns),
         cmocka_unit_test(test_exchange_followed),

@@ -121,7 +121,7 @@ typedef struct {
     _Atomic uint32_t stopped; /**< MOVING: a read position that leaves no room */
 } mca_btl_fastsm_move_t;
 
-/** Long messages of one kind to one peer, without threads: whether they go in chunks, or are copied by the
+/** Messages of one kind to one peer, without threads: which of two ways they take, as in chunks or by the
  * kernel.  Many in turn take the same way, and each way is measured.  Times are in ticks. */
 typedef struct {
     mca_common_fastpath_ways_t ways; /**< a use is a turn */
@@ -131,6 +131,7 @@ typedef struct {
     uint64_t began;    /**< when it began */
     uint64_t last;     /**< of a stream: when the last message was sent */
     uint64_t pause;    /**< of a stream: the longest one between two messages of late */
+    uint32_t unread;   /**< of messages in a buffer each: n_in_flight when it began */
 } mca_btl_fastsm_turns_t;
 
 /** Of an exchange that the other side decides about. */
@@ -168,6 +169,8 @@ struct mca_btl_base_endpoint_t {
     mca_common_fastpath_ways_t fill_ways; /**< of filling chunks: MCA_COMMON_FASTPATH_BY_LOOP, or _STRING */
     mca_common_fastpath_ways_t pack_ways; /**< of filling other buffers, as fill_ways */
     mca_btl_fastsm_turns_t stream; /**< messages that are sent while it has not read the last one yet */
+    mca_btl_fastsm_turns_t
+        filled; /**< messages in a buffer each, with no answer in between; ways as of fill_ways */
     mca_btl_fastsm_turns_t exchange; /**< messages that go both ways at once */
     mca_btl_fastsm_followed_t followed; /**< the same where the peer decides */
     uint32_t answered;             /**< where `in` was when the last message left in eager buffers */

@@ -77,7 +77,15 @@ typedef struct {
     const mca_btl_fastsm_data_t *data;
     size_t size; /* bytes */
     size_t chunk;
+    unsigned way; /* of what is not measured */
 } source_t;
+
+/* Whether a message in one buffer is too short for its filling to be measured, but not to take turns. */
+static inline bool is_single(const source_t *source)
+{
+    return NULL == source->data && MCA_COMMON_FASTPATH_COPY_LONG <= source->size
+           && MCA_COMMON_FASTPATH_COPY_MEASURED > source->size && source->chunk >= source->size;
+}
 
 /* What comes first in a buffer is not measured: that would tell what its pages cost, and not what comes after
  * it. */
@@ -89,7 +97,7 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mc
     const bool is_long = least <= bytes && frag->filled >= bytes;
     /* what messages of several chunks take; reading the clock twice is 4 % of a single one */
     const bool noted = is_long && bytes == source->chunk && source->chunk < source->size;
-    unsigned way = MCA_COMMON_FASTPATH_BY_LOOP;
+    unsigned way = source->way;
     uint64_t begin = 0;
     bool due = false;
 
@@ -183,8 +191,11 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
                                 const mca_btl_fastsm_data_t *data, size_t size, mca_btl_base_tag_t tag,
                                 mca_btl_fastsm_stamp_t *stamp)
 {
-    const source_t source = {
-        .payload = (const char *) payload, .data = data, .size = size, .chunk = mca_btl_fastsm_chunk_size()};
+    source_t source = {.payload = (const char *) payload,
+                       .data = data,
+                       .size = size,
+                       .chunk = mca_btl_fastsm_chunk_size(),
+                       .way = MCA_COMMON_FASTPATH_BY_LOOP};
     const uint32_t chunks = mca_btl_fastsm_chunks_of(size, source.chunk);
     const bool threads = opal_using_threads();
     mca_btl_fastsm_frag_t *frag;
@@ -198,6 +209,9 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
                                      MCA_BTL_FASTSM_HEADER_BYTES + size - (chunks - 1) * source.chunk);
     if (OPAL_UNLIKELY(NULL == frag)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    if (is_single(&source) && !threads) {
+        source.way = mca_btl_fastsm_stream_way(endpoint, size);
     }
     endpoint->answered = endpoint->in.read_pos; /* a hint: another thread may consume */
     if (OPAL_LIKELY(!threads)) {

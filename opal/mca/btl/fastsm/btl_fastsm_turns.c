@@ -10,7 +10,7 @@
  *
  * Which is sooner depends on the processor, on how far the cores are apart, and on what the program does, so
  * it is measured: by what filling a chunk takes of late, and by messages that take turns
- * (mca_btl_fastsm_turns_t).
+ * (mca_btl_fastsm_turns_t).  So is how to fill the buffers of a stream of short ones.
  */
 
 #include "opal_config.h"
@@ -39,6 +39,8 @@
 #define TURN_STREAMED 128u
 /** and of an exchange, which are longer: until ten turns are over, half of them take the slower way */
 #define TURN_EXCHANGED 32u
+/** and of those in one buffer each, that are sent without an answer in between */
+#define TURN_UNANSWERED 256u
 /** and at the most; after so many, whenever they are sent, the turn counts nothing */
 #define TURN_MAX 4096u
 /** the part of a pause that is forgotten with each message */
@@ -132,6 +134,45 @@ static bool stream_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_
     turns->pause = pause > turns->pause ? pause : turns->pause;
     turns->last = now;
     return turn_is_chunks(turns, size, now, TURN_STREAMED, may_end);
+}
+
+/* What counts of a turn of messages in a buffer each is what has been read meanwhile, if that is less: a
+ * sender that is not held up yet says nothing about the receiver. */
+static void fill_turn_end(mca_btl_fastsm_endpoint_t *endpoint)
+{
+    mca_btl_fastsm_turns_t *turns = &endpoint->filled;
+    const uint32_t sent = turns->messages;
+    uint32_t read;
+
+    mca_btl_fastsm_reclaim(endpoint);
+    read = sent + turns->unread - endpoint->n_in_flight;
+    if (0 == sent || sent / 2 > read || 2 * sent < read) {
+        turns->messages = TURN_MAX;
+    } else if (sent > read) {
+        turns->bytes = turns->bytes * read / sent;
+    }
+    turn_end(turns, mca_common_fastpath_ticks());
+    turns->unread = endpoint->n_in_flight;
+}
+
+/* The instruction takes the sender less time, but what it has written comes later: a receiver that waits for
+ * just this message has it sooner from a loop.  Which one is sooner in a stream depends on how far the cores
+ * are apart, so it is measured.  A turn ends before an answer if it can. */
+unsigned mca_btl_fastsm_stream_way(mca_btl_fastsm_endpoint_t *endpoint, size_t size)
+{
+    mca_btl_fastsm_turns_t *turns = &endpoint->filled;
+    /* what a dynamic peer answers in a ring is not seen */
+    const bool answered = !endpoint->readable || endpoint->answered != endpoint->in.read_pos;
+
+    if (0 == turns->ways.uses || (answered ? TURN_STREAMED : TURN_UNANSWERED) <= turns->messages) {
+        fill_turn_end(endpoint);
+    }
+    if (answered) {
+        return MCA_COMMON_FASTPATH_BY_LOOP;
+    }
+    ++turns->messages;
+    turns->bytes += size;
+    return turns->way;
 }
 
 /* Whether the peer has all chunks but those of one message. */

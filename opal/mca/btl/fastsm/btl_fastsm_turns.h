@@ -26,6 +26,14 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
  * @param size    bytes
  */
 bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks, size_t size);
+/**
+ * How to fill the buffer of a message that is in one, and too short for what that takes to be measured.
+ * Without threads.
+ *
+ * @param size  bytes
+ * @return      MCA_COMMON_FASTPATH_BY_LOOP or _STRING
+ */
+unsigned mca_btl_fastsm_stream_way(mca_btl_fastsm_endpoint_t *endpoint, size_t size);
 /** A chunk of so many bytes, not 0, has been filled in so many ticks. */
 void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes, uint64_t ticks);
 
