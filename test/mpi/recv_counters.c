@@ -435,16 +435,20 @@ static bool looked(void)
 }
 
 /* After a message that came late, MPI_Irecv looks only when some have been there before they were waited
- * for. With threads it always looks. */
+ * for. With threads it always looks. It does for once, too, when progress has left a message from there
+ * meanwhile, of those by which the ranks arrange this: then once more. */
 static void expected(void)
 {
-    int receives = 0;
+    int receives, tries = 0;
 
-    fp_case("messages that are expected to be there");
-    in_vain(true);
-    while (!looked() && ++receives < 100) {
-    }
-    CHECK(receives < 100);
+    do {
+        fp_case("messages that are expected to be there");
+        in_vain(true);
+        receives = 0;
+        while (!looked() && ++receives < 100) {
+        }
+        CHECK(receives < 100);
+    } while (0 == receives && !threads && ++tries < 20);
     CHECK((0 == receives) == threads);
     CHECK(looked());
 }
