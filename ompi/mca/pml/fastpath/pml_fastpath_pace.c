@@ -81,7 +81,7 @@ static void make_up(mca_pml_fastpath_pace_t *pace)
         turns = threads && opal_progress_yield_when_idle ? 1 : TURNS_MAX;
     }
     do {
-        pace->may_keep = pace->is_fast ? STREAM_BYTES : SIZE_MAX;
+        pace->may_keep = STREAM_BYTES;
         if (OPAL_UNLIKELY(threads)) {
             (void) opal_progress();
         } else {

@@ -37,8 +37,8 @@ typedef struct {
                        * together no longer than `most` */
     bool noted;       /**< opal_progress has been called since the clock was read */
     bool making_up;   /**< it is being called from here */
-    size_t may_keep;  /**< bytes that still may go into the queues with messages that nobody has asked for;
-                       * SIZE_MAX: calls that need not wait do not follow each other fast, or one waits */
+    size_t may_keep;  /**< bytes that still may go into the queues with messages that nobody has asked for,
+                       * unless all have to; SIZE_MAX but for progress that is made up for */
     uint64_t looked;  /**< ticks: the last look at the clock */
     uint64_t noticed; /**< ticks: a moment since which opal_progress has been called for the last time */
     uint64_t called;  /**< ticks: when that was, known with one thread only */

@@ -335,7 +335,8 @@ typedef struct {
      *
      * @param endpoint  the sender, or NULL: one round of progress for all
      * @param spins     how often to look at that sender before giving up, at least 1
-     * @return          messages delivered; 0 when nothing has come or another thread is at it
+     * @return          messages delivered, or 1 when one is there and has been left; 0 when nothing has come
+     *                  or another thread is at it
      */
     int (*poll)(struct mca_btl_base_endpoint_t *endpoint, unsigned spins);
 
@@ -408,8 +409,8 @@ typedef struct {
     bool (*has_pid)(const struct mca_btl_base_endpoint_t *endpoint);
 
     /**
-     * Grows with each message that progress delivers, and with each callback, of whatever process and layer.
-     * Callers add what they let progress themselves.
+     * Grows with each message that progress delivers, or finds and leaves, and with each callback, of
+     * whatever process and layer. Callers add what they let progress themselves.
      */
     volatile unsigned long *arrived;
 

@@ -108,6 +108,14 @@ static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
     turns->began = now;
 }
 
+/* One more message of a turn.  @return its way */
+static unsigned turn_message(mca_btl_fastsm_turns_t *turns, size_t size)
+{
+    ++turns->messages;
+    turns->bytes += size;
+    return turns->way;
+}
+
 /* Whether the next message takes chunks.  What counts of a way is the time in which as many messages are sent
  * as have a turn.
  * @param least    messages that a turn has
@@ -118,9 +126,7 @@ static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t 
     if (0 == turns->ways.uses || (least <= turns->messages && (may_end || TURN_MAX <= turns->messages))) {
         turn_end(turns, now);
     }
-    ++turns->messages;
-    turns->bytes += size;
-    return TURN_CHUNKS == turns->way;
+    return TURN_CHUNKS == turn_message(turns, size);
 }
 
 /* Messages of a stream that are sent together are copied while their sender waits for all of them: so a turn
@@ -146,7 +152,7 @@ static void fill_turn_end(mca_btl_fastsm_endpoint_t *endpoint)
 
     mca_btl_fastsm_reclaim(endpoint);
     read = sent + turns->unread - endpoint->n_in_flight;
-    if (0 == sent || sent / 2 > read || 2 * sent < read) {
+    if (sent / 2 > read || 2 * sent < read) {
         turns->messages = TURN_MAX;
     } else if (sent > read) {
         turns->bytes = turns->bytes * read / sent;
@@ -167,12 +173,7 @@ unsigned mca_btl_fastsm_stream_way(mca_btl_fastsm_endpoint_t *endpoint, size_t s
     if (0 == turns->ways.uses || (answered ? TURN_STREAMED : TURN_UNANSWERED) <= turns->messages) {
         fill_turn_end(endpoint);
     }
-    if (answered) {
-        return MCA_COMMON_FASTPATH_BY_LOOP;
-    }
-    ++turns->messages;
-    turns->bytes += size;
-    return turns->way;
+    return answered ? MCA_COMMON_FASTPATH_BY_LOOP : turn_message(turns, size);
 }
 
 /* Whether the peer has all chunks but those of one message. */
