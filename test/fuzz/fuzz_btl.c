@@ -23,11 +23,25 @@
 #include "opal/mca/btl/base/base.h"
 
 #include "opal/mca/btl/fastsm/btl_fastsm.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_deep.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_dynamic.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_endpoint.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_move.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_peek.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_peers.h"
+#include "opal/mca/btl/fastsm/btl_fastsm_progress.h"
 
 #include "fuzz.h"
 
 enum { ME, FIRST, SECOND, LATE, PEERS, TAG = 200, MOST = 64, LATE_INDEX = 1 };
-enum { HEADER = MCA_BTL_FASTSM_HEADER_BYTES, CHUNK = 448, EAGER = CHUNK + 64, BUFFERS = 16, MOST_CHUNKS = 6 };
+enum {
+    HEADER = MCA_BTL_FASTSM_HEADER_BYTES,
+    CHUNK = 448,
+    EAGER = CHUNK + 64,
+    BUFFERS = 16,
+    MOST_CHUNKS = 6,
+    WIDEST = 3
+};
 enum { MOST_IN_ONE = 401, MOST_BYTES = HEADER + MOST_CHUNKS * CHUNK };
 
 /* A message that is on its way. */
@@ -36,6 +50,15 @@ typedef struct {
     size_t length;
 } sent_t;
 
+/* The message whose chunks are on their way. */
+typedef struct {
+    uint32_t id;
+    size_t length; /* bytes; 0: there is none */
+    size_t done;   /* bytes that have been sent */
+    uint32_t count, next;
+    uint32_t widths[MOST_CHUNKS]; /* buffers of each */
+} chunks_t;
+
 /* A peer, and how it sends. */
 typedef struct {
     mca_btl_fastsm_endpoint_t *endpoint;
@@ -43,8 +66,7 @@ typedef struct {
     fastsm_fifo_sender_t out;
     fastsm_ring_sender_t ring;
     uint32_t n_buffers;
-    sent_t chunks; /* the message whose chunks are on their way; 0 bytes: none */
-    uint32_t next_chunk;
+    chunks_t chunks;
     sent_t sent[MOST];
     uint32_t first, end; /* of those that have not come */
     bool damaged;
@@ -339,40 +361,44 @@ static bool put_reference(peer_t *peer, uint32_t id, size_t length, mca_btl_fast
     return true;
 }
 
-static uint32_t chunks_of(size_t length)
-{
-    return (uint32_t) ((length - HEADER + CHUNK - 1) / CHUNK);
-}
-
 /* The next chunk of the message that is on its way; false: there is no room, because of damage. */
 static bool send_chunk(peer_t *peer)
 {
-    const size_t before = HEADER + (size_t) peer->next_chunk * CHUNK;
-    const size_t rest = peer->chunks.length - before, bytes = rest < CHUNK ? rest : CHUNK;
+    chunks_t *chunks = &peer->chunks;
+    const uint32_t width = chunks->widths[chunks->next];
+    const size_t rest = chunks->length - chunks->done;
+    const size_t bytes = rest < width * (size_t) CHUNK ? rest : width * (size_t) CHUNK;
     mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&peer->out, 1);
     mca_btl_fastsm_pool_ref_t reference = {.place = 0};
-    uint64_t offset;
+    uint64_t offset, unused;
 
     if (NULL == head || !take_buffer(peer, &offset)) {
         return false;
     }
-    fill_from(peer->segment + offset + HEADER, peer->chunks.id, before, bytes);
-    if (0 == peer->next_chunk) {
-        fill(peer->segment + offset, peer->chunks.id, HEADER);
-        fill(reference.header, peer->chunks.id, HEADER);
-        reference.place = mca_btl_fastsm_place(offset, peer->chunks.length);
+    for (uint32_t i = 1; i < width; ++i) {
+        if (!take_buffer(peer, &unused)) { /* those lie side by side */
+            return false;
+        }
+    }
+    fill_from(peer->segment + offset + HEADER, chunks->id, chunks->done, bytes);
+    if (0 == chunks->next) {
+        fill(peer->segment + offset, chunks->id, HEADER);
+        fill(reference.header, chunks->id, HEADER);
+        reference.place = mca_btl_fastsm_place(offset, chunks->length);
+        fastsm_fifo_describe(head, mca_btl_fastsm_split(chunks->count, width), TAG,
+                             MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS);
     } else {
         reference.place = mca_btl_fastsm_place(offset + HEADER, bytes);
+        fastsm_fifo_describe(head, sizeof(reference), TAG, MCA_BTL_FASTSM_SLOT_POOL);
     }
-    fastsm_fifo_describe(head, sizeof(reference), TAG,
-                         MCA_BTL_FASTSM_SLOT_POOL | (0 == peer->next_chunk ? MCA_BTL_FASTSM_SLOT_CHUNKS : 0));
     memcpy(head->u.head.data, &reference, sizeof(reference));
     fastsm_fifo_commit(&peer->out, head, 1);
     if (NULL == last_slot || fuzz_one_in(2)) { /* what is damaged may be any of them */
         last_slot = head;
     }
-    if (++peer->next_chunk == chunks_of(peer->chunks.length)) {
-        peer->chunks.length = 0;
+    chunks->done += bytes;
+    if (++chunks->next == chunks->count) {
+        chunks->length = 0;
     }
     return true;
 }
@@ -393,15 +419,21 @@ static void send_chunks(peer_t *peer, bool all)
     }
 }
 
+/* Chunks of one buffer or several, at least two. */
 static bool begin_chunks(peer_t *peer, uint32_t id, size_t length)
 {
-    const uint32_t chunks = chunks_of(length);
+    const uint32_t buffers = (uint32_t) ((length - HEADER + CHUNK - 1) / CHUNK);
+    chunks_t chunks = {.id = id, .length = length, .done = HEADER};
 
-    if (peer->n_buffers + chunks > BUFFERS || !fastsm_fifo_room(&peer->out, chunks)) {
+    for (uint32_t left = buffers; 0 < left; left -= chunks.widths[chunks.count++]) {
+        const uint32_t most = 0 == chunks.count ? left - 1 : left;
+
+        chunks.widths[chunks.count] = (uint32_t) (1 + fuzz_below(most < WIDEST ? most : WIDEST));
+    }
+    if (peer->n_buffers + buffers > BUFFERS || !fastsm_fifo_room(&peer->out, chunks.count)) {
         return false;
     }
-    peer->chunks = (sent_t){.id = id, .length = length};
-    peer->next_chunk = 0;
+    peer->chunks = chunks;
     return send_chunk(peer);
 }
 

@@ -35,6 +35,8 @@ enum { TAG = 5, MANY = 100 };
 #define IN_POOL     UINT64_MAX
 #define LENGTH_MAX  ((UINT32_C(1) << MCA_BTL_FASTSM_PLACE_LENGTH_BITS) - 1)
 #define CHUNKS      (MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS)
+/** mca_btl_fastsm_split() */
+#define SPLIT(chunks, width) ((width) << 8 | (chunks))
 
 /** the head of a slot, and the first words of its data: a place, if it has POOL */
 typedef struct {
@@ -64,15 +66,17 @@ static const damage_t kinds[] = {
     {"offset_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, MCA_BTL_FASTSM_SEGMENT_MAX - 16, 16},
     {"offset_below", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, 64, 16},
     {"length_outside", MCA_BTL_FASTSM_SLOT_POOL, 0, 24, IN_POOL, LENGTH_MAX},
-    {"chunks_outside", CHUNKS, 0, 24, MCA_BTL_FASTSM_SEGMENT_MAX - 16, 16 + 10000},
-    {"chunks_too_short", CHUNKS, 0, 24, IN_POOL, 16},
-    {"chunks_of_one", CHUNKS, 0, 24, IN_POOL, 4112},
-    {"chunks_too_many", CHUNKS, 0, 24, IN_POOL, 16 + 17 * 4096}, /* a FIFO has 16 halves */
-    {"chunks_too_long", CHUNKS, 0, 24, IN_POOL, LENGTH_MAX},
-    {"chunk_too_short", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
-    {"chunk_too_long", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
-    {"chunk_outside", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
-    {"chunk_without_place", CHUNKS, 0, 24, IN_POOL, 16 + 10000},
+    {"chunks_outside", CHUNKS, 0, SPLIT(3, 1), MCA_BTL_FASTSM_SEGMENT_MAX - 16, 16 + 10000},
+    {"chunks_too_short", CHUNKS, 0, SPLIT(2, 1), IN_POOL, 16},
+    {"chunks_of_one", CHUNKS, 0, SPLIT(1, 1), IN_POOL, 16 + 10000},
+    {"chunks_of_nothing", CHUNKS, 0, SPLIT(3, 0), IN_POOL, 16 + 10000},
+    {"chunks_too_wide", CHUNKS, 0, SPLIT(2, 3), IN_POOL, 16 + 10000},
+    {"chunks_too_many", CHUNKS, 0, SPLIT(17, 1), IN_POOL, 16 + 17 * 4096}, /* a FIFO has 16 halves */
+    {"chunks_too_long", CHUNKS, 0, SPLIT(3, 1), IN_POOL, LENGTH_MAX},
+    {"chunk_too_short", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
+    {"chunk_too_long", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
+    {"chunk_outside", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
+    {"chunk_without_place", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
     {"no_question", MCA_BTL_FASTSM_SLOT_WANT, 0, 8, 0, 0},
     {"not_assigned", MCA_BTL_FASTSM_SLOT_CONTINUE, 0, 8, 0, 0},
     {"short_header", 0, 0, 8, 1, 0},

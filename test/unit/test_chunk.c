@@ -151,15 +151,17 @@ static int send_chunks(size_t size)
 static mca_btl_fastsm_view_t see(void)
 {
     const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&world.in.in);
-    mca_btl_fastsm_view_t view = {.endpoint = &world.in, .head = slot, .chunks = true};
+    mca_btl_fastsm_view_t view = {.endpoint = &world.in, .head = slot};
+    const uint32_t split = NULL == slot ? 0 : slot->u.head.length;
     uint64_t place;
 
     assert_non_null(slot);
     assert_int_equal(MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, slot->u.head.flags);
     assert_int_equal(TAG, slot->u.head.tag);
-    view.data = mca_btl_fastsm_referenced(&world.in, slot->u.head.data, &place, CHUNK + HEADER);
+    view.chunk = mca_btl_fastsm_first_chunk(&world.in, split);
+    view.data = mca_btl_fastsm_referenced(&world.in, slot->u.head.data, &place, view.chunk + HEADER);
     view.length = mca_btl_fastsm_place_length(place);
-    view.halves = mca_btl_fastsm_view_chunks(&world.in, view.length);
+    view.halves = mca_btl_fastsm_view_chunks(&world.in, split, view.length);
     assert_non_null(view.data);
     assert_int_equal(0, (uintptr_t) (view.data + HEADER) % 64);
     return view;
@@ -192,24 +194,49 @@ static void put(uint32_t pos, uint8_t flags, uint64_t offset, size_t length)
     fastsm_store_head_sequence(slot, pos + 1);
 }
 
+/* The first half of a message of so many chunks, the first one in the first buffer. */
+static void put_first(uint32_t pos, uint32_t chunks, size_t size)
+{
+    put(pos, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset, HEADER + size);
+    fastsm_fifo_slot(world.in.in.slots, world.in.in.depth, pos)->u.head.length =
+        (uint16_t) mca_btl_fastsm_split(chunks, 1);
+}
+
 /* ---- tests ---- */
+
+/* What is known when the other way takes twice as long. None of the next pieces is measured. */
+static mca_common_fastpath_ways_t rather(unsigned way)
+{
+    return (mca_common_fastpath_ways_t){.ticks = {MCA_COMMON_FASTPATH_BY_LOOP == way ? 100 : 200,
+                                                  MCA_COMMON_FASTPATH_BY_LOOP == way ? 200 : 100},
+                                        .pieces = 1};
+}
+
+static uint32_t how_many(uint32_t chunks, uint32_t width, size_t size)
+{
+    return mca_btl_fastsm_view_chunks(&world.in, mca_btl_fastsm_split(chunks, width), HEADER + size);
+}
 
 static void test_how_many(void **state)
 {
     (void) state;
     world_open(0);
-    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, 0));
-    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER - 1));
-    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER));
-    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + 1));
-    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + CHUNK)); /* one is none */
-    assert_int_equal(2, mca_btl_fastsm_view_chunks(&world.in, HEADER + CHUNK + 1));
-    for (uint32_t n = 2; n <= MCA_BTL_FASTSM_CHUNKS_MAX; ++n) {
-        assert_int_equal(n, mca_btl_fastsm_view_chunks(&world.in, HEADER + (size_t) n * CHUNK));
-        assert_int_equal(n, mca_btl_fastsm_view_chunks(&world.in, HEADER + (size_t) (n - 1) * CHUNK + 1));
-    }
-    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + (size_t) LONGEST + 1));
-    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, SIZE_MAX));
+    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, mca_btl_fastsm_split(2, 1), 0));
+    assert_int_equal(0, how_many(2, 1, (size_t) -1));
+    assert_int_equal(0, how_many(2, 1, 0));
+    assert_int_equal(0, how_many(2, 1, 1));
+    assert_int_equal(0, how_many(2, 1, CHUNK)); /* one is none */
+    assert_int_equal(2, how_many(2, 1, CHUNK + 1));
+    assert_int_equal(0, how_many(2, 2, 2 * CHUNK));
+    assert_int_equal(2, how_many(2, 2, 2 * CHUNK + 1));
+    assert_int_equal(0, how_many(2, 0, 2 * CHUNK));
+    assert_int_equal(0, how_many(1, 1, 2 * CHUNK));
+    assert_int_equal(0, how_many(0, 1, 2 * CHUNK));
+    assert_int_equal(MCA_BTL_FASTSM_CHUNKS_MAX, how_many(MCA_BTL_FASTSM_CHUNKS_MAX, 1, LONGEST));
+    assert_int_equal(0, how_many(MCA_BTL_FASTSM_CHUNKS_MAX + 1, 1, LONGEST));
+    assert_int_equal(2, how_many(2, MCA_BTL_FASTSM_CHUNKS_MAX - 1, LONGEST));
+    assert_int_equal(0, how_many(2, MCA_BTL_FASTSM_CHUNKS_MAX, LONGEST));
+    assert_int_equal(0, how_many(MCA_BTL_FASTSM_CHUNKS_MAX, 1, (size_t) LONGEST + 1));
     world_close();
 }
 
@@ -219,8 +246,8 @@ static void test_more_than_the_fifo_has(void **state)
     (void) state;
     world_open(0);
     world.in.in.depth = 8;
-    assert_int_equal(8, mca_btl_fastsm_view_chunks(&world.in, HEADER + 8 * CHUNK));
-    assert_int_equal(0, mca_btl_fastsm_view_chunks(&world.in, HEADER + 8 * CHUNK + 1));
+    assert_int_equal(8, how_many(8, 1, 8 * CHUNK));
+    assert_int_equal(0, how_many(9, 1, 8 * CHUNK));
     world_close();
 }
 
@@ -236,6 +263,7 @@ static void round_trips(bool threads)
             const uint32_t chunks = mca_btl_fastsm_chunks_of(size, CHUNK), pos = world.out.out.write_pos;
             mca_btl_fastsm_view_t view;
 
+            world.out.fill_ways = rather(MCA_COMMON_FASTPATH_BY_LOOP); /* a buffer is a chunk */
             assert_int_equal(OPAL_SUCCESS, send_chunks(size));
             assert_int_equal(pos + chunks, world.out.out.write_pos);
             assert_int_equal((uint8_t) (pos + chunks), fastsm_load_bell(world.out.out.bell));
@@ -269,18 +297,11 @@ static void test_round_trips_with_threads(void **state)
     round_trips(true);
 }
 
-/* What is known when the other way takes twice as long. None of the next pieces is measured. */
-static mca_common_fastpath_ways_t rather(unsigned way)
-{
-    return (mca_common_fastpath_ways_t){.ticks = {MCA_COMMON_FASTPATH_BY_LOOP == way ? 100 : 200,
-                                                  MCA_COMMON_FASTPATH_BY_LOOP == way ? 200 : 100},
-                                        .pieces = 1};
-}
-
 /* Filled and taken by each way it is the same message. */
 static void test_ways_of_copying(void **state)
 {
-    static const size_t sizes[] = {CHUNK + 1, 2 * CHUNK - 1, 2 * CHUNK, 2 * CHUNK + 2048, 3 * CHUNK + 2047};
+    static const size_t sizes[] = {4 * CHUNK + 1, 5 * CHUNK - 1, 5 * CHUNK, 5 * CHUNK + 2048,
+                                   6 * CHUNK + 2047};
 
     (void) state;
     for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way <= MCA_COMMON_FASTPATH_BY_STRING; ++way) {
@@ -301,10 +322,77 @@ static void test_ways_of_copying(void **state)
     }
 }
 
+/* The instruction fills 16 KiB at a time, or a half of the message up to 32 KiB, as far as buffers lie side
+ * by side: how many chunks that makes, by where in the pool the message begins. */
+static void test_wide_chunks(void **state)
+{
+    static const struct {
+        uint32_t buffers, first, chunks; /* first: how far from the pool's end it begins */
+    } cases[] = {
+        {2, 64, 1},  {3, 64, 1},  {4, 64, 1}, {5, 64, 2},  {8, 64, 2},  {9, 64, 2},
+        {16, 64, 2}, {20, 64, 3}, {4, 1, 2},  {4, 3, 2},   {5, 1, 2},   {5, 2, 2},
+        {9, 3, 3},   {16, 8, 2},  {16, 5, 3}, {64, 64, 8}, {64, 32, 8}, {64, 30, 9},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        const size_t size = cases[i].buffers * (size_t) CHUNK - 1;
+        const uint32_t chunks = cases[i].chunks;
+        mca_btl_fastsm_view_t view;
+
+        for (int threads = 0; threads < 2; ++threads) {
+            world_open(0);
+            opal_uses_threads = 1 == threads;
+            world.out.fill_ways = rather(MCA_COMMON_FASTPATH_BY_STRING);
+            world.next = BUFFERS - cases[i].first;
+            for (uint32_t k = 0; k < BUFFERS; ++k) {
+                world.frags[k].filled = 0;
+            }
+            assert_int_equal(OPAL_SUCCESS, send_chunks(size));
+            assert_int_equal(chunks, world.out.out.write_pos);
+            assert_int_equal(cases[i].buffers, world.kept);
+            if (1 == chunks) {
+                assert_int_equal(MCA_BTL_FASTSM_SLOT_POOL, fastsm_fifo_peek(&world.in.in)->u.head.flags);
+            } else {
+                view = see();
+                assert_int_equal(chunks, view.halves);
+                copies(&view, size);
+                copies(&view, size - 1);
+                copies(&view, view.chunk + 1);
+                copies(&view, view.chunk);
+                copies(&view, 3);
+            }
+            for (uint32_t k = 0, position = 0; k < cases[i].buffers; ++k) { /* handed back in order */
+                const mca_btl_fastsm_frag_t *frag = &world.frags[(BUFFERS - cases[i].first + k) % BUFFERS];
+
+                assert_in_range(frag->position, position, chunks - 1);
+                position = frag->position;
+                assert_int_equal(k + 1 < cases[i].buffers ? CHUNK : CHUNK - 1, frag->filled);
+            }
+            world_close();
+        }
+    }
+}
+
+/* Other than contiguous data is packed by loops, into a buffer each. */
+static void test_wide_data(void **state)
+{
+    const mca_btl_fastsm_data_t data = {.move = move_nothing};
+    uint64_t header[2] = {1, 2};
+
+    (void) state;
+    world_open(0);
+    world.out.fill_ways = rather(MCA_COMMON_FASTPATH_BY_STRING);
+    assert_int_equal(OPAL_SUCCESS,
+                     mca_btl_fastsm_sendi_chunks(&world.out, header, NULL, &data, 8 * CHUNK, TAG, NULL));
+    assert_int_equal(8, world.out.out.write_pos);
+    world_close();
+}
+
 /* Pieces of 2048 bytes and more are measured, one in so many, but not what comes first in a buffer. */
 static void test_what_is_measured(void **state)
 {
-    const size_t size = 2 * CHUNK + 2047;
+    const size_t size = 8 * CHUNK + 2047;
 
     (void) state;
     world_open(0);
@@ -318,9 +406,9 @@ static void test_what_is_measured(void **state)
         view = see();
         copies(&view, size);
         fastsm_fifo_release(&world.in.in, view.halves);
-        if (BUFFERS / 3 - 1 == i) {
+        if (BUFFERS / 9 - 1 == i) {
             assert_int_equal(0, world.out.fill_ways.pieces);
-            assert_int_equal(2 * (BUFFERS / 3), world.in.take_ways.pieces);
+            assert_int_equal(8 * (BUFFERS / 9), world.in.take_ways.pieces);
         }
     }
     assert_int_not_equal(0, world.out.fill_ways.pieces);
@@ -752,10 +840,10 @@ static void test_not_here(void **state)
     for (uint32_t first = 0; first < 2; ++first) {
         for (uint32_t missing = 1; missing < 6; ++missing) {
             mca_btl_fastsm_view_t view;
+            size_t bytes = 1;
 
             world_open(10 + first);
-            put(10 + first, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset,
-                HEADER + 6 * CHUNK);
+            put_first(10 + first, 6, 6 * CHUNK);
             for (uint32_t i = 1; i < missing; ++i) {
                 put(10 + first + i, MCA_BTL_FASTSM_SLOT_POOL, world.frags[i].offset + HEADER, CHUNK);
             }
@@ -769,7 +857,8 @@ static void test_not_here(void **state)
             assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, 0, false));
             assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, CHUNK, true));
             assert_int_equal(0x5a, received[0]);
-            assert_null(mca_btl_fastsm_chunk(&world.in, missing, CHUNK));
+            assert_null(mca_btl_fastsm_chunk(&world.in, missing, CHUNK, &bytes));
+            assert_int_equal(0, bytes);
             world_close();
         }
     }
@@ -791,8 +880,7 @@ static void test_data_like_a_word(void **state)
         slot = fastsm_fifo_slot(world.in.in.slots, world.in.in.depth, start_at + last - 1);
         memcpy(slot->u.head.data, user, sizeof(user));
         memcpy(slot->u.head.data + MCA_BTL_FASTSM_HALF - 8, &like, sizeof(like));
-        put(start_at, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset,
-            HEADER + (last + 1) * CHUNK);
+        put_first(start_at, last + 1, (last + 1) * CHUNK);
         view = see();
         assert_int_equal(last + 1, view.halves);
         assert_false(mca_btl_fastsm_chunks_are_here(&world.in, last + 1));
@@ -807,33 +895,31 @@ static void test_bad_chunks(void **state)
         uint8_t flags;
         int64_t offset; /* from where it should be */
         size_t length;
-        bool good;
+        bool here, good; /* it is there, and the message is whole */
     } cases[] = {
-        {MCA_BTL_FASTSM_SLOT_POOL, 0, 100, true},
-        {0, 0, 100, false},
-        {MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, 0, 100, false},
-        {MCA_BTL_FASTSM_SLOT_CHUNKS, 0, 100, false},
-        {MCA_BTL_FASTSM_SLOT_PAD, 0, 100, false},
-        {MCA_BTL_FASTSM_SLOT_POOL, 0, 99, false},
-        {MCA_BTL_FASTSM_SLOT_POOL, 0, 101, false},
-        {MCA_BTL_FASTSM_SLOT_POOL, 0, 0, false},
-        {MCA_BTL_FASTSM_SLOT_POOL, -(INT64_C(1) << 17), 100, false},
-        {MCA_BTL_FASTSM_SLOT_POOL, INT64_C(1) << 30, 100, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 100, true, true},
+        {0, 0, 100, false, false},
+        {MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, 0, 100, false, false},
+        {MCA_BTL_FASTSM_SLOT_CHUNKS, 0, 100, false, false},
+        {MCA_BTL_FASTSM_SLOT_PAD, 0, 100, false, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 99, true, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 101, false, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 0, true, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, -(INT64_C(1) << 17), 100, false, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, INT64_C(1) << 30, 100, false, false},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         mca_btl_fastsm_view_t view;
-        const char *chunk;
+        size_t bytes;
 
         world_open(4);
-        put(4, MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS, world.frags[0].offset,
-            HEADER + CHUNK + 100);
+        put_first(4, 2, CHUNK + 100);
         put(5, cases[i].flags, (uint64_t) ((int64_t) world.frags[1].offset + HEADER + cases[i].offset),
             cases[i].length);
         view = see();
-        chunk = mca_btl_fastsm_chunk(&world.in, 1, 100);
-        assert_int_equal(cases[i].good, NULL != chunk);
+        assert_int_equal(cases[i].here, NULL != mca_btl_fastsm_chunk(&world.in, 1, 100, &bytes));
         assert_int_equal(cases[i].good,
                          mca_btl_fastsm_move_chunks(&view, received, NULL, CHUNK + 100, false));
         assert_int_equal(cases[i].good, mca_btl_fastsm_move_chunks(&view, received, NULL, CHUNK + 100, true));
@@ -924,6 +1010,8 @@ int main(void)
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_round_trips_with_threads),
         cmocka_unit_test(test_ways_of_copying),
+        cmocka_unit_test(test_wide_chunks),
+        cmocka_unit_test(test_wide_data),
         cmocka_unit_test(test_what_is_measured),
         cmocka_unit_test(test_one_buffer),
         cmocka_unit_test(test_refusals),

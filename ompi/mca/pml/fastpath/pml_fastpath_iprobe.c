@@ -125,7 +125,7 @@ static int see_next(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_member_t
     fastsm_read_once(header, view.header, sizeof(header));
     fits = MCA_BTL_TAG_PML + MCA_PML_FASTPATH_HDR_MATCH == view.tag
            && mca_pml_fastpath_accept(pml_comm, member, src, header, view.length - sizeof(header), &target)
-           && (!whole || !view.chunks || ext->move(&view, NULL, NULL, 0, true));
+           && (!whole || 0 == view.chunk || ext->move(&view, NULL, NULL, 0, true));
     mca_btl_fastsm_release(&view, false);
     if (!fits || !probed_note(pml_comm, member, src, target.word1)) {
         return OMPI_ERR_NOT_AVAILABLE;

@@ -132,7 +132,7 @@ mca_pml_fastpath_take_slots(mca_pml_fastpath_comm_t *pml_comm, mca_pml_fastpath_
 static inline bool mca_pml_fastpath_move(const mca_btl_fastsm_ext_t *ext, const mca_btl_fastsm_view_t *view,
                                          const mca_pml_fastpath_target_t *target)
 {
-    if (OPAL_LIKELY(NULL == target->data && !view->chunks
+    if (OPAL_LIKELY(NULL == target->data && 0 == view->chunk
                     && MCA_COMMON_FASTPATH_COPY_LONG > target->accepted)) {
         mca_btl_fastsm_view_copy(view, target->buffer, target->accepted);
         return true;

@@ -18,13 +18,17 @@
 /** how often to look for a chunk whose first one is there: its sender is copying it */
 #define CHUNK_LOOKS 1000u
 
-uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, size_t length)
+uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t split, size_t length)
 {
-    const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
+    const uint32_t chunks = mca_btl_fastsm_split_chunks(split);
+    const size_t first = mca_btl_fastsm_first_chunk(endpoint, split);
     const size_t size = length - MCA_BTL_FASTSM_HEADER_BYTES; /* of less than that: very much */
+    const size_t most =
+        MCA_BTL_FASTSM_CHUNKS_MAX * (size_t) mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
 
-    return chunk < size && size <= chunk * MCA_BTL_FASTSM_CHUNKS_MAX && size <= chunk * endpoint->in.depth
-               ? mca_btl_fastsm_chunks_of(size, chunk)
+    return 2 <= chunks && chunks <= MCA_BTL_FASTSM_CHUNKS_MAX && chunks <= endpoint->in.depth && 0 < first
+                   && first < size && size <= most
+               ? chunks
                : 0;
 }
 
@@ -48,12 +52,14 @@ bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, u
            && NULL != chunk_slot(endpoint, last);
 }
 
-const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes)
+const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t most,
+                                 size_t *bytes)
 {
     const mca_btl_fastsm_slot_t *slot = chunk_slot(endpoint, index);
     const char *data;
     uint64_t place;
 
+    *bytes = 0;
     for (uint32_t looks = CHUNK_LOOKS; NULL == slot; slot = chunk_slot(endpoint, index)) {
         if (0 == --looks) {
             return NULL;
@@ -61,10 +67,8 @@ const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint
         mca_common_fastpath_relax();
     }
     data = mca_btl_fastsm_referenced(endpoint, slot->u.head.data, &place, SIZE_MAX);
-    return MCA_BTL_FASTSM_SLOT_POOL == fastsm_slot_head(slot).flags
-                   && bytes == mca_btl_fastsm_place_length(place)
-               ? data
-               : NULL;
+    *bytes = mca_btl_fastsm_place_length(place);
+    return MCA_BTL_FASTSM_SLOT_POOL == fastsm_slot_head(slot).flags && most >= *bytes ? data : NULL;
 }
 
 /* A receiver's memory: contiguous, or data. */
@@ -79,41 +83,42 @@ static inline void move_in(mca_btl_fastsm_endpoint_t *endpoint, void *to, const 
 }
 
 /* Waits for all chunks; false: one does not come soon, or makes no sense. */
-static bool all_come(const mca_btl_fastsm_view_t *view, size_t chunk, size_t size)
+static bool all_come(const mca_btl_fastsm_view_t *view, size_t size)
 {
-    for (uint32_t i = 1; i < view->halves; ++i) {
-        if (NULL
-            == mca_btl_fastsm_chunk(view->endpoint, i, mca_btl_fastsm_smaller(size - i * chunk, chunk))) {
+    size_t done = view->chunk, bytes;
+
+    for (uint32_t i = 1; i < view->halves; ++i, done += bytes) {
+        if (NULL == mca_btl_fastsm_chunk(view->endpoint, i, size - done, &bytes)) {
             return false;
         }
     }
-    return true;
+    return size == done;
 }
 
 bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
                                 const mca_btl_fastsm_data_t *data, size_t length, bool undecided)
 {
     mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
-    const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
     const size_t size = view->length - MCA_BTL_FASTSM_HEADER_BYTES;
-    size_t done = mca_btl_fastsm_smaller(length, chunk);
+    size_t done = mca_btl_fastsm_smaller(length, view->chunk);
 
     /* the caller hands all halves back, also of chunks that find no room: none may still be written */
-    if ((undecided || length < size) && !all_come(view, chunk, size)) {
+    if ((undecided || length < size) && !all_come(view, size)) {
         return false;
     }
     if (0 < done) {
         move_in(endpoint, to, data, view->data + MCA_BTL_FASTSM_HEADER_BYTES, 0, done);
     }
-    for (uint32_t i = 1; done < length; ++i) {
-        const char *from = mca_btl_fastsm_chunk(endpoint, i, mca_btl_fastsm_smaller(size - i * chunk, chunk));
-        const size_t bytes = mca_btl_fastsm_smaller(length - done, chunk);
+    for (uint32_t i = 1; done < length && i < view->halves; ++i) {
+        size_t bytes;
+        const char *from = mca_btl_fastsm_chunk(endpoint, i, size - done, &bytes);
 
         if (OPAL_UNLIKELY(NULL == from)) {
             return false;
         }
+        bytes = mca_btl_fastsm_smaller(length - done, bytes);
         move_in(endpoint, to, data, from, done, bytes);
         done += bytes;
     }
-    return true;
+    return length == done;
 }

@@ -13,18 +13,26 @@
 
 #include "btl_fastsm.h"
 
-/** Chunks of a message of so many bytes from a peer, 2 or more; 0: none can be that long, or short. */
-uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, size_t length);
+/** Bytes of the first chunk of a message from a peer, of which a mca_btl_fastsm_split() has come. */
+static inline size_t mca_btl_fastsm_first_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t split)
+{
+    return (size_t) mca_btl_fastsm_split_width(split) * mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
+}
+
+/** Chunks of such a message of so many bytes, 2 or more; 0: none can be split so. */
+uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t split, size_t length);
 /** Whether all chunks of the message at the consumer's position have come. */
 bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks);
 /**
  * Waits for a further chunk of the message at the consumer's position.
  *
  * @param index  1 for the second one
- * @param bytes  that it has to have
+ * @param most   bytes that it can have
+ * @param bytes  receives how many it has; 0 if it does not come
  * @return       its data, or NULL: it does not come soon, or makes no sense
  */
-const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t bytes);
+const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t most,
+                                 size_t *bytes);
 /** The extension's move (btl_fastsm_ext.h) for a message in chunks. */
 bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
                                 const mca_btl_fastsm_data_t *data, size_t length, bool undecided);

@@ -9,10 +9,11 @@
  * Sending messages in eager buffers, one or several.
  *
  * The sender takes all buffers and all halves of slots that the message needs, or none.  Then it fills one
- * buffer after the other, and refers to each as soon as it is full, so that the receiver copies the first
- * chunk while the second is being written.  The references lie one behind the other: nothing else is sent to
- * this peer in between.  With several threads all buffers are filled before the first reference is written,
- * because the lock that keeps others from the FIFO is not held while a user's memory is touched.
+ * chunk after the other, of one buffer or of several that lie side by side, and refers to each as soon as it
+ * is full, so that the receiver copies the first one while the second is being written.  The references lie
+ * one behind the other: nothing else is sent to this peer in between.  With several threads all buffers are
+ * filled before the first reference is written, because the lock that keeps others from the FIFO is not held
+ * while a user's memory is touched.
  */
 
 #include "opal_config.h"
@@ -26,6 +27,10 @@
 #include "btl_fastsm_room.h"
 #include "btl_fastsm_turns.h"
 
+/** bytes of a chunk that is filled by the instruction: half of the message, and in any case these */
+#define WIDE_MIN ((size_t) 16 * 1024)
+#define WIDE_MAX ((size_t) 32 * 1024)
+
 /* Gets the lines of a chunk that is about to be written, all at a time. */
 static inline void fetch_lines(const char *from, size_t bytes)
 {
@@ -34,69 +39,150 @@ static inline void fetch_lines(const char *from, size_t bytes)
     }
 }
 
-/* Refers to one chunk.  There is room.  The endpoint's lock is held. */
-static inline void post_chunk(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
-                              const mca_btl_fastsm_pool_ref_t *reference, mca_btl_base_tag_t tag,
-                              uint8_t flags)
-{
-    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, 1);
-
-    fastsm_fifo_describe(head, sizeof(*reference), tag, flags);
-    memcpy(head->u.head.data, reference, sizeof(*reference));
-    frag->position = endpoint->out.write_pos;
-    fastsm_fifo_commit(&endpoint->out, head, 1);
-    mca_btl_fastsm_keep(endpoint, frag);
-}
-
-/* The first chunk's reference tells the length of all, and its buffer has the header, too, for receivers that
- * want the message in one piece. */
-static inline void post_first(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
-                              const void *header, size_t size, size_t chunk, mca_btl_base_tag_t tag)
-{
-    mca_btl_fastsm_pool_ref_t reference = {
-        .place = mca_btl_fastsm_place(frag->offset, MCA_BTL_FASTSM_HEADER_BYTES + size)};
-
-    memcpy(reference.header, header, sizeof(reference.header));
-    memcpy(frag->buffer, header, sizeof(reference.header));
-    post_chunk(endpoint, frag, &reference, tag,
-               MCA_BTL_FASTSM_SLOT_POOL | (size > chunk ? MCA_BTL_FASTSM_SLOT_CHUNKS : 0));
-}
-
-static inline void post_further(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag, size_t size,
-                                mca_btl_base_tag_t tag)
-{
-    const mca_btl_fastsm_pool_ref_t reference = {
-        .place = mca_btl_fastsm_place(frag->offset + MCA_BTL_FASTSM_HEADER_BYTES, size)};
-
-    post_chunk(endpoint, frag, &reference, tag, MCA_BTL_FASTSM_SLOT_POOL);
-}
-
 /* What is sent: contiguous, or data. */
 typedef struct {
     const char *payload;
     const mca_btl_fastsm_data_t *data;
-    size_t size; /* bytes */
-    size_t chunk;
-    unsigned way; /* of what is not measured */
+    size_t size;     /* bytes */
+    size_t each;     /* bytes of a buffer */
+    uint32_t widest; /* buffers that a chunk has at the most */
+    unsigned way;    /* of what is not measured */
 } source_t;
+
+/* A part of it. */
+typedef struct {
+    mca_btl_fastsm_frag_t *first;  /* of its buffers, which lie side by side */
+    mca_btl_fastsm_frag_t *behind; /* the first of the next chunk; NULL: it is the last one */
+    uint32_t width;                /* buffers */
+    size_t done;                   /* bytes before it */
+    size_t bytes;
+} chunk_t;
+
+/* The chunk that begins with a buffer: as many as lie side by side, up to the widest. */
+static inline chunk_t chunk_at(const source_t *source, mca_btl_fastsm_frag_t *first, size_t done)
+{
+    const uint64_t stride = mca_btl_fastsm_component.layout.params.eager_size;
+    mca_btl_fastsm_frag_t *behind = mca_btl_fastsm_frag_next(first);
+    uint32_t width = 1;
+
+    while (width < source->widest && NULL != behind && first->offset + width * stride == behind->offset) {
+        behind = mca_btl_fastsm_frag_next(behind);
+        ++width;
+    }
+    return (chunk_t){.first = first,
+                     .behind = behind,
+                     .width = width,
+                     .done = done,
+                     .bytes = mca_btl_fastsm_smaller(source->size - done, width * source->each)};
+}
+
+/* The next one. */
+static inline chunk_t chunk_behind(const source_t *source, const chunk_t *chunk)
+{
+    return chunk_at(source, chunk->behind, chunk->done + chunk->bytes);
+}
+
+/* Chunks from this one to the last. */
+static inline uint32_t count_chunks(const source_t *source, const chunk_t *first)
+{
+    chunk_t chunk = *first;
+    uint32_t count = 1;
+
+    for (; NULL != chunk.behind; ++count) {
+        chunk = chunk_behind(source, &chunk);
+    }
+    return count;
+}
+
+/* Refers to one chunk.  There is room.  The endpoint's lock is held. */
+static inline void post_chunk(mca_btl_fastsm_endpoint_t *endpoint, const chunk_t *chunk,
+                              const mca_btl_fastsm_pool_ref_t *reference, size_t length,
+                              mca_btl_base_tag_t tag, uint8_t flags)
+{
+    mca_btl_fastsm_slot_t *head = fastsm_fifo_reserve(&endpoint->out, 1);
+    mca_btl_fastsm_frag_t *frag = chunk->first, *next;
+    const uint32_t position = endpoint->out.write_pos;
+
+    fastsm_fifo_describe(head, length, tag, flags);
+    memcpy(head->u.head.data, reference, sizeof(*reference));
+    fastsm_fifo_commit(&endpoint->out, head, 1);
+    do {
+        next = mca_btl_fastsm_frag_next(frag); /* before it is on another list */
+        frag->position = position;
+        mca_btl_fastsm_keep(endpoint, frag);
+        frag = next;
+    } while (chunk->behind != frag);
+}
+
+/* The first chunk's buffer has the header, too, for receivers that want the message in one piece. */
+static inline void post_first(mca_btl_fastsm_endpoint_t *endpoint, const chunk_t *chunk, const void *header,
+                              const source_t *source, mca_btl_base_tag_t tag)
+{
+    const uint32_t chunks = count_chunks(source, chunk);
+    mca_btl_fastsm_pool_ref_t reference = {
+        .place = mca_btl_fastsm_place(chunk->first->offset, MCA_BTL_FASTSM_HEADER_BYTES + source->size)};
+
+    memcpy(reference.header, header, sizeof(reference.header));
+    memcpy(chunk->first->buffer, header, sizeof(reference.header));
+    if (1 == chunks) {
+        post_chunk(endpoint, chunk, &reference, sizeof(reference), tag, MCA_BTL_FASTSM_SLOT_POOL);
+    } else {
+        post_chunk(endpoint, chunk, &reference, mca_btl_fastsm_split(chunks, chunk->width), tag,
+                   MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS);
+    }
+}
+
+static inline void post_further(mca_btl_fastsm_endpoint_t *endpoint, const chunk_t *chunk,
+                                mca_btl_base_tag_t tag)
+{
+    const mca_btl_fastsm_pool_ref_t reference = {
+        .place = mca_btl_fastsm_place(chunk->first->offset + MCA_BTL_FASTSM_HEADER_BYTES, chunk->bytes)};
+
+    post_chunk(endpoint, chunk, &reference, sizeof(reference), tag, MCA_BTL_FASTSM_SLOT_POOL);
+}
 
 /* Whether a message in one buffer is too short for its filling to be measured, but not to take turns. */
 static inline bool is_single(const source_t *source)
 {
     return NULL == source->data && MCA_COMMON_FASTPATH_COPY_LONG <= source->size
-           && MCA_COMMON_FASTPATH_COPY_MEASURED > source->size && source->chunk >= source->size;
+           && MCA_COMMON_FASTPATH_COPY_MEASURED > source->size && source->each >= source->size;
+}
+
+/* Whether the buffers of a chunk have had as many bytes before. */
+static inline bool were_filled(const source_t *source, const chunk_t *chunk)
+{
+    const mca_btl_fastsm_frag_t *frag = chunk->first;
+    size_t bytes = chunk->bytes;
+
+    for (; source->each < bytes && source->each <= frag->filled; bytes -= source->each) {
+        frag = mca_btl_fastsm_frag_next(frag);
+    }
+    return bytes <= frag->filled;
+}
+
+/* They have now. */
+static inline void note_filled(const source_t *source, const chunk_t *chunk)
+{
+    mca_btl_fastsm_frag_t *frag = chunk->first;
+    size_t bytes = chunk->bytes;
+
+    for (; source->each < bytes; bytes -= source->each, frag = mca_btl_fastsm_frag_next(frag)) {
+        frag->filled = source->each;
+    }
+    frag->filled = frag->filled < bytes ? bytes : frag->filled;
 }
 
 /* What comes first in a buffer is not measured: that would tell what its pages cost, and not what comes after
  * it. */
-static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mca_btl_fastsm_frag_t *frag,
-                                   const source_t *source, size_t done, size_t bytes)
+static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const source_t *source,
+                                   const chunk_t *chunk)
 {
+    const size_t bytes = chunk->bytes;
     const size_t least =
         bytes < source->size ? MCA_COMMON_FASTPATH_COPY_LONG : MCA_COMMON_FASTPATH_COPY_MEASURED;
-    const bool is_long = least <= bytes && frag->filled >= bytes;
-    /* what messages of several chunks take; reading the clock twice is 4 % of a single one */
-    const bool noted = is_long && bytes == source->chunk && source->chunk < source->size;
+    const bool is_long = least <= bytes && were_filled(source, chunk);
+    /* what messages of several buffers take; reading the clock twice is 4 % of a single one */
+    const bool noted = is_long && bytes >= source->each && source->each < source->size;
     unsigned way = source->way;
     uint64_t begin = 0;
     bool due = false;
@@ -108,9 +194,10 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mc
         begin = mca_common_fastpath_ticks();
     }
     if (MCA_COMMON_FASTPATH_BY_LOOP == way) {
-        fetch_lines(mca_btl_fastsm_chunk_data(frag), bytes);
+        fetch_lines(mca_btl_fastsm_chunk_data(chunk->first), bytes);
     }
-    mca_common_fastpath_copy_by(way, mca_btl_fastsm_chunk_data(frag), source->payload + done, bytes);
+    mca_common_fastpath_copy_by(way, mca_btl_fastsm_chunk_data(chunk->first), source->payload + chunk->done,
+                                bytes);
     if (noted || due) {
         const uint64_t ticks = mca_common_fastpath_ticks() - begin;
 
@@ -123,16 +210,16 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const mc
     }
 }
 
-static inline void fill(mca_btl_fastsm_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag,
-                        const source_t *source, size_t done, size_t bytes)
+static inline void fill(mca_btl_fastsm_endpoint_t *endpoint, const source_t *source, const chunk_t *chunk)
 {
     if (OPAL_LIKELY(NULL == source->data)) {
-        fill_contiguous(endpoint, frag, source, done, bytes);
+        fill_contiguous(endpoint, source, chunk);
     } else {
-        fetch_lines(mca_btl_fastsm_chunk_data(frag), bytes);
-        source->data->move(source->data->context, mca_btl_fastsm_chunk_data(frag), done, bytes);
+        fetch_lines(mca_btl_fastsm_chunk_data(chunk->first), chunk->bytes);
+        source->data->move(source->data->context, mca_btl_fastsm_chunk_data(chunk->first), chunk->done,
+                           chunk->bytes);
     }
-    frag->filled = frag->filled < bytes ? bytes : frag->filled;
+    note_filled(source, chunk);
 }
 
 static inline bool has_room(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks)
@@ -145,46 +232,58 @@ static inline bool has_room(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks
 
 /* Refers to one chunk after the other; fills them before, if they are not filled yet. */
 static inline void send_each(mca_btl_fastsm_endpoint_t *endpoint, const void *header, const source_t *source,
-                             mca_btl_base_tag_t tag, mca_btl_fastsm_frag_t *frag, bool filled)
+                             mca_btl_base_tag_t tag, chunk_t chunk, bool filled)
 {
-    size_t done = 0;
-
-    do {
-        mca_btl_fastsm_frag_t *next = mca_btl_fastsm_frag_next(frag); /* before it is on another list */
-        const size_t bytes = mca_btl_fastsm_smaller(source->size - done, source->chunk);
-
+    for (;;) {
         if (!filled) {
             fastsm_fifo_fetch_next(&endpoint->out); /* it comes while the chunk is filled */
-            fill(endpoint, frag, source, done, bytes);
+            fill(endpoint, source, &chunk);
         }
-        if (0 == done) {
-            post_first(endpoint, frag, header, source->size, source->chunk, tag);
+        if (0 == chunk.done) {
+            post_first(endpoint, &chunk, header, source, tag);
         } else {
-            post_further(endpoint, frag, bytes, tag);
+            post_further(endpoint, &chunk, tag);
         }
-        done += bytes;
-        frag = next;
-    } while (done < source->size);
+        if (NULL == chunk.behind) {
+            return;
+        }
+        chunk = chunk_behind(source, &chunk);
+    }
 }
 
 /* With threads the endpoint is locked when all are filled. */
 static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const source_t *source,
-                        mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp, mca_btl_fastsm_frag_t *frag)
+                        mca_btl_base_tag_t tag, mca_btl_fastsm_stamp_t *stamp, chunk_t first)
 {
-    mca_btl_fastsm_frag_t *one = frag;
+    chunk_t chunk = first;
     bool sent;
 
-    for (size_t done = 0; done < source->size; done += source->chunk, one = mca_btl_fastsm_frag_next(one)) {
-        fill(endpoint, one, source, done, mca_btl_fastsm_smaller(source->size - done, source->chunk));
+    fill(endpoint, source, &chunk);
+    while (NULL != chunk.behind) {
+        chunk = chunk_behind(source, &chunk);
+        fill(endpoint, source, &chunk);
     }
     mca_common_fastpath_lock(&endpoint->out.lock);
-    sent = has_room(endpoint, mca_btl_fastsm_chunks_of(source->size, source->chunk));
+    sent = has_room(endpoint, mca_btl_fastsm_chunks_of(source->size, source->each));
     if (OPAL_LIKELY(sent)) {
         mca_btl_fastsm_stamp(stamp, header);
-        send_each(endpoint, header, source, tag, frag, true);
+        send_each(endpoint, header, source, tag, first, true);
     }
     mca_common_fastpath_unlock(&endpoint->out.lock);
     return sent;
+}
+
+/* The instruction is the sooner the more it copies at a time; with a loop it makes no difference. */
+static inline uint32_t widest(mca_btl_fastsm_endpoint_t *endpoint, const source_t *source)
+{
+    size_t bytes = source->size / 2;
+
+    if (NULL != source->data || source->each >= source->size
+        || MCA_COMMON_FASTPATH_BY_STRING != mca_common_fastpath_ways_better(&endpoint->fill_ways)) {
+        return 1;
+    }
+    bytes = WIDE_MIN > bytes ? WIDE_MIN : mca_btl_fastsm_smaller(bytes, WIDE_MAX);
+    return mca_btl_fastsm_chunks_of(bytes, source->each);
 }
 
 int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,
@@ -194,32 +293,33 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
     source_t source = {.payload = (const char *) payload,
                        .data = data,
                        .size = size,
-                       .chunk = mca_btl_fastsm_chunk_size(),
+                       .each = mca_btl_fastsm_chunk_size(),
                        .way = MCA_COMMON_FASTPATH_BY_LOOP};
-    const uint32_t chunks = mca_btl_fastsm_chunks_of(size, source.chunk);
+    const uint32_t buffers = mca_btl_fastsm_chunks_of(size, source.each);
     const bool threads = opal_using_threads();
     mca_btl_fastsm_frag_t *frag;
 
-    if (OPAL_UNLIKELY(chunks > mca_btl_fastsm_component.chunks_max
-                      || (1 < chunks && mca_btl_fastsm_had_better_read(endpoint, chunks, size))
-                      || (!threads && !has_room(endpoint, chunks)))) {
+    if (OPAL_UNLIKELY(buffers > mca_btl_fastsm_component.chunks_max
+                      || (1 < buffers && mca_btl_fastsm_had_better_read(endpoint, buffers, size))
+                      || (!threads && !has_room(endpoint, buffers)))) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    frag = mca_btl_fastsm_frags_take(endpoint, chunks,
-                                     MCA_BTL_FASTSM_HEADER_BYTES + size - (chunks - 1) * source.chunk);
+    frag = mca_btl_fastsm_frags_take(endpoint, buffers,
+                                     MCA_BTL_FASTSM_HEADER_BYTES + size - (buffers - 1) * source.each);
     if (OPAL_UNLIKELY(NULL == frag)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     if (is_single(&source) && !threads) {
         source.way = mca_btl_fastsm_stream_way(endpoint, size);
     }
+    source.widest = widest(endpoint, &source);
     endpoint->answered = endpoint->in.read_pos; /* a hint: another thread may consume */
     if (OPAL_LIKELY(!threads)) {
         mca_btl_fastsm_stamp(stamp, header);
-        send_each(endpoint, header, &source, tag, frag, false);
+        send_each(endpoint, header, &source, tag, chunk_at(&source, frag, 0), false);
         mca_btl_fastsm_ahead_set(endpoint, size);
-    } else if (!send_filled(endpoint, header, &source, tag, stamp, frag)) {
-        mca_btl_fastsm_frags_put_back(frag, chunks);
+    } else if (!send_filled(endpoint, header, &source, tag, stamp, chunk_at(&source, frag, 0))) {
+        mca_btl_fastsm_frags_put_back(frag, buffers);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     return OPAL_SUCCESS;

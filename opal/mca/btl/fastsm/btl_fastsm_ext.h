@@ -142,7 +142,8 @@ typedef struct {
     size_t length;   /**< bytes, at least MCA_BTL_FASTSM_HEADER_BYTES */
     uint32_t halves; /**< that it takes */
     uint8_t tag;     /**< its active message tag */
-    bool chunks;     /**< it is in several buffers, of which the last may still be on their way */
+    size_t chunk;    /**< bytes of the first of its chunks, of which the last may still be on their way; 0: it
+                        is in one piece */
 } mca_btl_fastsm_view_t;
 
 /**

@@ -61,7 +61,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 12u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 13u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, which
@@ -150,9 +150,9 @@ _Static_assert(sizeof(mca_btl_fastsm_segment_hdr_t) == 2 * MCA_BTL_FASTSM_LINE,
  * Data of a slot with MCA_BTL_FASTSM_SLOT_POOL: where the message is, and what it begins with, so that a
  * receiver can tell whom it is for before the buffer's lines come.
  *
- * With MCA_BTL_FASTSM_SLOT_CHUNKS the length is that of the whole message. Its header and the first
- * mca_btl_fastsm_layout_chunk() bytes behind that are here, as many are in each further chunk but the last,
- * one behind the other in the next halves, each with a MCA_BTL_FASTSM_SLOT_POOL reference of its own.
+ * With MCA_BTL_FASTSM_SLOT_CHUNKS the length is that of the whole message, and that of the half a
+ * mca_btl_fastsm_split(). The header and the first chunk behind it are here; each further chunk is in the
+ * next half, with a MCA_BTL_FASTSM_SLOT_POOL reference of its own, which tells its length.
  */
 typedef struct {
     uint64_t place; /**< mca_btl_fastsm_place() */
@@ -188,6 +188,29 @@ static inline uint64_t mca_btl_fastsm_place_offset(uint64_t place)
 static inline uint32_t mca_btl_fastsm_place_length(uint64_t place)
 {
     return (uint32_t) (place & ((UINT64_C(1) << MCA_BTL_FASTSM_PLACE_LENGTH_BITS) - 1));
+}
+
+/**
+ * How a message is split into chunks: the length of a half with MCA_BTL_FASTSM_SLOT_CHUNKS.
+ *
+ * @param chunks  how many, at most 255
+ * @param width   buffers of the first one, at most 255
+ */
+static inline uint32_t mca_btl_fastsm_split(uint32_t chunks, uint32_t width)
+{
+    return width << 8 | chunks;
+}
+
+/** chunks of a mca_btl_fastsm_split() */
+static inline uint32_t mca_btl_fastsm_split_chunks(uint32_t split)
+{
+    return split & 255u;
+}
+
+/** buffers of the first chunk of a mca_btl_fastsm_split() */
+static inline uint32_t mca_btl_fastsm_split_width(uint32_t split)
+{
+    return split >> 8;
 }
 
 /** data of a slot with MCA_BTL_FASTSM_SLOT_WANT */
@@ -314,7 +337,8 @@ static inline uint32_t mca_btl_fastsm_layout_eager_limit(const mca_btl_fastsm_la
     return params->eager_size - MCA_BTL_FASTSM_EAGER_LEAD;
 }
 
-/** bytes of a message in an eager buffer behind a header of MCA_BTL_FASTSM_HEADER_BYTES */
+/** bytes of a message in an eager buffer behind a header of MCA_BTL_FASTSM_HEADER_BYTES; a chunk in several
+ * buffers has as many for each */
 static inline uint32_t mca_btl_fastsm_layout_chunk(const mca_btl_fastsm_layout_params_t *params)
 {
     return params->eager_size - MCA_BTL_FASTSM_LINE;

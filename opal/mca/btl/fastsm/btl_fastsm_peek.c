@@ -22,18 +22,19 @@
 static __opal_attribute_noinline__ bool find_in_pool(mca_btl_base_endpoint_t *endpoint, uint8_t flags,
                                                      mca_btl_fastsm_view_t *view)
 {
+    const uint32_t split = (uint32_t) view->length; /* if there are several chunks */
+    const bool chunks = (MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS) == flags;
     uint64_t place;
 
-    view->chunks = (MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS) == flags;
-    if (MCA_BTL_FASTSM_SLOT_POOL != flags && !view->chunks) {
+    if (MCA_BTL_FASTSM_SLOT_POOL != flags && !chunks) {
         return false;
     }
+    view->chunk = chunks ? mca_btl_fastsm_first_chunk(endpoint, split) : 0;
     view->header = view->data + offsetof(mca_btl_fastsm_pool_ref_t, header);
-    view->data = mca_btl_fastsm_referenced(
-        endpoint, view->data, &place,
-        view->chunks ? mca_btl_fastsm_layout_eager_limit(&endpoint->layout.params) : SIZE_MAX);
+    view->data =
+        mca_btl_fastsm_referenced(endpoint, view->data, &place, chunks ? HEADER + view->chunk : SIZE_MAX);
     view->length = mca_btl_fastsm_place_length(place);
-    view->halves = view->chunks ? mca_btl_fastsm_view_chunks(endpoint, view->length) : 1;
+    view->halves = chunks ? mca_btl_fastsm_view_chunks(endpoint, split, view->length) : 1;
     return NULL != view->data;
 }
 
@@ -72,7 +73,7 @@ static inline __opal_attribute_always_inline__ int find_arrived(mca_btl_base_end
     view->in = &endpoint->in;
     view->head = slot;
     view->header = view->data = (const char *) slot->u.head.data;
-    view->chunks = false;
+    view->chunk = 0;
     view->length = head.length;
     view->tag = head.tag;
     if (OPAL_LIKELY(0 == head.flags)) {
@@ -127,7 +128,7 @@ bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const
 {
     _Alignas(16) char piece[MCA_BTL_FASTSM_INLINE_BYTES_MAX];
 
-    if (view->chunks) {
+    if (0 != view->chunk) {
         return (NULL == data || !data->whole)
                && mca_btl_fastsm_move_chunks(view, to, data, length, undecided);
     }

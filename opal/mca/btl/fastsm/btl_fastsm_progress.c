@@ -82,15 +82,15 @@ static __opal_attribute_noinline__ bool deliver_reference(mca_btl_fastsm_endpoin
 /* A message in chunks, when all have come; the header is in front of the first one. */
 static __opal_attribute_noinline__ uint32_t deliver_chunks(mca_btl_fastsm_endpoint_t *endpoint,
                                                            const mca_btl_fastsm_slot_t *slot,
-                                                           mca_btl_base_tag_t tag)
+                                                           mca_btl_base_tag_t tag, uint32_t split)
 {
-    const size_t chunk = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
+    const size_t first = MCA_BTL_FASTSM_HEADER_BYTES + mca_btl_fastsm_first_chunk(endpoint, split);
     mca_btl_base_segment_t segments[MCA_BTL_FASTSM_CHUNKS_MAX];
     uint64_t place;
-    char *message = mca_btl_fastsm_referenced(endpoint, slot->u.head.data, &place,
-                                              mca_btl_fastsm_layout_eager_limit(&endpoint->layout.params));
+    char *message = mca_btl_fastsm_referenced(endpoint, slot->u.head.data, &place, first);
     const size_t length = mca_btl_fastsm_place_length(place);
-    const uint32_t chunks = mca_btl_fastsm_view_chunks(endpoint, length);
+    const uint32_t chunks = mca_btl_fastsm_view_chunks(endpoint, split, length);
+    size_t rest = length - first;
 
     if (OPAL_UNLIKELY(NULL == message)) {
         mca_btl_fastsm_corrupt(endpoint, "offset", (unsigned long) mca_btl_fastsm_place_offset(place));
@@ -104,14 +104,14 @@ static __opal_attribute_noinline__ uint32_t deliver_chunks(mca_btl_fastsm_endpoi
         return NOTHING_MORE;
     }
     segments[0].seg_addr.pval = message;
-    segments[0].seg_len = MCA_BTL_FASTSM_HEADER_BYTES + chunk;
+    segments[0].seg_len = first;
     for (uint32_t i = 1; i < chunks; ++i) {
-        const size_t rest = length - MCA_BTL_FASTSM_HEADER_BYTES - i * chunk;
+        size_t bytes;
 
-        segments[i].seg_len = rest < chunk ? rest : chunk;
-        segments[i].seg_addr.pval =
-            (void *) (uintptr_t) mca_btl_fastsm_chunk(endpoint, i, segments[i].seg_len);
-        if (OPAL_UNLIKELY(NULL == segments[i].seg_addr.pval)) {
+        segments[i].seg_addr.pval = (void *) (uintptr_t) mca_btl_fastsm_chunk(endpoint, i, rest, &bytes);
+        segments[i].seg_len = bytes;
+        rest -= bytes;
+        if (OPAL_UNLIKELY(NULL == segments[i].seg_addr.pval || (i + 1 == chunks && 0 != rest))) {
             mca_btl_fastsm_corrupt(endpoint, "chunk", i);
             return NOTHING_MORE;
         }
@@ -127,7 +127,7 @@ static __opal_attribute_noinline__ uint32_t deliver_special(mca_btl_fastsm_endpo
         return deliver_reference(endpoint, head.tag, slot->u.head.data) ? 1 : NOTHING_MORE;
     }
     if ((MCA_BTL_FASTSM_SLOT_POOL | MCA_BTL_FASTSM_SLOT_CHUNKS) == head.flags) {
-        return deliver_chunks(endpoint, slot, head.tag);
+        return deliver_chunks(endpoint, slot, head.tag, head.length);
     }
     if (MCA_BTL_FASTSM_SLOT_PAD == head.flags) {
         const uint32_t halves = mca_btl_fastsm_extent(&endpoint->in, head.flags, head.length);
