@@ -73,7 +73,9 @@ static const damage_t kinds[] = {
     {"chunks_too_wide", CHUNKS, 0, SPLIT(2, 3), IN_POOL, 16 + 10000},
     {"chunks_too_many", CHUNKS, 0, SPLIT(17, 1), IN_POOL, 16 + 17 * 4096}, /* a FIFO has 16 halves */
     {"chunks_too_long", CHUNKS, 0, SPLIT(3, 1), IN_POOL, LENGTH_MAX},
+    {"chunks_too_short_for_many", CHUNKS, 0, SPLIT(4, 1), IN_POOL, 16 + 10000},
     {"chunk_too_short", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
+    {"chunk_of_nothing", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
     {"chunk_too_long", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
     {"chunk_outside", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
     {"chunk_without_place", CHUNKS, 0, SPLIT(3, 1), IN_POOL, 16 + 10000},
@@ -87,7 +89,7 @@ static const damage_t kinds[] = {
 static const further_t further_kinds[] = {
     {"chunks_outside", {4096, 1808}, NOTHING},           {"chunk_too_short", {4095, 1808}, NOTHING},
     {"chunk_too_long", {4096, 1809}, NOTHING},           {"chunk_outside", {4096, 1808}, OUTSIDE},
-    {"chunk_without_place", {4096, 1808}, NO_REFERENCE},
+    {"chunk_without_place", {4096, 1808}, NO_REFERENCE}, {"chunk_of_nothing", {5904, 0}, NOTHING},
 };
 
 /* The descriptor of our own segment. */

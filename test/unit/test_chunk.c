@@ -234,6 +234,8 @@ static void test_how_many(void **state)
     assert_int_equal(0, how_many(0, 1, 2 * CHUNK));
     assert_int_equal(MCA_BTL_FASTSM_CHUNKS_MAX, how_many(MCA_BTL_FASTSM_CHUNKS_MAX, 1, LONGEST));
     assert_int_equal(0, how_many(MCA_BTL_FASTSM_CHUNKS_MAX + 1, 1, LONGEST));
+    assert_int_equal(3, how_many(3, 2, 3 * CHUNK + 1)); /* each has a buffer at the least */
+    assert_int_equal(0, how_many(4, 2, 3 * CHUNK + 1));
     assert_int_equal(2, how_many(2, MCA_BTL_FASTSM_CHUNKS_MAX - 1, LONGEST));
     assert_int_equal(0, how_many(2, MCA_BTL_FASTSM_CHUNKS_MAX, LONGEST));
     assert_int_equal(0, how_many(MCA_BTL_FASTSM_CHUNKS_MAX, 1, (size_t) LONGEST + 1));
@@ -260,7 +262,7 @@ static void round_trips(bool threads)
         world_open(positions[p]);
         opal_uses_threads = threads;
         for (size_t size = 2 * CHUNK - 1; size <= LONGEST; size += 0 == size % CHUNK ? CHUNK - 1 : 1) {
-            const uint32_t chunks = mca_btl_fastsm_chunks_of(size, CHUNK), pos = world.out.out.write_pos;
+            const uint32_t chunks = mca_btl_fastsm_buffers_of(size, CHUNK), pos = world.out.out.write_pos;
             mca_btl_fastsm_view_t view;
 
             world.out.fill_ways = rather(MCA_COMMON_FASTPATH_BY_LOOP); /* a buffer is a chunk */
@@ -322,6 +324,59 @@ static void test_ways_of_copying(void **state)
     }
 }
 
+/* One chunk in one or several buffers is a message in one piece. */
+static void check_one_piece(size_t size)
+{
+    const mca_btl_fastsm_slot_t *slot = fastsm_fifo_peek(&world.in.in);
+    uint64_t place, header[2];
+    const char *data;
+
+    assert_non_null(slot);
+    assert_int_equal(MCA_BTL_FASTSM_SLOT_POOL, slot->u.head.flags);
+    data = mca_btl_fastsm_referenced(&world.in, slot->u.head.data, &place, SIZE_MAX);
+    assert_non_null(data);
+    assert_int_equal(HEADER + size, mca_btl_fastsm_place_length(place));
+    memcpy(header, data, sizeof(header));
+    assert_int_equal(1, header[0]);
+    assert_int_equal(2, header[1]);
+    assert_memory_equal(data, slot->u.head.data + offsetof(mca_btl_fastsm_pool_ref_t, header), HEADER);
+    assert_memory_equal(payload, data + HEADER, size);
+}
+
+static void check_pieces(size_t size, uint32_t chunks)
+{
+    mca_btl_fastsm_view_t view = see();
+
+    assert_int_equal(chunks, view.halves);
+    copies(&view, size);
+    copies(&view, size - 1);
+    copies(&view, view.chunk + 1);
+    copies(&view, view.chunk);
+    copies(&view, 3);
+}
+
+/* Each chunk's buffers are handed back with it: which ones those are tells the length that its half has. */
+static void check_positions(size_t first, size_t size, uint32_t chunks)
+{
+    size_t k = first, left = size;
+
+    for (uint32_t i = 0; i < chunks; ++i) {
+        const mca_btl_fastsm_slot_t *slot = fastsm_fifo_slot(world.in.in.slots, world.in.in.depth, i);
+        const mca_btl_fastsm_pool_ref_t *reference = (const mca_btl_fastsm_pool_ref_t *) slot->u.head.data;
+        const size_t bytes = 0 != i        ? mca_btl_fastsm_place_length(reference->place)
+                             : 1 == chunks ? size
+                                           : mca_btl_fastsm_first_chunk(&world.in, slot->u.head.length);
+
+        left -= bytes;
+        for (uint32_t j = 0; j < mca_btl_fastsm_buffers_of(bytes, CHUNK); ++j, ++k) {
+            assert_int_equal(i, world.frags[k % BUFFERS].position);
+            assert_int_equal(bytes < (j + 1) * (size_t) CHUNK ? bytes % CHUNK : CHUNK,
+                             world.frags[k % BUFFERS].filled);
+        }
+    }
+    assert_int_equal(0, left);
+}
+
 /* The instruction fills 16 KiB at a time, or a half of the message up to 32 KiB, as far as buffers lie side
  * by side: how many chunks that makes, by where in the pool the message begins. */
 static void test_wide_chunks(void **state)
@@ -335,43 +390,68 @@ static void test_wide_chunks(void **state)
     };
 
     (void) state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        const size_t size = cases[i].buffers * (size_t) CHUNK - 1;
-        const uint32_t chunks = cases[i].chunks;
-        mca_btl_fastsm_view_t view;
+    for (size_t i = 0; i < 4 * sizeof(cases) / sizeof(cases[0]); ++i) {
+        const uint32_t first = BUFFERS - cases[i / 4].first, chunks = cases[i / 4].chunks;
+        const size_t size = cases[i / 4].buffers * (size_t) CHUNK - 1;
+        const bool new = 0 == i % 2;
 
-        for (int threads = 0; threads < 2; ++threads) {
+        world_open(0);
+        opal_uses_threads = 2 == (i & 2);
+        world.out.fill_ways = rather(MCA_COMMON_FASTPATH_BY_STRING);
+        world.next = first;
+        for (uint32_t k = 0; k < BUFFERS; ++k) {
+            world.frags[k].filled = new ? 0 : CHUNK; /* what comes first in a buffer goes by a loop */
+        }
+        assert_int_equal(OPAL_SUCCESS, send_chunks(size));
+        assert_int_equal(chunks, world.out.out.write_pos);
+        assert_int_equal(cases[i / 4].buffers, world.kept);
+        if (1 == chunks) {
+            check_one_piece(size);
+        } else {
+            check_pieces(size, chunks);
+        }
+        if (new) {
+            check_positions(first, size, chunks);
+        }
+        world_close();
+    }
+}
+
+/* What the parameter says holds for any way, and is not more than it says. */
+static void test_width_given(void **state)
+{
+    static const struct {
+        unsigned most;
+        uint32_t chunks; /* of 12 buffers */
+    } cases[] = {{1, 12}, {CHUNK - 1, 12}, {CHUNK, 12}, {3 * CHUNK - 1, 6}, {3 * CHUNK, 4}, {1 << 20, 1}};
+
+    (void) state;
+    for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way <= MCA_COMMON_FASTPATH_BY_STRING; ++way) {
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
             world_open(0);
-            opal_uses_threads = 1 == threads;
-            world.out.fill_ways = rather(MCA_COMMON_FASTPATH_BY_STRING);
-            world.next = BUFFERS - cases[i].first;
-            for (uint32_t k = 0; k < BUFFERS; ++k) {
-                world.frags[k].filled = 0;
-            }
-            assert_int_equal(OPAL_SUCCESS, send_chunks(size));
-            assert_int_equal(chunks, world.out.out.write_pos);
-            assert_int_equal(cases[i].buffers, world.kept);
-            if (1 == chunks) {
-                assert_int_equal(MCA_BTL_FASTSM_SLOT_POOL, fastsm_fifo_peek(&world.in.in)->u.head.flags);
-            } else {
-                view = see();
-                assert_int_equal(chunks, view.halves);
-                copies(&view, size);
-                copies(&view, size - 1);
-                copies(&view, view.chunk + 1);
-                copies(&view, view.chunk);
-                copies(&view, 3);
-            }
-            for (uint32_t k = 0, position = 0; k < cases[i].buffers; ++k) { /* handed back in order */
-                const mca_btl_fastsm_frag_t *frag = &world.frags[(BUFFERS - cases[i].first + k) % BUFFERS];
-
-                assert_in_range(frag->position, position, chunks - 1);
-                position = frag->position;
-                assert_int_equal(k + 1 < cases[i].buffers ? CHUNK : CHUNK - 1, frag->filled);
-            }
+            world.out.fill_ways = rather(way);
+            mca_btl_fastsm_component.chunk_max = cases[i].most;
+            assert_int_equal(OPAL_SUCCESS, send_chunks(12 * CHUNK));
+            mca_btl_fastsm_component.chunk_max = 0;
+            assert_int_equal(cases[i].chunks, world.out.out.write_pos);
             world_close();
         }
     }
+}
+
+/* A message of more chunks than its bytes need says one too many, or was two: none is handed back. */
+static void test_one_more_than_needed(void **state)
+{
+    mca_btl_fastsm_view_t view;
+
+    (void) state;
+    world_open(4);
+    put_first(4, 3, 2 * CHUNK + 100);
+    put(5, MCA_BTL_FASTSM_SLOT_POOL, world.frags[1].offset + HEADER, CHUNK + 100);
+    view = see();
+    assert_int_equal(3, view.halves);
+    assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, 2 * CHUNK + 100, false));
+    world_close();
 }
 
 /* Other than contiguous data is packed by loops, into a buffer each. */
@@ -424,25 +504,11 @@ static void test_what_is_measured(void **state)
 /* One buffer's worth is an ordinary reference to a message in one piece. */
 static void test_one_buffer(void **state)
 {
-    const mca_btl_fastsm_slot_t *slot;
-    uint64_t place, header[2];
-    const char *data;
-
     (void) state;
     world_open(0);
     for (size_t size = CHUNK - 1; size <= CHUNK; ++size) {
         assert_int_equal(OPAL_SUCCESS, send_chunks(size));
-        slot = fastsm_fifo_peek(&world.in.in);
-        assert_non_null(slot);
-        assert_int_equal(MCA_BTL_FASTSM_SLOT_POOL, slot->u.head.flags);
-        data = mca_btl_fastsm_referenced(&world.in, slot->u.head.data, &place, SIZE_MAX);
-        assert_non_null(data);
-        assert_int_equal(HEADER + size, mca_btl_fastsm_place_length(place));
-        memcpy(header, data, sizeof(header));
-        assert_int_equal(1, header[0]);
-        assert_int_equal(2, header[1]);
-        assert_memory_equal(data, slot->u.head.data + offsetof(mca_btl_fastsm_pool_ref_t, header), HEADER);
-        assert_memory_equal(payload, data + HEADER, size);
+        check_one_piece(size);
         fastsm_fifo_release(&world.in.in, 1);
     }
     world_close();
@@ -462,6 +528,7 @@ static void refusals(bool threads)
 {
     world_open(0);
     opal_uses_threads = threads;
+    world.out.fill_ways = rather(threads ? MCA_COMMON_FASTPATH_BY_STRING : MCA_COMMON_FASTPATH_BY_LOOP);
     nothing_leaves((size_t) LONGEST + 1);
     mca_btl_fastsm_component.chunks_max = 2;
     nothing_leaves(2 * CHUNK + 1);
@@ -904,7 +971,7 @@ static void test_bad_chunks(void **state)
         {MCA_BTL_FASTSM_SLOT_PAD, 0, 100, false, false},
         {MCA_BTL_FASTSM_SLOT_POOL, 0, 99, true, false},
         {MCA_BTL_FASTSM_SLOT_POOL, 0, 101, false, false},
-        {MCA_BTL_FASTSM_SLOT_POOL, 0, 0, true, false},
+        {MCA_BTL_FASTSM_SLOT_POOL, 0, 0, false, false},
         {MCA_BTL_FASTSM_SLOT_POOL, -(INT64_C(1) << 17), 100, false, false},
         {MCA_BTL_FASTSM_SLOT_POOL, INT64_C(1) << 30, 100, false, false},
     };
@@ -1011,6 +1078,8 @@ int main(void)
         cmocka_unit_test(test_round_trips_with_threads),
         cmocka_unit_test(test_ways_of_copying),
         cmocka_unit_test(test_wide_chunks),
+        cmocka_unit_test(test_width_given),
+        cmocka_unit_test(test_one_more_than_needed),
         cmocka_unit_test(test_wide_data),
         cmocka_unit_test(test_what_is_measured),
         cmocka_unit_test(test_one_buffer),

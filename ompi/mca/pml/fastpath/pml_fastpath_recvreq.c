@@ -174,6 +174,11 @@ void mca_pml_fastpath_recv_request_finish(mca_pml_fastpath_recv_request_t *req, 
 /* Of copying what BTLs have delivered; whose it is tells an eager message's request nothing. */
 static mca_common_fastpath_ways_t take_ways;
 
+void mca_pml_fastpath_recv_request_take(void *to, const void *from, size_t length)
+{
+    mca_common_fastpath_ways_copy(&take_ways, to, from, length);
+}
+
 size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req,
                                             const mca_btl_base_segment_t *segments, size_t num_segments,
                                             size_t skip, size_t offset, size_t limit)
@@ -193,7 +198,7 @@ size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req
         size = size - skip < limit - taken ? size - skip : limit - taken;
         skip = 0;
         if (OPAL_LIKELY(NULL != req->req_base)) {
-            mca_common_fastpath_ways_copy(&take_ways, (char *) req->req_base + offset + taken, from, size);
+            mca_pml_fastpath_recv_request_take((char *) req->req_base + offset + taken, from, size);
         } else {
             if (MCA_BTL_DES_MAX_SEGMENTS == iov_count) {
                 unpack_iov(req, iov, iov_count, offset + unpacked, taken - unpacked);

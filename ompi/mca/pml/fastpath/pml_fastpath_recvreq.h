@@ -311,6 +311,9 @@ static inline void mca_pml_fastpath_recv_request_check_length(mca_pml_fastpath_r
     }
 }
 
+/** memcpy from where a BTL has delivered something, by the way that is sooner. */
+void mca_pml_fastpath_recv_request_take(void *to, const void *from, size_t length);
+
 /** A whole message, in one piece, and a receive have found each other, whose buffer is contiguous: all is
  * done. */
 static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_request_t *req, uint64_t word1,
@@ -319,7 +322,11 @@ static inline void mca_pml_fastpath_recv_request_deliver(mca_pml_fastpath_recv_r
     const size_t accepted = mca_pml_fastpath_recv_request_room(req, length);
 
     mca_pml_fastpath_recv_request_status(req, word1, length, accepted);
-    mca_common_fastpath_copy(req->req_buffer, data, accepted);
+    if (OPAL_LIKELY(MCA_COMMON_FASTPATH_COPY_MEASURED > accepted)) {
+        mca_common_fastpath_copy(req->req_buffer, data, accepted);
+    } else {
+        mca_pml_fastpath_recv_request_take(req->req_buffer, data, accepted);
+    }
     mca_pml_fastpath_recv_request_complete(req);
 }
 

@@ -367,6 +367,7 @@ typedef struct {
     mca_btl_fastsm_layout_t layout;
     mca_btl_fastsm_frag_list_t frags[MCA_BTL_FASTSM_FRAG_CLASSES];
     size_t inline_bytes; /**< longest inline message to anybody */
+    unsigned chunk_max;  /**< parameter: bytes that a chunk in several buffers may have; 0: what is sooner */
     unsigned chunk_time; /**< parameter: nanoseconds that filling a message's chunks may take; 0: any */
     _Atomic uint64_t chunk_ticks; /**< the same in ticks of the clock; 0: not known yet */
     mca_common_fastpath_clock_t clock;

@@ -47,7 +47,7 @@ static const mca_btl_fastsm_frag_t *ahead_frag(const mca_btl_fastsm_ahead_t *ahe
 void mca_btl_fastsm_ahead_run(fastsm_fifo_idle_t *idle, const _Atomic uint32_t *word, uint32_t value)
 {
     mca_btl_fastsm_ahead_t *ahead = (mca_btl_fastsm_ahead_t *) idle; /* its first member */
-    const uint32_t lines = mca_btl_fastsm_chunk_size() / MCA_BTL_FASTSM_LINE;
+    const uint32_t lines = mca_btl_fastsm_buffer_bytes() / MCA_BTL_FASTSM_LINE;
     const mca_btl_fastsm_frag_t *frag;
 
     if (!ahead->begun) {

@@ -15,19 +15,23 @@
 #include "btl_fastsm_chunk.h"
 #include "btl_fastsm_chunk_recv.h"
 
-/** how often to look for a chunk whose first one is there: its sender is copying it */
-#define CHUNK_LOOKS 1000u
+/** how often to look for a chunk whose first one is there: its sender is copying it, 8 KiB in as many looks
+ */
+#define CHUNK_LOOKS       1000u
+#define CHUNK_LOOKS_BYTES ((size_t) 8 * 1024)
+/** bytes of the longest one that is waited for so */
+#define CHUNK_LOOKS_MOST ((size_t) 32 * 1024)
 
 uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t split, size_t length)
 {
     const uint32_t chunks = mca_btl_fastsm_split_chunks(split);
+    const size_t each = mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
     const size_t first = mca_btl_fastsm_first_chunk(endpoint, split);
     const size_t size = length - MCA_BTL_FASTSM_HEADER_BYTES; /* of less than that: very much */
-    const size_t most =
-        MCA_BTL_FASTSM_CHUNKS_MAX * (size_t) mca_btl_fastsm_layout_chunk(&endpoint->layout.params);
 
-    return 2 <= chunks && chunks <= MCA_BTL_FASTSM_CHUNKS_MAX && chunks <= endpoint->in.depth && 0 < first
-                   && first < size && size <= most
+    return 0 < first && first < size && size <= MCA_BTL_FASTSM_CHUNKS_MAX * each && 2 <= chunks
+                   && chunks - 1 <= mca_btl_fastsm_buffers_of(size - first, each)
+                   && chunks <= endpoint->in.depth
                ? chunks
                : 0;
 }
@@ -52,6 +56,12 @@ bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, u
            && NULL != chunk_slot(endpoint, last);
 }
 
+static inline uint32_t looks_for(size_t bytes)
+{
+    return CHUNK_LOOKS
+           * mca_btl_fastsm_buffers_of(mca_btl_fastsm_smaller(bytes, CHUNK_LOOKS_MOST), CHUNK_LOOKS_BYTES);
+}
+
 const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t most,
                                  size_t *bytes)
 {
@@ -60,7 +70,7 @@ const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint
     uint64_t place;
 
     *bytes = 0;
-    for (uint32_t looks = CHUNK_LOOKS; NULL == slot; slot = chunk_slot(endpoint, index)) {
+    for (uint32_t looks = looks_for(most); NULL == slot; slot = chunk_slot(endpoint, index)) {
         if (0 == --looks) {
             return NULL;
         }
@@ -68,7 +78,8 @@ const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint
     }
     data = mca_btl_fastsm_referenced(endpoint, slot->u.head.data, &place, SIZE_MAX);
     *bytes = mca_btl_fastsm_place_length(place);
-    return MCA_BTL_FASTSM_SLOT_POOL == fastsm_slot_head(slot).flags && most >= *bytes ? data : NULL;
+    return MCA_BTL_FASTSM_SLOT_POOL == fastsm_slot_head(slot).flags && 0 < *bytes && *bytes <= most ? data
+                                                                                                    : NULL;
 }
 
 /* A receiver's memory: contiguous, or data. */
@@ -101,6 +112,7 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
     mca_btl_fastsm_endpoint_t *endpoint = view->endpoint;
     const size_t size = view->length - MCA_BTL_FASTSM_HEADER_BYTES;
     size_t done = mca_btl_fastsm_smaller(length, view->chunk);
+    uint32_t i;
 
     /* the caller hands all halves back, also of chunks that find no room: none may still be written */
     if ((undecided || length < size) && !all_come(view, size)) {
@@ -109,7 +121,7 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
     if (0 < done) {
         move_in(endpoint, to, data, view->data + MCA_BTL_FASTSM_HEADER_BYTES, 0, done);
     }
-    for (uint32_t i = 1; done < length && i < view->halves; ++i) {
+    for (i = 1; done < length && i < view->halves; ++i) {
         size_t bytes;
         const char *from = mca_btl_fastsm_chunk(endpoint, i, size - done, &bytes);
 
@@ -120,5 +132,5 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
         move_in(endpoint, to, data, from, done, bytes);
         done += bytes;
     }
-    return length == done;
+    return length == done && (length < size || view->halves == i);
 }

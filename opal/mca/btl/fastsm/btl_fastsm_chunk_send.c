@@ -27,7 +27,7 @@
 #include "btl_fastsm_room.h"
 #include "btl_fastsm_turns.h"
 
-/** bytes of a chunk that is filled by the instruction: half of the message, and in any case these */
+/** bytes of a chunk that is filled by the instruction: half of the message, but at least and at most these */
 #define WIDE_MIN ((size_t) 16 * 1024)
 #define WIDE_MAX ((size_t) 32 * 1024)
 
@@ -45,7 +45,7 @@ typedef struct {
     const mca_btl_fastsm_data_t *data;
     size_t size;     /* bytes */
     size_t each;     /* bytes of a buffer */
-    uint32_t widest; /* buffers that a chunk has at the most */
+    uint32_t widest; /* buffers that a chunk has at the most; 0 is 1, too */
     unsigned way;    /* of what is not measured */
 } source_t;
 
@@ -264,7 +264,7 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
         fill(endpoint, source, &chunk);
     }
     mca_common_fastpath_lock(&endpoint->out.lock);
-    sent = has_room(endpoint, mca_btl_fastsm_chunks_of(source->size, source->each));
+    sent = has_room(endpoint, mca_btl_fastsm_buffers_of(source->size, source->each));
     if (OPAL_LIKELY(sent)) {
         mca_btl_fastsm_stamp(stamp, header);
         send_each(endpoint, header, source, tag, first, true);
@@ -273,17 +273,30 @@ static bool send_filled(mca_btl_fastsm_endpoint_t *endpoint, void *header, const
     return sent;
 }
 
-/* The instruction is the sooner the more it copies at a time; with a loop it makes no difference. */
+/* Buffers of a chunk that is filled by the instruction, which is the sooner the more it copies at a time. */
+static inline uint32_t usual_width(const source_t *source)
+{
+    const size_t half = (mca_btl_fastsm_buffers_of(source->size, source->each) + 1) / 2 * source->each;
+    const size_t bytes = WIDE_MIN > half ? WIDE_MIN : mca_btl_fastsm_smaller(half, WIDE_MAX);
+
+    return (uint32_t) (bytes / source->each);
+}
+
+/* With a loop the width makes no difference. */
 static inline uint32_t widest(mca_btl_fastsm_endpoint_t *endpoint, const source_t *source)
 {
-    size_t bytes = source->size / 2;
+    const size_t most = mca_btl_fastsm_component.chunk_max;
 
-    if (NULL != source->data || source->each >= source->size
-        || MCA_COMMON_FASTPATH_BY_STRING != mca_common_fastpath_ways_better(&endpoint->fill_ways)) {
+    if (NULL != source->data || source->each >= source->size) {
         return 1;
     }
-    bytes = WIDE_MIN > bytes ? WIDE_MIN : mca_btl_fastsm_smaller(bytes, WIDE_MAX);
-    return mca_btl_fastsm_chunks_of(bytes, source->each);
+    if (OPAL_UNLIKELY(0 != most)) {
+        return (uint32_t) (most / source->each);
+    }
+    return MCA_COMMON_FASTPATH_COPY_MEASURED <= source->size
+                   && MCA_COMMON_FASTPATH_BY_STRING == mca_common_fastpath_ways_better(&endpoint->fill_ways)
+               ? usual_width(source)
+               : 1;
 }
 
 int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *header, const void *payload,
@@ -293,9 +306,9 @@ int mca_btl_fastsm_sendi_chunks(mca_btl_fastsm_endpoint_t *endpoint, void *heade
     source_t source = {.payload = (const char *) payload,
                        .data = data,
                        .size = size,
-                       .each = mca_btl_fastsm_chunk_size(),
+                       .each = mca_btl_fastsm_buffer_bytes(),
                        .way = MCA_COMMON_FASTPATH_BY_LOOP};
-    const uint32_t buffers = mca_btl_fastsm_chunks_of(size, source.each);
+    const uint32_t buffers = mca_btl_fastsm_buffers_of(size, source.each);
     const bool threads = opal_using_threads();
     mca_btl_fastsm_frag_t *frag;
 

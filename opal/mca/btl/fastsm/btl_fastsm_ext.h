@@ -33,7 +33,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 28u
+#    define MCA_BTL_FASTSM_ABI 29u
 #endif
 
 /**
@@ -145,6 +145,9 @@ typedef struct {
     size_t chunk;    /**< bytes of the first of its chunks, of which the last may still be on their way; 0: it
                         is in one piece */
 } mca_btl_fastsm_view_t;
+
+_Static_assert(8 != sizeof(void *) || 64 == sizeof(mca_btl_fastsm_view_t),
+               "a view has changed, so MCA_BTL_FASTSM_ABI has to");
 
 /**
  * Copies the beginning of a message that is not in chunks: the extension's move() is for those, and sooner

@@ -29,7 +29,7 @@
 /** and that may be in use there, when a peer that has not read some gets one more, before more pages are
  * asked for */
 #define IN_USE_SHARED 32u
-/** messages and chunks that each peer may have to read in any case */
+/** buffers that each peer may have to read in any case */
 #define UNREAD_ALWAYS 4u
 /** the part of a pool that a peer with more than that to read does not get: it is for others, who may be all
  * that is waited for while this one does something else */

@@ -83,7 +83,7 @@ typedef struct {
     _Atomic uint32_t sequence;
     union {
         struct {
-            uint16_t length; /**< bytes of the message; halves skipped in a pad */
+            uint16_t length; /**< bytes of the message; halves skipped in a pad; how one in chunks is split */
             uint8_t tag;     /**< active message tag */
             uint8_t flags;   /**< MCA_BTL_FASTSM_SLOT_* */
             uint8_t data[MCA_BTL_FASTSM_HEAD_DATA];

@@ -23,7 +23,7 @@
 #include "btl_fastsm_send.h"
 #include "btl_fastsm_turns.h"
 
-/** bytes that may go in several chunks in any case */
+/** bytes that may go in several buffers in any case */
 #define CHUNKS_ANYWAY ((size_t) 16 * 1024)
 /** bytes whose filling time is kept */
 #define FILL_BYTES ((size_t) 4096)
@@ -84,7 +84,7 @@ bool mca_btl_fastsm_chunks_are_slow(mca_btl_base_endpoint_t *endpoint, size_t si
     const uint64_t page = limit / PAGE_PART;
 
     return MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state && !fastsm_pair_refuses(&endpoint->pair)
-           && fill > page && (fill - page) * mca_btl_fastsm_chunks_of(size, FILL_BYTES) > limit
+           && fill > page && (fill - page) * mca_btl_fastsm_buffers_of(size, FILL_BYTES) > limit
            && 0 != atomic_fetch_add_explicit(&endpoint->n_slow, 1, memory_order_relaxed) % SLOW_PROBE;
 }
 
@@ -176,11 +176,11 @@ unsigned mca_btl_fastsm_stream_way(mca_btl_fastsm_endpoint_t *endpoint, size_t s
     return answered ? MCA_COMMON_FASTPATH_BY_LOOP : turn_message(turns, size);
 }
 
-/* Whether the peer has all chunks but those of one message. */
+/* Whether the peer has read all buffers but those of one message. */
 static bool is_up_to_date(mca_btl_fastsm_endpoint_t *endpoint, size_t size)
 {
     mca_btl_fastsm_reclaim(endpoint);
-    return endpoint->n_in_flight <= mca_btl_fastsm_chunks_of(size, mca_btl_fastsm_chunk_size());
+    return endpoint->n_in_flight <= mca_btl_fastsm_buffers_of(size, mca_btl_fastsm_buffer_bytes());
 }
 
 /* Whether the other side decides: the host does, as long as it has turns.  If it has none its messages are no
@@ -228,7 +228,7 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
 /* Where messages go to and fro, or both ways at once, one of them may be unread.  Where processes share cores
  * none is read sooner than it comes in chunks (docs/data-path.md, "Where processes share cores").  With
  * threads streams are not measured, but what filling a chunk takes is. */
-bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks, size_t size)
+bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t buffers, size_t size)
 {
     uint32_t unread_max;
 
@@ -238,7 +238,7 @@ bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_
     }
     mca_btl_fastsm_lock(endpoint);
     mca_btl_fastsm_reclaim(endpoint);
-    unread_max = endpoint->answered == endpoint->in.read_pos ? 0 : chunks;
+    unread_max = endpoint->answered == endpoint->in.read_pos ? 0 : buffers;
     mca_btl_fastsm_unlock(endpoint);
     return unread_max < endpoint->n_in_flight
            && !(OPAL_UNLIKELY(opal_using_threads())

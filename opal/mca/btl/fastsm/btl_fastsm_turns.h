@@ -22,10 +22,10 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
  * slower one in a stream of messages, which take longer in chunks: it has not read the last one yet and has
  * not answered it either.
  *
- * @param chunks  that the message would have, 2 or more
- * @param size    bytes
+ * @param buffers  that the message would take, 2 or more
+ * @param size     bytes
  */
-bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks, size_t size);
+bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t buffers, size_t size);
 /**
  * How to fill the buffer of a message that is in one, and too short for what that takes to be measured.
  * Without threads.
