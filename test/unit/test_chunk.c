@@ -561,6 +561,8 @@ static void test_refusals(void **state)
  */
 static void test_fallen_behind(void **state)
 {
+    uint32_t messages;
+
     (void) state;
     world_open(0);
     world.out.n_in_flight = 1;
@@ -576,6 +578,14 @@ static void test_fallen_behind(void **state)
     assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
     world.kept = 0;
     world.out.stream.way = TURN_KERNEL;
+    nothing_leaves(5 * CHUNK);
+    /* one that goes both ways does not wait for those before, and counts in no turn; but only that one */
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, 5 * CHUNK, true));
+    messages = world.out.stream.messages;
+    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
+    assert_int_equal(messages, world.out.stream.messages);
+    assert_int_equal(0, world.out.exchange.messages);
+    world.kept = 0;
     nothing_leaves(5 * CHUNK);
     opal_set_using_threads(true);
     mca_btl_fastsm_component.chunk_ticks = 1000;

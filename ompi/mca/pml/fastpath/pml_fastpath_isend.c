@@ -492,17 +492,13 @@ static bool send_immediate(const mca_pml_fastpath_send_args_t *args, mca_pml_fas
     return MCA_PML_FASTPATH_SENDS_IMMEDIATE == counter;
 }
 
-/* Bytes from which on messages that go both ways at once may take the way of longer ones. */
-#define EXCHANGED_MIN ((size_t) 128 * 1024)
-
 /* Whether a message shall take the way of longer ones because one may come from there at the same time. */
 static bool is_exchanged(const mca_pml_fastpath_send_args_t *args)
 {
     const mca_pml_fastpath_peer_t *peer = args->member->peer;
 
-    return EXCHANGED_MIN <= args->size && NULL != peer->ext
-           && args->size <= mca_pml_fastpath_sendi_limit(args->member) && mca_pml_fastpath.use_get
-           && !opal_using_threads()
+    return NULL != peer->ext && args->size <= mca_pml_fastpath_sendi_limit(args->member)
+           && mca_pml_fastpath.use_get && !opal_using_threads()
            && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(args->comm)->matcher, args->dst)
            && peer->ext->exchange_is_slow(peer->btl_endpoint, args->size, !mca_pml_fastpath.offered);
 }

@@ -254,9 +254,11 @@ typedef struct {
     bool (*chunks_are_slow)(struct mca_btl_base_endpoint_t *endpoint, size_t size);
 
     /**
-     * Whether chunks take longer than the kernel for a message of so many bytes, some hundred KiB, that goes
-     * to the peer while another one may come from there: each process fills chunks and empties others then,
-     * and waits for none.  Measured: a message that is asked for should be sent so.  Without threads only.
+     * Whether chunks take longer than the kernel for a message of so many bytes that goes to the peer while
+     * another one may come from there: each process fills chunks and empties others then, and waits for none.
+     * From some hundred KiB on that is measured: a message that is asked for should be sent so.  If they do
+     * not, the next message to this peer is taken for this one, and is not refused because the peer has not
+     * read those before.  Without threads only.
      *
      * @param alone  no other one that the kernel copies is under way
      */

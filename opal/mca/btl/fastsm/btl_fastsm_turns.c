@@ -37,6 +37,8 @@
 #define QUICK_PART 28u
 /** messages of a stream that take the same way, one after the other, at the least */
 #define TURN_STREAMED 128u
+/** bytes from which on messages that go both ways at once may be sooner by the kernel */
+#define EXCHANGED_MIN ((size_t) 128 * 1024)
 /** and of an exchange, which are longer: until ten turns are over, half of them take the slower way */
 #define TURN_EXCHANGED 32u
 /** and of those in one buffer each, that are sent without an answer in between */
@@ -206,12 +208,13 @@ static bool host_decides(mca_btl_fastsm_endpoint_t *endpoint)
  * one of them measures that: if each decided for itself, it would measure a mixture, and what is sooner if
  * both do it would not be found.  Of messages that are sent together a turn ends only when the peer has the
  * ones before, or it would measure how long it takes to send some. */
-bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size, bool alone)
+static bool exchange_is_slow(mca_btl_fastsm_endpoint_t *endpoint, size_t size, bool alone)
 {
     mca_btl_fastsm_turns_t *turns = &endpoint->exchange;
     bool may_end, chunks;
 
-    if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state || fastsm_pair_refuses(&endpoint->pair)) {
+    if (EXCHANGED_MIN > size || MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state
+        || fastsm_pair_refuses(&endpoint->pair)) {
         return false;
     }
     if (host_decides(endpoint)) {
@@ -225,13 +228,25 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
     return !chunks;
 }
 
-/* Where messages go to and fro, or both ways at once, one of them may be unread.  Where processes share cores
- * none is read sooner than it comes in chunks (docs/data-path.md, "Where processes share cores").  With
- * threads streams are not measured, but what filling a chunk takes is. */
+bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t size, bool alone)
+{
+    const bool slow = exchange_is_slow(endpoint, size, alone);
+
+    endpoint->exchanged = !slow;
+    return slow;
+}
+
+/* Where messages go to and fro, one of them may be unread.  Of those that go both ways at once any number may
+ * be: whether chunks are sooner is known then (exchange_is_slow), and turns of the two sides' streams, which
+ * do not begin and end together, would measure a mixture.  Where processes share cores none is read sooner
+ * than it comes in chunks (docs/data-path.md, "Where processes share cores").  With threads streams are not
+ * measured, but what filling a chunk takes is. */
 bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t buffers, size_t size)
 {
+    const bool exchanged = endpoint->exchanged;
     uint32_t unread_max;
 
+    endpoint->exchanged = false;
     if (OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair)) || opal_progress_yield_when_idle
         || size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
         return false;
@@ -240,7 +255,7 @@ bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_
     mca_btl_fastsm_reclaim(endpoint);
     unread_max = endpoint->answered == endpoint->in.read_pos ? 0 : buffers;
     mca_btl_fastsm_unlock(endpoint);
-    return unread_max < endpoint->n_in_flight
+    return !exchanged && unread_max < endpoint->n_in_flight
            && !(OPAL_UNLIKELY(opal_using_threads())
                     ? chunks_are_quick(endpoint)
                     : stream_is_chunks(&endpoint->stream, size, mca_common_fastpath_ticks()));
