@@ -172,6 +172,14 @@ static bool ext_chunks_are_slow(struct mca_btl_base_endpoint_t *endpoint, size_t
     return fuzz_one_in(3);
 }
 
+static bool ext_exchange_is_slow(struct mca_btl_base_endpoint_t *endpoint, size_t size, bool alone)
+{
+    (void) endpoint;
+    (void) size;
+    (void) alone;
+    return fuzz_one_in(3);
+}
+
 static int ext_sendi(struct mca_btl_base_endpoint_t *endpoint, uint64_t word0, uint64_t word1,
                      const void *payload, size_t payload_size, mca_btl_base_tag_t tag)
 {
@@ -196,6 +204,7 @@ static const mca_btl_fastsm_ext_t ext = {.sendi = ext_sendi,
                                          .sendi_limit = MOST_AT_ONCE,
                                          .has_pid = ext_has_pid,
                                          .chunks_are_slow = ext_chunks_are_slow,
+                                         .exchange_is_slow = ext_exchange_is_slow,
                                          .write = ext_write,
                                          .copies = ext_copies,
                                          .handed = &world_handed,

@@ -7,7 +7,8 @@
  *
  * (none)   sizes about multiples of a buffer between ranks 0 and 1, received in every way; windows of
  *          mixed sizes; and all ranks to one
- * counted  sizes about every multiple; those of up to 256 KiB leave within the call, longer ones do not
+ * counted  sizes about every multiple; those of up to 256 KiB leave within the call, longer ones do not; and
+ *          messages both ways
  * threads  windows between threads
  * stock    no truncated messages: stock ob1 writes past their receives' buffers
  */
@@ -421,6 +422,38 @@ static void many(void)
 }
 
 /* All messages of up to so many buffers leave without a request, if their peer has read those before. */
+/* Of messages that go while a receive from there is posted, too, none waits for those before to be read. Rank
+ * 1 reads none of them meanwhile. */
+static void counted_both_ways(void)
+{
+    enum { LENGTH = 64 * 1024, COUNT = 4 };
+    fp_message_t messages[COUNT], answer;
+
+    fp_case("counted, both ways");
+    if (0 == fp_rank) {
+        fp_counts_t before;
+
+        fp_await(1, MPI_COMM_WORLD);
+        fp_irecv(&answer, 1, 1, TAG, 0, MPI_COMM_WORLD);
+        before = fp_counters_now();
+        for (int i = 0; i < COUNT; i++) {
+            fp_isend(&messages[i], &fp_modes[FP_STANDARD], LENGTH, 1, TAG, i, MPI_COMM_WORLD);
+        }
+        CHECK_COUNTED(&before, 2, 0, 0, 0, 0);
+        for (int i = 0; i < COUNT; i++) {
+            fp_wait_send(&messages[i]);
+        }
+        fp_wait_recv(&answer);
+    } else if (1 == fp_rank) {
+        fp_signal(0, MPI_COMM_WORLD);
+        fp_sleep_ms(20);
+        for (int i = 0; i < COUNT; i++) {
+            fp_recv(LENGTH, 0, TAG, i, MPI_COMM_WORLD);
+        }
+        fp_send(&fp_modes[FP_STANDARD], 1, 0, TAG, 0, MPI_COMM_WORLD);
+    }
+}
+
 static void counted(void)
 {
     static const char *const names[] = {"pml_fastpath_sends_immediate", "pml_fastpath_sends_long"};
@@ -449,6 +482,7 @@ static void counted(void)
             fp_free(data);
         }
     }
+    counted_both_ways();
     fp_counters_close();
 }
 

@@ -451,6 +451,8 @@ static void test_one_more_than_needed(void **state)
     view = see();
     assert_int_equal(3, view.halves);
     assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, 2 * CHUNK + 100, false));
+    assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, 2 * CHUNK + 100, true));
+    assert_false(mca_btl_fastsm_move_chunks(&view, received, NULL, CHUNK, false));
     world_close();
 }
 
@@ -561,8 +563,6 @@ static void test_refusals(void **state)
  */
 static void test_fallen_behind(void **state)
 {
-    uint32_t messages;
-
     (void) state;
     world_open(0);
     world.out.n_in_flight = 1;
@@ -579,14 +579,19 @@ static void test_fallen_behind(void **state)
     world.kept = 0;
     world.out.stream.way = TURN_KERNEL;
     nothing_leaves(5 * CHUNK);
-    /* one that goes both ways does not wait for those before, and counts in no turn; but only that one */
-    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, 5 * CHUNK, true));
-    messages = world.out.stream.messages;
-    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
-    assert_int_equal(messages, world.out.stream.messages);
+    /* one that goes both ways does not wait for those before, and ends what is measured; but only that one */
+    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
+    assert_false(mca_btl_fastsm_exchange_is_slow(&world.out, EXCHANGED_MIN - 1, true));
     assert_int_equal(0, world.out.exchange.messages);
+    assert_int_equal(OPAL_SUCCESS, send_chunks(5 * CHUNK));
+    assert_int_equal(TURN_MAX, world.out.stream.messages);
     world.kept = 0;
+    world.out.stream = (mca_btl_fastsm_turns_t){.way = TURN_KERNEL, .ways = {.uses = 1}};
     nothing_leaves(5 * CHUNK);
+    assert_true(mca_btl_fastsm_exchange_is_slow(&world.out, EXCHANGED_MIN, true)); /* tried first */
+    assert_int_equal(1, world.out.exchange.messages);
+    nothing_leaves(5 * CHUNK);
+    world.out.write_state = 0;
     opal_set_using_threads(true);
     mca_btl_fastsm_component.chunk_ticks = 1000;
     world.out.fill_ticks = 1000 / QUICK_PART;

@@ -49,6 +49,9 @@ typedef struct {
                             * MCA_PML_FASTPATH_EARLY_HITS, when MPI_Irecv looks for the next one, as it does
                             * when progress has left one where it is */
     bool told;             /**< it knows the communicator's number here */
+    bool one_way;          /**< of late many more messages have been sent to it than have come from it */
+    uint16_t one_way_sent; /**< `sent` and `expected` when that was found out, in 16 bits */
+    uint16_t one_way_expected;
     opal_list_t early;     /**< mca_pml_fastpath_parked_t before their turn, by sequence number */
     opal_list_t withdrawn; /**< mca_pml_fastpath_withdrawn_t, to be dropped when their turn comes */
 } mca_pml_fastpath_member_t;

@@ -492,6 +492,24 @@ static bool send_immediate(const mca_pml_fastpath_send_args_t *args, mca_pml_fas
     return MCA_PML_FASTPATH_SENDS_IMMEDIATE == counter;
 }
 
+/* Messages to a member from one look at what comes from there to the next. */
+#define ONE_WAY_MESSAGES 128u
+
+/* Whether fewer than half as many messages have come from a member as have been sent to it: a receive that is
+ * posted is for an answer to many of them then, and they are a stream. */
+static bool is_one_way(mca_pml_fastpath_member_t *member)
+{
+    const uint16_t sent = (uint16_t) (member->sent - member->one_way_sent);
+    const uint16_t come = (uint16_t) (member->expected - member->one_way_expected);
+
+    if (ONE_WAY_MESSAGES <= sent) {
+        member->one_way = come < sent / 2;
+        member->one_way_sent = (uint16_t) member->sent;
+        member->one_way_expected = (uint16_t) member->expected;
+    }
+    return member->one_way;
+}
+
 /* Whether a message shall take the way of longer ones because one may come from there at the same time. */
 static bool is_exchanged(const mca_pml_fastpath_send_args_t *args)
 {
@@ -500,6 +518,7 @@ static bool is_exchanged(const mca_pml_fastpath_send_args_t *args)
     return NULL != peer->ext && args->size <= mca_pml_fastpath_sendi_limit(args->member)
            && mca_pml_fastpath.use_get && !opal_using_threads()
            && mca_pml_fastpath_match_posted_for(&mca_pml_fastpath_comm(args->comm)->matcher, args->dst)
+           && !is_one_way(args->member)
            && peer->ext->exchange_is_slow(peer->btl_endpoint, args->size, !mca_pml_fastpath.offered);
 }
 

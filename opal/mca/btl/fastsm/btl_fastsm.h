@@ -174,7 +174,7 @@ struct mca_btl_base_endpoint_t {
     mca_btl_fastsm_turns_t exchange; /**< messages that go both ways at once */
     mca_btl_fastsm_followed_t followed; /**< the same where the peer decides */
     uint32_t answered;             /**< where `in` was when the last message left in eager buffers */
-    bool exchanged;                /**< the next message goes both ways at once, and is sooner in chunks */
+    bool exchanged;                /**< the next message goes both ways at once, and in chunks */
     opal_list_t pending;           /**< frags that found no room, oldest first */
     opal_list_t in_flight;         /**< frags whose buffer the peer may still read, by position */
     mca_btl_fastsm_active_t active;

@@ -15,12 +15,10 @@
 #include "btl_fastsm_chunk.h"
 #include "btl_fastsm_chunk_recv.h"
 
-/** how often to look for a chunk whose first one is there: its sender is copying it, 8 KiB in as many looks
+/** how often to look for a chunk whose first one is there: its sender is copying it, so many bytes meanwhile
  */
 #define CHUNK_LOOKS       1000u
 #define CHUNK_LOOKS_BYTES ((size_t) 8 * 1024)
-/** bytes of the longest one that is waited for so */
-#define CHUNK_LOOKS_MOST ((size_t) 32 * 1024)
 
 uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t split, size_t length)
 {
@@ -56,12 +54,6 @@ bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, u
            && NULL != chunk_slot(endpoint, last);
 }
 
-static inline uint32_t looks_for(size_t bytes)
-{
-    return CHUNK_LOOKS
-           * mca_btl_fastsm_buffers_of(mca_btl_fastsm_smaller(bytes, CHUNK_LOOKS_MOST), CHUNK_LOOKS_BYTES);
-}
-
 const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t most,
                                  size_t *bytes)
 {
@@ -70,16 +62,24 @@ const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint
     uint64_t place;
 
     *bytes = 0;
-    for (uint32_t looks = looks_for(most); NULL == slot; slot = chunk_slot(endpoint, index)) {
-        if (0 == --looks) {
-            return NULL;
-        }
-        mca_common_fastpath_relax();
+    if (OPAL_UNLIKELY(NULL == slot || MCA_BTL_FASTSM_SLOT_POOL != fastsm_slot_head(slot).flags)) {
+        return NULL;
     }
     data = mca_btl_fastsm_referenced(endpoint, slot->u.head.data, &place, SIZE_MAX);
     *bytes = mca_btl_fastsm_place_length(place);
-    return MCA_BTL_FASTSM_SLOT_POOL == fastsm_slot_head(slot).flags && 0 < *bytes && *bytes <= most ? data
-                                                                                                    : NULL;
+    return 0 < *bytes && *bytes <= most ? data : NULL;
+}
+
+/* Waits for a further chunk, for as long as one like the first may take. @return as mca_btl_fastsm_chunk() */
+static const char *await_chunk(const mca_btl_fastsm_view_t *view, uint32_t index, size_t most, size_t *bytes)
+{
+    uint32_t looks = CHUNK_LOOKS * mca_btl_fastsm_buffers_of(view->chunk, CHUNK_LOOKS_BYTES);
+
+    while (0 < looks && NULL == chunk_slot(view->endpoint, index)) {
+        mca_common_fastpath_relax();
+        --looks;
+    }
+    return mca_btl_fastsm_chunk(view->endpoint, index, most, bytes);
 }
 
 /* A receiver's memory: contiguous, or data. */
@@ -99,7 +99,7 @@ static bool all_come(const mca_btl_fastsm_view_t *view, size_t size)
     size_t done = view->chunk, bytes;
 
     for (uint32_t i = 1; i < view->halves; ++i, done += bytes) {
-        if (NULL == mca_btl_fastsm_chunk(view->endpoint, i, size - done, &bytes)) {
+        if (NULL == await_chunk(view, i, size - done, &bytes)) {
             return false;
         }
     }
@@ -123,7 +123,7 @@ bool mca_btl_fastsm_move_chunks(const mca_btl_fastsm_view_t *view, void *to,
     }
     for (i = 1; done < length && i < view->halves; ++i) {
         size_t bytes;
-        const char *from = mca_btl_fastsm_chunk(endpoint, i, size - done, &bytes);
+        const char *from = await_chunk(view, i, size - done, &bytes);
 
         if (OPAL_UNLIKELY(NULL == from)) {
             return false;

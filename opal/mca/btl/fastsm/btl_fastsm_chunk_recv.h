@@ -24,12 +24,12 @@ uint32_t mca_btl_fastsm_view_chunks(const mca_btl_fastsm_endpoint_t *endpoint, u
 /** Whether all chunks of the message at the consumer's position have come. */
 bool mca_btl_fastsm_chunks_are_here(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t chunks);
 /**
- * Waits for a further chunk of the message at the consumer's position.
+ * A further chunk of the message at the consumer's position.
  *
  * @param index  1 for the second one
  * @param most   bytes that it can have
- * @param bytes  receives how many it has; 0 if it does not come
- * @return       its data, or NULL: it does not come soon, or makes no sense
+ * @param bytes  receives how many it has; 0 if it has not come
+ * @return       its data, or NULL: it has not come, or makes no sense
  */
 const char *mca_btl_fastsm_chunk(const mca_btl_fastsm_endpoint_t *endpoint, uint32_t index, size_t most,
                                  size_t *bytes);

@@ -68,7 +68,8 @@ static const mca_common_fastpath_param_t own_parameters[] = {
     {"chunk_max", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.chunk_max, 0, 1,
      1u << 20, .or_zero = true,
      .text = "Most bytes of a message that are copied to eager buffers, and from them, at a time, where "
-             "several buffers lie side by side. 0: half of the message, 16 to 32 KiB, where the processor's "
+             "several buffers lie side by side; one buffer at the least. 0: half of the message, 16 to 32 "
+             "KiB, where the processor's "
              "instruction for copies is the sooner way, elsewhere one buffer"},
     {"chunk_time", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_5, &mca_btl_fastsm_component.chunk_time, 7000, 0,
      1u << 30, .zero = "no limit",

@@ -33,7 +33,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 29u
+#    define MCA_BTL_FASTSM_ABI 30u
 #endif
 
 /**
@@ -256,9 +256,9 @@ typedef struct {
     /**
      * Whether chunks take longer than the kernel for a message of so many bytes that goes to the peer while
      * another one may come from there: each process fills chunks and empties others then, and waits for none.
-     * From some hundred KiB on that is measured: a message that is asked for should be sent so.  If they do
-     * not, the next message to this peer is taken for this one, and is not refused because the peer has not
-     * read those before.  Without threads only.
+     * From some hundred KiB on that is measured: a message that is asked for should be sent so; shorter ones
+     * go in chunks.  If it does, the next message to this peer is taken for this one, and is not refused
+     * because the peer has not read those before.  Without threads only.
      *
      * @param alone  no other one that the kernel copies is under way
      */

@@ -237,8 +237,8 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
 }
 
 /* Where messages go to and fro, one of them may be unread.  Of those that go both ways at once any number may
- * be: whether chunks are sooner is known then (exchange_is_slow), and turns of the two sides' streams, which
- * do not begin and end together, would measure a mixture.  Where processes share cores none is read sooner
+ * be: exchange_is_slow has said how they go, and turns of the two sides' streams, which do not begin and end
+ * together, would measure a mixture.  Where processes share cores none is read sooner
  * than it comes in chunks (docs/data-path.md, "Where processes share cores").  With threads streams are not
  * measured, but what filling a chunk takes is. */
 bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t buffers, size_t size)
@@ -246,7 +246,10 @@ bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_
     const bool exchanged = endpoint->exchanged;
     uint32_t unread_max;
 
-    endpoint->exchanged = false;
+    if (exchanged) {
+        endpoint->exchanged = false;
+        endpoint->stream.messages = TURN_MAX; /* a turn with others between its messages counts nothing */
+    }
     if (OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair)) || opal_progress_yield_when_idle
         || size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
         return false;
