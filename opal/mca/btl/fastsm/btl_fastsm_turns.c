@@ -248,7 +248,6 @@ bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_
 
     if (exchanged) {
         endpoint->exchanged = false;
-        endpoint->stream.messages = TURN_MAX; /* a turn with others between its messages counts nothing */
     }
     if (OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair)) || opal_progress_yield_when_idle
         || size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
