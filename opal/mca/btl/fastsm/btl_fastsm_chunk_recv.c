@@ -15,8 +15,7 @@
 #include "btl_fastsm_chunk.h"
 #include "btl_fastsm_chunk_recv.h"
 
-/** how often to look for a chunk whose first one is there: its sender is copying it, so many bytes meanwhile
- */
+/** how often to look for a chunk of so many bytes whose first one is there: its sender is copying it */
 #define CHUNK_LOOKS       1000u
 #define CHUNK_LOOKS_BYTES ((size_t) 8 * 1024)
 

@@ -25,6 +25,8 @@
 
 /** bytes that may go in several buffers in any case */
 #define CHUNKS_ANYWAY ((size_t) 16 * 1024)
+/** bytes from which on messages that go both ways at once may be sooner by the kernel */
+#define EXCHANGED_MIN ((size_t) 128 * 1024)
 /** bytes whose filling time is kept */
 #define FILL_BYTES ((size_t) 4096)
 /** of messages for which chunks are slow one in so many takes them all the same: they may not be any more. A
@@ -37,8 +39,6 @@
 #define QUICK_PART 28u
 /** messages of a stream that take the same way, one after the other, at the least */
 #define TURN_STREAMED 128u
-/** bytes from which on messages that go both ways at once may be sooner by the kernel */
-#define EXCHANGED_MIN ((size_t) 128 * 1024)
 /** and of an exchange, which are longer: until ten turns are over, half of them take the slower way */
 #define TURN_EXCHANGED 32u
 /** and of those in one buffer each, that are sent without an answer in between */
@@ -238,9 +238,9 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
 
 /* Where messages go to and fro, one of them may be unread.  Of those that go both ways at once any number may
  * be: exchange_is_slow has said how they go, and turns of the two sides' streams, which do not begin and end
- * together, would measure a mixture.  Where processes share cores none is read sooner
- * than it comes in chunks (docs/data-path.md, "Where processes share cores").  With threads streams are not
- * measured, but what filling a chunk takes is. */
+ * together, would measure a mixture.  Where processes share cores none is read sooner than it comes in chunks
+ * (docs/data-path.md, "Where processes share cores").  With threads streams are not measured, but what
+ * filling a chunk takes is. */
 bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t buffers, size_t size)
 {
     const bool exchanged = endpoint->exchanged;
