@@ -157,7 +157,7 @@ void mca_btl_fastsm_layout_scale(mca_btl_fastsm_layout_params_t *params, bool th
                                                : sizeof(mca_btl_fastsm_read_pos_t));
     unless_given(&params->eager_count, FEW_PROCESSES >= n ? 768 : by_size(n, 256, 128, 16, 16));
     unless_given(&params->eager_size, scaled_eager_size(n, params->max_size));
-    unless_given(&params->max_count, by_size(n, 32, 16, 4, 4));
+    unless_given(&params->max_count, FEW_PROCESSES >= n ? 48 : by_size(n, 32, 16, 4, 4));
     unless_given(&params->max_size, max_size < params->eager_size ? params->eager_size : max_size);
 }
 
