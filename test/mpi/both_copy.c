@@ -307,6 +307,32 @@ static void comes_to_wait(size_t length, int sequence)
     CHECK(found);
 }
 
+/* An exchange whose later process does not wait when it finds the other one's message: it reads all of that,
+ * as the other one reads its own. */
+static void each_reads(size_t length, int sequence)
+{
+    const int peer = 1 - fp_rank;
+    const unsigned long before = helped();
+    fp_message_t in, out;
+
+    fp_case("each reads what it receives, %zu bytes", length);
+    if (0 == fp_rank) {
+        fp_irecv(&in, length, peer, TAG, sequence, MPI_COMM_WORLD);
+        fp_isend(&out, &fp_modes[FP_STANDARD], length, peer, TAG, sequence, MPI_COMM_WORLD);
+        fp_signal(peer, MPI_COMM_WORLD);
+        fp_wait_send(&out);
+        fp_wait_recv(&in);
+        return;
+    }
+    fp_await(peer, MPI_COMM_WORLD);
+    fp_isend(&out, &fp_modes[FP_STANDARD], length, peer, TAG, sequence, MPI_COMM_WORLD);
+    fp_sleep_ms(20);
+    fp_irecv(&in, length, peer, TAG, sequence, MPI_COMM_WORLD);
+    fp_wait_recv(&in);
+    CHECK(before == helped());
+    fp_wait_send(&out);
+}
+
 /* A file that rank 0 makes when its send is done, as rank 1 is outside MPI meanwhile. */
 static void name_file(char path[256])
 {
@@ -479,6 +505,7 @@ static void nonblocking(bool threads, int sequence)
         }
         if (EXACT == counts && !threads && SURE < lengths[i]) {
             comes_to_wait(lengths[i], ++sequence);
+            each_reads(lengths[i], ++sequence);
         }
     }
     window(sequence + 1);

@@ -147,6 +147,7 @@ void mca_pml_fastpath_awaited_offer(mca_pml_fastpath_send_request_t *req)
         req->req_listed = true;
         opal_list_append(&mca_pml_fastpath.offers, &req->req_offer);
         mca_pml_fastpath.offered = true;
+        ++req->req_peer->offers;
     }
     if (awaited.says) {
         (void) say_offers();
@@ -161,6 +162,7 @@ void mca_pml_fastpath_awaited_forget(mca_pml_fastpath_send_request_t *req)
         }
     }
     one_less(&req->req_claimed);
+    --req->req_peer->offers;
     req->req_listed = false;
     opal_list_remove_item(&mca_pml_fastpath.offers, &req->req_offer);
     mca_pml_fastpath.offered = !opal_list_is_empty(&mca_pml_fastpath.offers);

@@ -52,12 +52,21 @@ static bool reads(const mca_pml_fastpath_peer_t *peer)
     return OPAL_LIKELY(copies.reads);
 }
 
-/* Whether the sender, if it waits, can write into that buffer, and that would be of use. Where processes
- * share cores, those of an exchange have enough to do with what they read: each question costs a turn. */
+/* Whether it is an exchange in which each process had better read what it receives: where they share cores
+ * each question costs a turn; and before we wait for what we have sent there, its receiver, who waits, reads
+ * all of that, and would have to write a half of this besides. */
+static bool reads_alone(const mca_pml_fastpath_recv_request_t *req)
+{
+    const bool each =
+        mca_pml_fastpath_awaited_sends() ? opal_progress_yield_when_idle : 0 < req->req_peer->offers;
+
+    return OPAL_UNLIKELY(each) && reads(req->req_peer);
+}
+
+/* Whether the sender, if it waits, can write into that buffer, and that would be of use. */
 static bool could_help(const mca_pml_fastpath_recv_request_t *req)
 {
-    return !req->req_peer->help_refused && !req->req_reduced
-           && !(opal_progress_yield_when_idle && mca_pml_fastpath_awaited_sends() && reads(req->req_peer));
+    return !req->req_peer->help_refused && !req->req_reduced && !reads_alone(req);
 }
 
 /* Half of so many bytes, which we read ourselves. */

@@ -363,7 +363,8 @@ static inline bool await_one(const ompi_request_t *request)
     bool complete;
 
     mca_pml_fastpath_awaited_begin_recv();
-    complete = await(request, false);
+    mca_pml_fastpath_pace_wait(); /* what progress finds now depends on what we wait for */
+    complete = REQUEST_COMPLETE(request) || await(request, false);
     if (!complete && mca_pml_fastpath_send_request_free != request->req_free && !opal_using_threads()
         && !mca_pml_fastpath_ft()) {
         await_idle(request);
@@ -375,8 +376,9 @@ static inline bool await_one(const ompi_request_t *request)
 
 static int wait_one(ompi_request_t **request, ompi_status_public_t *status)
 {
-    mca_pml_fastpath_pace_wait();
-    if (!REQUEST_COMPLETE(*request) && !await_one(*request)) {
+    if (REQUEST_COMPLETE(*request)) {
+        mca_pml_fastpath_pace_wait();
+    } else if (!await_one(*request)) {
         return wait_one_original(request, status);
     }
     if (OPAL_UNLIKELY(MCA_PML_FASTPATH_REQUEST_SIMPLE != mca_pml_fastpath_request_kind_of(*request))) {
@@ -452,7 +454,7 @@ static inline __opal_attribute_always_inline__ bool await_all(size_t count, ompi
     bool simple;
 
     mca_pml_fastpath_awaited_begin_recv();
-    mca_pml_fastpath_pace_wait(); /* what progress finds now depends on what we wait for */
+    mca_pml_fastpath_pace_wait(); /* as in await_one() */
     simple = await_simple(count, requests);
     if (OPAL_UNLIKELY(!simple)) {
         await_long(count, requests, true);
@@ -499,6 +501,7 @@ static size_t await_one_of(size_t count, ompi_request_t **requests, mca_pml_fast
     size_t at;
 
     mca_pml_fastpath_awaited_begin_recv();
+    mca_pml_fastpath_pace_wait(); /* as in await_one() */
     at = await_any(count, requests, kind);
     if (OPAL_UNLIKELY(at == count || MCA_PML_FASTPATH_REQUEST_SIMPLE != *kind)) {
         await_long(count, requests, false);
@@ -512,7 +515,6 @@ static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_st
     mca_pml_fastpath_request_kind_t kind = MCA_PML_FASTPATH_REQUEST_EMPTY;
     size_t at;
 
-    mca_pml_fastpath_pace_wait();
     at = await_one_of(count, requests, &kind);
     if (at == count || MCA_PML_FASTPATH_REQUEST_SIMPLE != kind) {
         return mca_pml_fastpath_original_requests.req_wait_any(count, requests, index, status);
@@ -527,7 +529,6 @@ static int wait_some(size_t count, ompi_request_t **requests, int *outcount, int
     mca_pml_fastpath_request_kind_t kind = MCA_PML_FASTPATH_REQUEST_EMPTY;
     int rc;
 
-    mca_pml_fastpath_pace_wait();
     if (count > await_one_of(count, requests, &kind)
         && mca_pml_fastpath_finish_some(count, requests, outcount, indices, statuses, &rc)) {
         return rc;
