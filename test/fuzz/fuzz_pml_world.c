@@ -165,6 +165,12 @@ static bool ext_claim(struct mca_btl_base_endpoint_t *endpoint, uint64_t name)
     return fuzz_one_in(3);
 }
 
+static bool ext_is_copying(struct mca_btl_base_endpoint_t *endpoint)
+{
+    (void) endpoint;
+    return fuzz_one_in(3);
+}
+
 static bool ext_chunks_are_slow(struct mca_btl_base_endpoint_t *endpoint, size_t size)
 {
     (void) endpoint;
@@ -211,6 +217,7 @@ static const mca_btl_fastsm_ext_t ext = {.sendi = ext_sendi,
                                          .await = ext_await,
                                          .await_end = ext_await_end,
                                          .claim = ext_claim,
+                                         .is_copying = ext_is_copying,
                                          .sender = ext_sender};
 
 /* As if they were reached by btl/fastsm. */

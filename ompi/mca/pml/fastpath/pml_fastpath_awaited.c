@@ -151,6 +151,8 @@ void mca_pml_fastpath_awaited_offer(mca_pml_fastpath_send_request_t *req)
     }
     if (awaited.says) {
         (void) say_offers();
+    } else if (atomic_load_explicit(&mca_pml_fastpath.waits, memory_order_relaxed)) {
+        mca_pml_fastpath_awaited_begin_offers(); /* by what progresses in a wait for a receive */
     }
 }
 

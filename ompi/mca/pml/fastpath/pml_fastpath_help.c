@@ -52,21 +52,31 @@ static bool reads(const mca_pml_fastpath_peer_t *peer)
     return OPAL_LIKELY(copies.reads);
 }
 
-/* Whether it is an exchange in which each process had better read what it receives: where they share cores
- * each question costs a turn; and before we wait for what we have sent there, its receiver, who waits, reads
- * all of that, and would have to write a half of this besides. */
-static bool reads_alone(const mca_pml_fastpath_recv_request_t *req)
+/* Where processes share cores, those of an exchange have enough to do with what they read: each question
+ * costs a turn. */
+static bool costs_turns(const mca_pml_fastpath_recv_request_t *req)
 {
-    const bool each =
-        mca_pml_fastpath_awaited_sends() ? opal_progress_yield_when_idle : 0 < req->req_peer->offers;
-
-    return OPAL_UNLIKELY(each) && reads(req->req_peer);
+    return opal_progress_yield_when_idle && mca_pml_fastpath_awaited_sends() && reads(req->req_peer);
 }
 
-/* Whether the sender, if it waits, can write into that buffer, and that would be of use. */
-static bool could_help(const mca_pml_fastpath_recv_request_t *req)
+/* Whether the sender, if it waits, may do a part of the work. */
+static bool may_help(const mca_pml_fastpath_recv_request_t *req)
 {
-    return !req->req_peer->help_refused && !req->req_reduced && !reads_alone(req);
+    return !req->req_peer->help_refused && !req->req_reduced && !costs_turns(req);
+}
+
+/* Whether we have sent that process something, too, and do not wait for it yet: if it waits, it most likely
+ * reads that, or will in a moment. Who waits for its sends asks at once, because a stream may be sooner. */
+static bool is_exchange(const mca_pml_fastpath_recv_request_t *req)
+{
+    return OPAL_UNLIKELY(0 < req->req_peer->offers) && !mca_pml_fastpath_awaited_sends()
+           && reads(req->req_peer);
+}
+
+/* Whether the sender copies something now, so that it does its part of this later than we could. */
+static bool is_copying(const mca_pml_fastpath_recv_request_t *req)
+{
+    return req->req_peer->ext->is_copying(req->req_peer->btl_endpoint);
 }
 
 /* Half of so many bytes, which we read ourselves. */
@@ -111,7 +121,7 @@ static size_t ask_for_rest(mca_pml_fastpath_recv_request_t *req, size_t next)
         mca_pml_fastpath_count(MCA_PML_FASTPATH_STREAMED);
         return next; /* mca_pml_fastpath_help_read asks for what is behind */
     }
-    if (!could_help(req)) {
+    if (!may_help(req)) {
         return req->req_own;
     }
     if (!mca_pml_fastpath_awaited_sends() && reads(req->req_peer)) {
@@ -127,13 +137,16 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
                                    const mca_pml_fastpath_arrival_t *arrival)
 {
     const size_t all = req->req_accepted;
-    bool could, waits;
+    bool may, exchange, busy, waits;
 
     req->req_reduced = mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
-    could = is_large_local(req, arrival) && (may_be_streamed(req) || could_help(req));
-    waits = could
-            && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags) || OPAL_UNLIKELY(claim_message(req)));
-    req->req_alone = could && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
+    may = is_large_local(req, arrival) && (may_be_streamed(req) || may_help(req));
+    exchange = may && is_exchange(req);
+    busy = exchange && is_copying(req);
+    waits = may && !busy
+            && (0 != (MCA_PML_FASTPATH_HDR_FLAG_WAITS & arrival->flags)
+                || (!exchange && OPAL_UNLIKELY(claim_message(req))));
+    req->req_alone = may && !busy && !waits && mca_pml_fastpath_help_first_piece() < all / 2;
     req->req_own = all;
     return waits ? ask_for_rest(req, 0) : all;
 }
@@ -141,13 +154,19 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
 size_t mca_pml_fastpath_help_again(mca_pml_fastpath_recv_request_t *req, size_t next)
 {
     size_t own = req->req_own;
+    bool exchange;
 
-    if (0 < next && PAGE <= half(own - next) && !mca_pml_fastpath_has_failed(&req->req_watch)
-        && claim_message(req)) {
+    if (0 == next || PAGE > half(own - next) || mca_pml_fastpath_has_failed(&req->req_watch)) {
+        return own;
+    }
+    exchange = is_exchange(req);
+    if (!(exchange && is_copying(req)) && claim_message(req)) {
         req->req_alone = false;
         OPAL_THREAD_UNLOCK(&req->req_lock);
         own = ask_for_rest(req, next);
         OPAL_THREAD_LOCK(&req->req_lock);
+    } else if (exchange) {
+        req->req_alone = false; /* both have something to read: the fewer pieces the better */
     }
     return own;
 }

@@ -373,8 +373,8 @@ int mca_pml_fastpath_mrecv(void *buf, size_t count, ompi_datatype_t *datatype, o
     mca_pml_fastpath_recv_request_t *req;
     int rc;
 
-    mca_pml_fastpath_awaited_begin_recv();
     mca_pml_fastpath_pace_wait();
+    mca_pml_fastpath_awaited_begin_recv();
     req = mrecv_request(buf, count, datatype, message);
     rc = OPAL_LIKELY(NULL != req) ? recv_finish(req, status) : OMPI_ERR_OUT_OF_RESOURCE;
     mca_pml_fastpath_awaited_end_recv();

@@ -52,7 +52,7 @@ typedef struct {
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     bool help_refused;                            /**< it cannot write into our memory */
     mca_pml_fastpath_asked_t asked[MCA_PML_FASTPATH_ASKED_KINDS];
-    uint32_t offers; /**< sends to it that are offered and not complete, pml_fastpath_awaited.h */
+    uint32_t offers; /**< nonblocking sends to it that pml_fastpath_awaited.h lists */
     fastsm_fifo_receiver_t
         *in; /**< if ext: where its messages arrive, if receives may take them from there; else NULL */
 

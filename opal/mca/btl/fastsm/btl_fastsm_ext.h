@@ -33,7 +33,7 @@
 #define MCA_BTL_FASTSM_EXT_MAGIC UINT64_C(0x31586d7374736166)
 /** Raised whenever a member of the extension changes its meaning, or anything in btl_fastsm_inline.h. */
 #ifndef MCA_BTL_FASTSM_ABI
-#    define MCA_BTL_FASTSM_ABI 30u
+#    define MCA_BTL_FASTSM_ABI 31u
 #endif
 
 /**
@@ -385,6 +385,12 @@ typedef struct {
      * @return  whether it does its part now: it has not taken that back, and nobody has claimed it before
      */
     bool (*claim)(struct mca_btl_base_endpoint_t *endpoint, uint64_t name);
+
+    /**
+     * @return  whether the kernel just now copies for that peer, to or from another process's memory: what
+     *          it is asked for begins later.  Not known of a process with threads
+     */
+    bool (*is_copying)(struct mca_btl_base_endpoint_t *endpoint);
 
     /**
      * The process behind an endpoint has failed, and the job goes on.  What it

@@ -31,6 +31,20 @@ static bool read_all(pid_t pid, void *local, uint64_t remote, size_t size)
     return mca_common_fastpath_process_copy(pid, false, local, remote, size);
 }
 
+static mca_btl_fastsm_ring_ctl_t *ctl_of(char *base, const mca_btl_fastsm_layout_t *layout)
+{
+    return (mca_btl_fastsm_ring_ctl_t *) (base + layout->ring_ctl);
+}
+
+/* Peers see it. They only choose by it what they ask for, so it needs no order with anything. */
+static void say_copying(bool copying)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+
+    atomic_store_explicit(&ctl_of(component->base, &component->layout)->copies, copying,
+                          memory_order_relaxed);
+}
+
 static mca_btl_base_registration_handle_t *register_mem(mca_btl_base_module_t *btl,
                                                         mca_btl_base_endpoint_t *endpoint, void *base,
                                                         size_t size, uint32_t flags)
@@ -163,11 +177,28 @@ void mca_btl_fastsm_get_end(mca_btl_fastsm_endpoint_t *endpoint)
     endpoint->write_state = MCA_BTL_FASTSM_GET_UNKNOWN;
 }
 
+/* Read a part of a peer's memory, by whichever way leads there. */
+static bool read_peer(mca_btl_fastsm_endpoint_t *endpoint, void *local, uint64_t remote,
+                      mca_btl_base_registration_handle_t *handle, size_t size)
+{
+    if (MCA_BTL_FASTSM_GET_SMSC == endpoint->get_state) {
+        if (OPAL_LIKELY(fastpath_smsc_read(endpoint->smsc, local, remote, size, handle))) {
+            return true;
+        }
+        if (!give_up_smsc(endpoint)) {
+            return false;
+        }
+    }
+    return read_all(endpoint->pid, local, remote, size);
+}
+
 int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint, void *local_address,
                        uint64_t remote_address, mca_btl_base_registration_handle_t *local_handle,
                        mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags, int order,
                        mca_btl_base_rdma_completion_fn_t cbfunc, void *cbcontext, void *cbdata)
 {
+    bool read;
+
     (void) flags;
     (void) order;
 
@@ -177,15 +208,11 @@ int mca_btl_fastsm_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
     if (MCA_BTL_FASTSM_GET_REFUSED == endpoint->get_state) {
         return OPAL_ERROR;
     }
-    if (MCA_BTL_FASTSM_GET_SMSC != endpoint->get_state
-        || (OPAL_UNLIKELY(
-                !fastpath_smsc_read(endpoint->smsc, local_address, remote_address, size, remote_handle))
-            && give_up_smsc(endpoint))) {
-        if (OPAL_UNLIKELY(!read_all(endpoint->pid, local_address, remote_address, size))) {
-            return OPAL_ERROR;
-        }
-    } else if (OPAL_UNLIKELY(MCA_BTL_FASTSM_GET_SMSC != endpoint->get_state)) {
-        return OPAL_ERROR; /* neither way leads there any more */
+    say_copying(true);
+    read = read_peer(endpoint, local_address, remote_address, remote_handle, size);
+    say_copying(false);
+    if (OPAL_UNLIKELY(!read)) {
+        return OPAL_ERROR;
     }
     cbfunc(btl, endpoint, local_address, local_handle, cbcontext, cbdata, OPAL_SUCCESS);
     return OPAL_SUCCESS;
@@ -221,15 +248,18 @@ void mca_btl_fastsm_get_begin(mca_btl_fastsm_endpoint_t *endpoint)
 
 bool mca_btl_fastsm_write(mca_btl_base_endpoint_t *endpoint, const void *local, uint64_t remote, size_t size)
 {
+    bool written;
+
     if (MCA_BTL_FASTSM_GET_WORKS != endpoint->write_state) {
         return false;
     }
-    if (OPAL_LIKELY(mca_common_fastpath_process_copy(endpoint->pid, true, (void *) (uintptr_t) local, remote,
-                                                     size))) {
-        return true;
+    say_copying(true);
+    written = mca_common_fastpath_process_copy(endpoint->pid, true, (void *) (uintptr_t) local, remote, size);
+    say_copying(false);
+    if (OPAL_UNLIKELY(!written)) {
+        endpoint->write_state = MCA_BTL_FASTSM_GET_REFUSED;
     }
-    endpoint->write_state = MCA_BTL_FASTSM_GET_REFUSED;
-    return false;
+    return written;
 }
 
 void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_copies_t *copies)
@@ -241,11 +271,6 @@ void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_cop
     copies->writes = MCA_BTL_FASTSM_GET_WORKS == endpoint->write_state;
     copies->is_read = !fastsm_pair_refuses(&endpoint->pair);
     copies->error = endpoint->get_error;
-}
-
-static mca_btl_fastsm_ring_ctl_t *ctl_of(char *base, const mca_btl_fastsm_layout_t *layout)
-{
-    return (mca_btl_fastsm_ring_ctl_t *) (base + layout->ring_ctl);
 }
 
 void mca_btl_fastsm_await(mca_btl_base_module_t *btl, uint32_t place, uint64_t name)
@@ -278,4 +303,12 @@ bool mca_btl_fastsm_claim(mca_btl_base_endpoint_t *endpoint, uint64_t name)
         }
     }
     return false;
+}
+
+bool mca_btl_fastsm_is_copying(mca_btl_base_endpoint_t *endpoint)
+{
+    return NULL != endpoint->base
+           && 0
+                  != atomic_load_explicit(&ctl_of(endpoint->base, &endpoint->layout)->copies,
+                                          memory_order_relaxed);
 }

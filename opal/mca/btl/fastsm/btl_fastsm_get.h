@@ -39,5 +39,7 @@ void mca_btl_fastsm_await(mca_btl_base_module_t *btl, uint32_t place, uint64_t n
 bool mca_btl_fastsm_await_end(mca_btl_base_module_t *btl, uint32_t place, uint64_t name);
 /** The extension's claim (btl_fastsm_ext.h). */
 bool mca_btl_fastsm_claim(mca_btl_base_endpoint_t *endpoint, uint64_t name);
+/** The extension's is_copying (btl_fastsm_ext.h). */
+bool mca_btl_fastsm_is_copying(mca_btl_base_endpoint_t *endpoint);
 
 #endif /* MCA_BTL_FASTSM_GET_H */

@@ -61,7 +61,7 @@
 /** the bytes "fastsmS1" as a little-endian number */
 #define MCA_BTL_FASTSM_SEGMENT_MAGIC UINT64_C(0x31536d7374736166)
 /** raised whenever anything in this header moves or changes its meaning */
-#define MCA_BTL_FASTSM_LAYOUT_VERSION 13u
+#define MCA_BTL_FASTSM_LAYOUT_VERSION 14u
 #define MCA_BTL_FASTSM_NONCE_SIZE     16u
 
 /** Two slots are what the control messages of a PML need.  A doorbell holds 8 bits of a position, which
@@ -251,7 +251,8 @@ typedef struct {
     _Atomic uint32_t admitted; /**< admissions from this one on have never been used; owner */
     _Atomic uint64_t awaited[MCA_BTL_FASTSM_AWAITED]; /**< names of operations that it waits for, or 0; owner,
                                                          and who claims one */
-    uint8_t padding3[MCA_BTL_FASTSM_LINE - 2 * sizeof(uint32_t) - MCA_BTL_FASTSM_AWAITED * sizeof(uint64_t)];
+    _Atomic uint32_t copies; /**< 1: the kernel copies for it, to or from another process's memory; owner */
+    uint8_t padding3[MCA_BTL_FASTSM_LINE - 3 * sizeof(uint32_t) - MCA_BTL_FASTSM_AWAITED * sizeof(uint64_t)];
 } mca_btl_fastsm_ring_ctl_t;
 
 _Static_assert(sizeof(mca_btl_fastsm_ring_ctl_t) == 3 * MCA_BTL_FASTSM_LINE,

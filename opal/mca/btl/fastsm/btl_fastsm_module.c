@@ -283,6 +283,7 @@ mca_btl_fastsm_module_t mca_btl_fastsm_module = {
             .await = mca_btl_fastsm_await,
             .await_end = mca_btl_fastsm_await_end,
             .claim = mca_btl_fastsm_claim,
+            .is_copying = mca_btl_fastsm_is_copying,
             .scan = mca_btl_fastsm_scan,
             .poll = mca_btl_fastsm_poll,
             .refused = fastsm_refused,
