@@ -155,6 +155,7 @@ static void claim_ring(uint8_t *owner, const mca_btl_fastsm_layout_t *layout)
     claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, owner), 4, 9);
     claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, admitted), 4, 9);
     claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, awaited), 48, 9);
+    claim(owner, layout, ctl + offsetof(mca_btl_fastsm_ring_ctl_t, copies), 4, 9);
     claim(owner, layout, layout->ring, (uint64_t) layout->params.ring_depth * 64, 10);
     assert_int_equal(0, ctl % 64);
     assert_int_equal(0, layout->ring % 64);

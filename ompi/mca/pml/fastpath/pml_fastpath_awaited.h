@@ -19,7 +19,7 @@
 typedef struct {
     bool waits;    /**< there is such a call */
     bool says;     /**< it says the names of sends */
-    bool sends;    /**< there were such when it began, or it is such a send */
+    bool sends;    /**< there were such when it began to say names, or it is such a send */
     bool receives; /**< it waits for receives: mca_pml_fastpath_awaited_finish() ends it */
 } mca_pml_fastpath_awaited_t;
 
@@ -46,11 +46,11 @@ mca_pml_fastpath_awaited_t mca_pml_fastpath_awaited_begin_send(void);
  */
 void mca_pml_fastpath_awaited_end(mca_pml_fastpath_awaited_t other);
 
-/** Whether such a call is under way here that had large sends to wait for when it began. */
+/** Whether such a call is under way here that had large sends to wait for when it began to say names. */
 bool mca_pml_fastpath_awaited_sends(void);
 
-/** Large sends are offered while a call that waits for receives begins: it says their names, unless another
- * one is under way. */
+/** Large sends are offered while a call that waits for receives begins, or by what progresses in it: it says
+ * their names, unless another one is under way. */
 void mca_pml_fastpath_awaited_begin_offers(void);
 
 /** The end of a call that waits for receives, if something is unfinished: as mca_pml_fastpath_awaited_end().
@@ -106,7 +106,8 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
 /** The receiver has answered a message of ours: another one may take its place. */
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req);
 
-/** A large message is about to be offered, and no call waits for it alone: calls that wait say its name. */
+/** A large message is about to be offered, and no call waits for it alone: calls that wait say its name, but
+ * those that have begun by mca_pml_fastpath_awaited_begin_message() only if they say others. */
 void mca_pml_fastpath_awaited_offer(mca_pml_fastpath_send_request_t *req);
 
 /** A message is about to be offered to be read. */

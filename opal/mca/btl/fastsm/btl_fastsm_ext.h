@@ -387,8 +387,8 @@ typedef struct {
     bool (*claim)(struct mca_btl_base_endpoint_t *endpoint, uint64_t name);
 
     /**
-     * @return  whether the kernel just now copies for that peer, to or from another process's memory: what
-     *          it is asked for begins later.  Not known of a process with threads
+     * @return  whether that peer just now copies from or to another process's memory, by the BTL's get or by
+     *          write(): what it is asked for begins later.  Not known of a process with threads
      */
     bool (*is_copying)(struct mca_btl_base_endpoint_t *endpoint);
 

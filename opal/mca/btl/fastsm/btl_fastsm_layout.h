@@ -251,7 +251,7 @@ typedef struct {
     _Atomic uint32_t admitted; /**< admissions from this one on have never been used; owner */
     _Atomic uint64_t awaited[MCA_BTL_FASTSM_AWAITED]; /**< names of operations that it waits for, or 0; owner,
                                                          and who claims one */
-    _Atomic uint32_t copies; /**< 1: the kernel copies for it, to or from another process's memory; owner */
+    _Atomic uint32_t copies; /**< 1: it copies from or to another process's memory, by get or write; owner */
     uint8_t padding3[MCA_BTL_FASTSM_LINE - 3 * sizeof(uint32_t) - MCA_BTL_FASTSM_AWAITED * sizeof(uint64_t)];
 } mca_btl_fastsm_ring_ctl_t;
 
@@ -262,7 +262,7 @@ _Static_assert(offsetof(mca_btl_fastsm_ring_ctl_t, read_pos) == MCA_BTL_FASTSM_L
                "the second line is the owner's, stored with each message");
 _Static_assert(offsetof(mca_btl_fastsm_ring_ctl_t, owner) == 2 * MCA_BTL_FASTSM_LINE
                    && offsetof(mca_btl_fastsm_ring_ctl_t, admitted) < 3 * MCA_BTL_FASTSM_LINE,
-               "the third line is the owner's, seldom stored");
+               "the third line is the owner's, not stored with each message");
 
 /**
  * The admission of a dynamic peer: where it learns that its owner knows it and
