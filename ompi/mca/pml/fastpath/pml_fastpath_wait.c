@@ -357,13 +357,20 @@ static __opal_attribute_noinline__ int wait_one_original(ompi_request_t **reques
     return rc;
 }
 
+/* A call begins to wait, of which the progress that it makes up for is a part: what that finds depends on
+ * what the call waits for. */
+static inline void begin_wait(void)
+{
+    mca_pml_fastpath_awaited_begin_recv();
+    mca_pml_fastpath_pace_wait();
+}
+
 /* Wait for a request, unless Open MPI's own function ends the wait. @return whether it is complete */
 static inline bool await_one(const ompi_request_t *request)
 {
     bool complete;
 
-    mca_pml_fastpath_awaited_begin_recv();
-    mca_pml_fastpath_pace_wait(); /* what progress finds now depends on what we wait for */
+    begin_wait();
     complete = REQUEST_COMPLETE(request) || await(request, false);
     if (!complete && mca_pml_fastpath_send_request_free != request->req_free && !opal_using_threads()
         && !mca_pml_fastpath_ft()) {
@@ -453,8 +460,7 @@ static inline __opal_attribute_always_inline__ bool await_all(size_t count, ompi
 {
     bool simple;
 
-    mca_pml_fastpath_awaited_begin_recv();
-    mca_pml_fastpath_pace_wait(); /* as in await_one() */
+    begin_wait();
     simple = await_simple(count, requests);
     if (OPAL_UNLIKELY(!simple)) {
         await_long(count, requests, true);
@@ -500,8 +506,7 @@ static size_t await_one_of(size_t count, ompi_request_t **requests, mca_pml_fast
 {
     size_t at;
 
-    mca_pml_fastpath_awaited_begin_recv();
-    mca_pml_fastpath_pace_wait(); /* as in await_one() */
+    begin_wait();
     at = await_any(count, requests, kind);
     if (OPAL_UNLIKELY(at == count || MCA_PML_FASTPATH_REQUEST_SIMPLE != *kind)) {
         await_long(count, requests, false);

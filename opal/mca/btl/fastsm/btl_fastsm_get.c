@@ -36,13 +36,15 @@ static mca_btl_fastsm_ring_ctl_t *ctl_of(char *base, const mca_btl_fastsm_layout
     return (mca_btl_fastsm_ring_ctl_t *) (base + layout->ring_ctl);
 }
 
+static mca_btl_fastsm_ring_ctl_t *own_ctl(void)
+{
+    return ctl_of(mca_btl_fastsm_component.base, &mca_btl_fastsm_component.layout);
+}
+
 /* Peers see it. They only choose by it what they ask for, so it needs no order with anything. */
 static void say_copying(bool copying)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
-    atomic_store_explicit(&ctl_of(component->base, &component->layout)->copies, copying,
-                          memory_order_relaxed);
+    atomic_store_explicit(&own_ctl()->copies, copying, memory_order_relaxed);
 }
 
 static mca_btl_base_registration_handle_t *register_mem(mca_btl_base_module_t *btl,
@@ -275,18 +277,14 @@ void mca_btl_fastsm_copies(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_cop
 
 void mca_btl_fastsm_await(mca_btl_base_module_t *btl, uint32_t place, uint64_t name)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
     (void) btl;
-    fastsm_store_awaited(&ctl_of(component->base, &component->layout)->awaited[place], name);
+    fastsm_store_awaited(&own_ctl()->awaited[place], name);
 }
 
 bool mca_btl_fastsm_await_end(mca_btl_base_module_t *btl, uint32_t place, uint64_t name)
 {
-    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
-
     (void) btl;
-    return name != fastsm_take_awaited(&ctl_of(component->base, &component->layout)->awaited[place]);
+    return name != fastsm_take_awaited(&own_ctl()->awaited[place]);
 }
 
 bool mca_btl_fastsm_claim(mca_btl_base_endpoint_t *endpoint, uint64_t name)
