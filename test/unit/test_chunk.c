@@ -609,6 +609,40 @@ static void test_fallen_behind(void **state)
     world_close();
 }
 
+/* Where processes share cores a message is read if too much is sent between two to the same peer, or if
+ * filling chunks for it takes long; and neither the first one, nor short ones. */
+static void test_shared(void **state)
+{
+    const size_t size = 100000;
+
+    (void) state;
+    world_open(0);
+    opal_progress_yield_when_idle = true;
+    mca_btl_fastsm_component.n_local = 10;
+    mca_btl_fastsm_component.long_sent = 0;
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, size));
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, size));
+    mca_btl_fastsm_component.long_sent += ROUND_MAX / 10 - size;
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, size));
+    mca_btl_fastsm_component.long_sent += ROUND_MAX / 10 - size + 1;
+    assert_true(mca_btl_fastsm_had_better_read(&world.out, 5, size));
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, size));
+    mca_btl_fastsm_component.long_sent += ROUND_MAX;
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, CHUNKS_ANYWAY));
+    world.out.long_sent = 0; /* as to another peer */
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, size));
+    mca_btl_fastsm_component.chunk_ticks = 7000;
+    world.out.fill_ticks = 1000;
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, size)); /* nobody knows whether it can be */
+    world.out.write_state = MCA_BTL_FASTSM_GET_WORKS;
+    world.out.n_slow = 1;
+    assert_true(mca_btl_fastsm_had_better_read(&world.out, 5, size));
+    world.out.fill_ticks = 600;
+    assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, size));
+    opal_progress_yield_when_idle = false;
+    world_close();
+}
+
 /* What may leave in any case is counted in bytes, but one buffer is always enough. */
 static void test_anyway(void **state)
 {
@@ -1102,6 +1136,7 @@ int main(void)
         cmocka_unit_test(test_one_buffer),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fallen_behind),
+        cmocka_unit_test(test_shared),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_stream_turns),
         cmocka_unit_test(test_stream_read),

@@ -394,6 +394,48 @@ static uint32_t most_for(uint32_t unread)
     return n;
 }
 
+/* There, of buffers for messages of several, a peer that has something to read gets no more when very many
+ * are in use, unless nothing can be read but that. */
+static void test_shared_held(void **state)
+{
+    enum { LOCAL = 8 };
+    const uint32_t each = 3, most = HELD_SHARED / LOCAL;
+    mca_btl_fastsm_endpoint_t peers[LOCAL] = {0}, endpoint = {.n_in_flight = UNREAD_ALWAYS};
+    _Atomic uint32_t refusal = MCA_BTL_FASTSM_PAIR_TRIED;
+    mca_btl_fastsm_frag_t *frags;
+
+    (void) state;
+    mca_btl_fastsm_component.n_local = LOCAL;
+    mca_btl_fastsm_component.peers = peers;
+    (void) different(1, most - each + 1);
+    while (most - each + 1 > n_in_hand) {
+        (void) take();
+    }
+    frags = mca_btl_fastsm_frags_take(&endpoint, each, 1);
+    assert_non_null(frags);
+    mca_btl_fastsm_frags_put_back(frags, each);
+    opal_progress_yield_when_idle = true;
+    assert_null(mca_btl_fastsm_frags_take(&endpoint, each, 1));
+    frags = mca_btl_fastsm_frags_take(&endpoint, each - 1, 1);
+    assert_non_null(frags);
+    mca_btl_fastsm_frags_put_back(frags, each - 1);
+    --endpoint.n_in_flight;
+    frags = mca_btl_fastsm_frags_take(&endpoint, each, 1);
+    assert_non_null(frags);
+    mca_btl_fastsm_frags_put_back(frags, each);
+    ++endpoint.n_in_flight;
+    endpoint.pair.other = &refusal;
+    frags = mca_btl_fastsm_frags_take(&endpoint, each, 1);
+    assert_non_null(frags);
+    mca_btl_fastsm_frags_put_back(frags, each);
+    endpoint.pair.other = NULL;
+    assert_in_range(most_for(UNREAD_ALWAYS), each, COUNT); /* those for one */
+    while (0 < n_in_hand) {
+        give_back();
+    }
+    mca_btl_fastsm_component.n_local = 0;
+}
+
 /* Where processes share cores a peer that has something to read gets no new pages soon after others, unless
  * it has little or the pages are few. */
 static void test_shared_growth(void **state)
@@ -441,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_end_of_memory, begin, end),
         cmocka_unit_test_setup_teardown(test_shared, begin, end),
+        cmocka_unit_test_setup_teardown(test_shared_held, begin, end),
         cmocka_unit_test_setup_teardown(test_shared_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_trials, begin, end),
     };

@@ -173,6 +173,7 @@ struct mca_btl_base_endpoint_t {
         filled; /**< messages in a buffer each, with no answer in between; ways as of fill_ways */
     mca_btl_fastsm_turns_t exchange; /**< messages that go both ways at once */
     mca_btl_fastsm_followed_t followed; /**< the same where the peer decides */
+    _Atomic uint64_t long_sent; /**< component.long_sent after the last one to this peer; 0: there was none */
     uint32_t answered;             /**< where `in` was when the last message left in eager buffers */
     bool exchanged;                /**< the next message goes both ways at once, and in chunks */
     opal_list_t pending;           /**< frags that found no room, oldest first */
@@ -373,6 +374,8 @@ typedef struct {
     _Atomic uint64_t chunk_ticks; /**< the same in ticks of the clock; 0: not known yet */
     mca_common_fastpath_clock_t clock;
     uint32_t chunks_max; /**< buffers that one message of ours takes at the most */
+    _Atomic uint64_t long_sent; /**< bytes of messages so far for which chunks or the kernel was a question;
+                                 * counted where processes share cores */
     mca_btl_fastsm_ahead_t ahead;
 
     bool enlisting; /**< the thread that enlists us has been started (btl_fastsm_sleep.c) */

@@ -75,8 +75,8 @@ static const mca_common_fastpath_param_t own_parameters[] = {
      1u << 30, .zero = "no limit",
      .text = "Time budget (ns) for copying a message through eager buffers while its sender waits. If the "
              "estimate, by recent copies to that peer, is higher, sender and receiver each copy a part by "
-             "single copy, where the kernel permits that. Each 4096 bytes add 1/14 to the budget, about what "
-             "the kernel takes for a page. 0: no limit"},
+             "single copy, where the kernel permits that; where processes share cores the receiver copies it. "
+             "Each 4096 bytes add 1/14 to the budget, about what the kernel takes for a page. 0: no limit"},
     {"poll_max", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_8, &mca_btl_fastsm_component.poll_max, 32, 1,
      1u << 20, .text = "Messages taken from one sender before the others get their turn"},
     {"ring_depth", MCA_COMMON_FASTPATH_UINT, OPAL_INFO_LVL_6, &mca_btl_fastsm_component.ring_depth,

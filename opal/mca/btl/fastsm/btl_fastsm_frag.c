@@ -29,6 +29,8 @@
 /** and that may be in use there, when a peer that has not read some gets one more, before more pages are
  * asked for */
 #define IN_USE_SHARED 32u
+/** and that may be in use in all pools of a node, if such peers are to get more messages of several */
+#define HELD_SHARED 512u
 /** buffers that each peer may have to read in any case */
 #define UNREAD_ALWAYS 4u
 /** the part of a pool that a peer with more than that to read does not get: it is for others, who may be all
@@ -382,6 +384,15 @@ static __opal_attribute_noinline__ bool grows_too_soon(const mca_btl_fastsm_frag
            && mca_common_fastpath_ticks() - list->growth.began < GROWTH_PAUSE * list->growth.pages;
 }
 
+/* Whether so much is unread that one more long message had better be read where it is.  Where processes share
+ * cores who sends may be far ahead of who receives, and what is not read soon is in no cache any more. */
+static bool are_held(const mca_btl_fastsm_frag_list_t *list, const mca_btl_fastsm_endpoint_t *endpoint,
+                     uint32_t more)
+{
+    return 1 < more && HELD_SHARED < (in_use(list) + more) * mca_btl_fastsm_component.n_local
+           && !fastsm_pair_refuses(&endpoint->pair);
+}
+
 /* Whether a peer has to read what it has, before it gets so many more.  One that has little to read gets them
  * in any case: others' messages must not hold up its own.  The list's lock is held. */
 static inline bool are_enough(const mca_btl_fastsm_frag_list_t *list,
@@ -392,7 +403,8 @@ static inline bool are_enough(const mca_btl_fastsm_frag_list_t *list,
         return false;
     }
     return list->count - list->count / KEPT_PART < in_use(list) + more
-           || (OPAL_UNLIKELY(opal_progress_yield_when_idle) && grows_too_soon(list, more));
+           || (OPAL_UNLIKELY(opal_progress_yield_when_idle)
+               && (grows_too_soon(list, more) || are_held(list, endpoint, more)));
 }
 
 /* Takes a frag from a free list, or makes one; NULL when there is none.  The list's lock is held.

@@ -27,6 +27,9 @@
 #define CHUNKS_ANYWAY ((size_t) 16 * 1024)
 /** bytes from which on messages that go both ways at once may be sooner by the kernel */
 #define EXCHANGED_MIN ((size_t) 128 * 1024)
+/** bytes that all processes of a node may send while one of them sends to each of its peers once, if chunks
+ * are still to be in a cache when they are read */
+#define ROUND_MAX ((uint64_t) 5 * 1024 * 1024)
 /** bytes whose filling time is kept */
 #define FILL_BYTES ((size_t) 4096)
 /** of messages for which chunks are slow one in so many takes them all the same: they may not be any more. A
@@ -236,11 +239,29 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
     return slow;
 }
 
+/* Bytes of long messages since the last one to this peer, with that one, by all processes if they send alike.
+ * 0: it is the first. */
+static uint64_t round_bytes(mca_btl_fastsm_endpoint_t *endpoint, size_t size)
+{
+    mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
+    const uint64_t sent = atomic_fetch_add_explicit(&component->long_sent, size, memory_order_relaxed);
+    const uint64_t before = atomic_exchange_explicit(&endpoint->long_sent, sent + size, memory_order_relaxed);
+
+    return 0 == before ? 0 : (sent + size - before) * component->n_local;
+}
+
+/* Where processes share cores a message that is read takes turns of them for its answers, so it goes in
+ * chunks unless these are dear: its core and the peer's are far apart, or so much is under way that no cache
+ * keeps it (docs/data-path.md, "Where processes share cores"). */
+static bool shared_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, size_t size)
+{
+    return ROUND_MAX < round_bytes(endpoint, size) || mca_btl_fastsm_chunks_are_slow(endpoint, size);
+}
+
 /* Where messages go to and fro, one of them may be unread.  Of those that go both ways at once any number may
  * be: exchange_is_slow has said how they go, and turns of the two sides' streams, which do not begin and end
- * together, would measure a mixture.  Where processes share cores none is read sooner than it comes in chunks
- * (docs/data-path.md, "Where processes share cores").  With threads streams are not measured, but what
- * filling a chunk takes is. */
+ * together, would measure a mixture.  With threads streams are not measured, but what filling a chunk takes
+ * is. */
 bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_t buffers, size_t size)
 {
     const bool exchanged = endpoint->exchanged;
@@ -249,8 +270,13 @@ bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_
     if (exchanged) {
         endpoint->exchanged = false;
     }
-    if (OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair)) || opal_progress_yield_when_idle
-        || size <= CHUNKS_ANYWAY || 0 == endpoint->n_in_flight) {
+    if (OPAL_UNLIKELY(fastsm_pair_refuses(&endpoint->pair)) || size <= CHUNKS_ANYWAY) {
+        return false;
+    }
+    if (OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
+        return shared_had_better_read(endpoint, size);
+    }
+    if (0 == endpoint->n_in_flight) {
         return false;
     }
     mca_btl_fastsm_lock(endpoint);

@@ -20,7 +20,8 @@ bool mca_btl_fastsm_exchange_is_slow(mca_btl_base_endpoint_t *endpoint, size_t s
 /**
  * Whether the peer had better read a long message itself, if it can, and so copy it once, because it is the
  * slower one in a stream of messages, which take longer in chunks: it has not read the last one yet and has
- * not answered it either.  Not if exchange_is_slow has just said otherwise.
+ * not answered it either.  Not if exchange_is_slow has just said otherwise.  Where processes share cores:
+ * because chunks take long at this time.
  *
  * @param buffers  that the message would take, 2 or more
  * @param size     bytes
