@@ -378,6 +378,29 @@ static void test_shared(void **state)
     assert_int_equal(COUNT, different(COUNT, 1));
 }
 
+/* There, where there are messages of several, a node's pools share the turns. */
+static void test_shared_chains(void **state)
+{
+    mca_btl_fastsm_endpoint_t peers[TURNS_NODE / TURNS_SHARED] = {0};
+    mca_btl_fastsm_frag_t *frags;
+
+    (void) state;
+    make_all();
+    mca_btl_fastsm_component.peers = peers;
+    opal_progress_yield_when_idle = true;
+    frags = mca_btl_fastsm_frags_take(NULL, 2, 1);
+    assert_non_null(frags);
+    mca_btl_fastsm_frags_put_back(frags, 2);
+    for (uint32_t local = 1; TURNS_NODE / TURNS_SHARED >= local; ++local) {
+        const uint32_t share = TURNS_NODE / local;
+
+        mca_btl_fastsm_component.n_local = local;
+        (void) different(list->rotation.left, 1);
+        assert_int_equal(TURNS_CHAINED < share ? TURNS_CHAINED : share, different(list->rotation.left, 1));
+    }
+    mca_btl_fastsm_component.n_local = 0;
+}
+
 /* How many a peer gets, one after the other, that has so many to read. */
 static uint32_t most_for(uint32_t unread)
 {
@@ -483,6 +506,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_end_of_memory, begin, end),
         cmocka_unit_test_setup_teardown(test_shared, begin, end),
+        cmocka_unit_test_setup_teardown(test_shared_chains, begin, end),
         cmocka_unit_test_setup_teardown(test_shared_held, begin, end),
         cmocka_unit_test_setup_teardown(test_shared_growth, begin, end),
         cmocka_unit_test_setup_teardown(test_trials, begin, end),

@@ -26,6 +26,11 @@
 #define FASTSM_SMALL_CHUNK 32u
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
+/** and in all pools of a node, where there are messages of several: what a reader's core wrote or read last
+ * is dear to write for another one */
+#define TURNS_NODE 512u
+/** and then at the most in one of them */
+#define TURNS_CHAINED 128u
 /** and that may be in use there, when a peer that has not read some gets one more, before more pages are
  * asked for */
 #define IN_USE_SHARED 32u
@@ -249,12 +254,31 @@ static inline uint32_t few_turns(const mca_btl_fastsm_frag_list_t *list)
     return list->turns > MCA_BTL_FASTSM_ROTATION_FEW ? list->turns : MCA_BTL_FASTSM_ROTATION_FEW;
 }
 
+/* How many do where processes share cores: few, or where there are messages of several enough for the cores'
+ * caches. */
+static inline uint32_t shared_turns(const mca_btl_fastsm_frag_list_t *list)
+{
+    uint32_t share = TURNS_CHAINED;
+
+    if (!list->chained) {
+        return list->turns;
+    }
+    if (TURNS_NODE / share < mca_btl_fastsm_component.n_local) {
+        share = TURNS_NODE / mca_btl_fastsm_component.n_local;
+    }
+    share = share < list->count ? share : list->count;
+    return list->turns > share ? list->turns : share;
+}
+
 /* How many take turns in the long run: of a pool all, or enough if each is full, unless few are sooner or
  * processes share cores. */
 static inline uint32_t turns(const mca_btl_fastsm_frag_list_t *list, bool full)
 {
-    if (MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class || OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
+    if (MCA_BTL_FASTSM_FRAG_SMALL == list->frag_class) {
         return list->turns;
+    }
+    if (OPAL_UNLIKELY(opal_progress_yield_when_idle)) {
+        return shared_turns(list);
     }
     if (list->rotation.few_now) {
         return few_turns(list);
@@ -528,6 +552,7 @@ static mca_btl_fastsm_frag_t *take_chain(mca_btl_fastsm_frag_list_t *list,
     if (OPAL_UNLIKELY(list->turns < 2 * count)) {
         list->turns = 2 * count < list->count ? 2 * count : list->count;
     }
+    list->chained = list->chained || 1 < count;
     while (taken < count) {
         mca_btl_fastsm_frag_t *frag = frag_take(list, 1 < count);
 

@@ -78,6 +78,7 @@ typedef struct mca_btl_fastsm_frag_list_t {
     mca_btl_fastsm_rotation_t rotation;
     uint32_t used_before;           /**< `used` at its last step */
     uint32_t turns;                 /**< buffers that are made before the first one is used again */
+    bool chained;                   /**< some were taken for a message of several */
     uint32_t full_turns;            /**< limit of `turns` for messages that fill their buffers */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
     uint32_t n_chunks;
