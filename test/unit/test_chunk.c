@@ -640,6 +640,7 @@ static void test_shared(void **state)
     world.out.fill_ticks = 600;
     assert_false(mca_btl_fastsm_had_better_read(&world.out, 5, size));
     opal_progress_yield_when_idle = false;
+    mca_btl_fastsm_component.n_local = 0;
     world_close();
 }
 

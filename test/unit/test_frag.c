@@ -378,27 +378,33 @@ static void test_shared(void **state)
     assert_int_equal(COUNT, different(COUNT, 1));
 }
 
+/* Begins anew with so many local processes. */
+static void begin_with(uint32_t local)
+{
+    mca_btl_fastsm_frags_fini();
+    mca_btl_fastsm_component.layout.params.n_local = local;
+    mca_btl_fastsm_frags_init();
+}
+
 /* There, where there are messages of several, a node's pools share the turns. */
 static void test_shared_chains(void **state)
 {
-    mca_btl_fastsm_endpoint_t peers[TURNS_NODE / TURNS_SHARED] = {0};
     mca_btl_fastsm_frag_t *frags;
 
     (void) state;
-    make_all();
-    mca_btl_fastsm_component.peers = peers;
-    opal_progress_yield_when_idle = true;
-    frags = mca_btl_fastsm_frags_take(NULL, 2, 1);
-    assert_non_null(frags);
-    mca_btl_fastsm_frags_put_back(frags, 2);
-    for (uint32_t local = 1; TURNS_NODE / TURNS_SHARED >= local; ++local) {
-        const uint32_t share = TURNS_NODE / local;
+    for (uint32_t local = 1; NODE_SHARED / TURNS_SHARED >= local; ++local) {
+        const uint32_t share = NODE_SHARED / local;
 
-        mca_btl_fastsm_component.n_local = local;
+        begin_with(local);
+        opal_progress_yield_when_idle = false;
+        make_all();
+        opal_progress_yield_when_idle = true;
+        frags = mca_btl_fastsm_frags_take(NULL, 2, 1);
+        assert_non_null(frags);
+        mca_btl_fastsm_frags_put_back(frags, 2);
         (void) different(list->rotation.left, 1);
         assert_int_equal(TURNS_CHAINED < share ? TURNS_CHAINED : share, different(list->rotation.left, 1));
     }
-    mca_btl_fastsm_component.n_local = 0;
 }
 
 /* How many a peer gets, one after the other, that has so many to read. */
@@ -422,14 +428,13 @@ static uint32_t most_for(uint32_t unread)
 static void test_shared_held(void **state)
 {
     enum { LOCAL = 8 };
-    const uint32_t each = 3, most = HELD_SHARED / LOCAL;
-    mca_btl_fastsm_endpoint_t peers[LOCAL] = {0}, endpoint = {.n_in_flight = UNREAD_ALWAYS};
+    const uint32_t each = 3, most = NODE_SHARED / LOCAL;
+    mca_btl_fastsm_endpoint_t endpoint = {.n_in_flight = UNREAD_ALWAYS};
     _Atomic uint32_t refusal = MCA_BTL_FASTSM_PAIR_TRIED;
     mca_btl_fastsm_frag_t *frags;
 
     (void) state;
-    mca_btl_fastsm_component.n_local = LOCAL;
-    mca_btl_fastsm_component.peers = peers;
+    begin_with(LOCAL);
     (void) different(1, most - each + 1);
     while (most - each + 1 > n_in_hand) {
         (void) take();
@@ -456,7 +461,6 @@ static void test_shared_held(void **state)
     while (0 < n_in_hand) {
         give_back();
     }
-    mca_btl_fastsm_component.n_local = 0;
 }
 
 /* Where processes share cores a peer that has something to read gets no new pages soon after others, unless

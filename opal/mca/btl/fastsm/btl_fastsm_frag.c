@@ -26,16 +26,15 @@
 #define FASTSM_SMALL_CHUNK 32u
 /** eager buffers that take turns where processes share cores, at least */
 #define TURNS_SHARED 8u
-/** and in all pools of a node, where there are messages of several: what a reader's core wrote or read last
- * is dear to write for another one */
-#define TURNS_NODE 512u
-/** and then at the most in one of them */
+/** and at the most of them where there are messages of several: what a reader's core wrote or read last is
+ * dear to write for another one */
 #define TURNS_CHAINED 128u
 /** and that may be in use there, when a peer that has not read some gets one more, before more pages are
  * asked for */
 #define IN_USE_SHARED 32u
-/** and that may be in use in all pools of a node, if such peers are to get more messages of several */
-#define HELD_SHARED 512u
+/** buffers in all pools of a node that its caches keep beside all else: so many take turns, and are in use
+ * when such peers get messages of several, each pool its share */
+#define NODE_SHARED 512u
 /** buffers that each peer may have to read in any case */
 #define UNREAD_ALWAYS 4u
 /** the part of a pool that a peer with more than that to read does not get: it is for others, who may be all
@@ -69,11 +68,13 @@ OBJ_CLASS_INSTANCE(mca_btl_fastsm_frag_t, mca_btl_base_descriptor_t, NULL, NULL)
 static void frag_list_init(mca_btl_fastsm_frag_list_t *list, mca_btl_fastsm_frag_class_t frag_class,
                            size_t size, uint32_t count)
 {
-    *list = (mca_btl_fastsm_frag_list_t){.turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0,
-                                         .full_turns = (uint32_t) (FULL_TURNS / size),
-                                         .size = size,
-                                         .count = count,
-                                         .frag_class = frag_class};
+    *list =
+        (mca_btl_fastsm_frag_list_t){.turns = MCA_BTL_FASTSM_FRAG_EAGER == frag_class ? TURNS_SHARED : 0,
+                                     .share = NODE_SHARED / mca_btl_fastsm_component.layout.params.n_local,
+                                     .full_turns = (uint32_t) (FULL_TURNS / size),
+                                     .size = size,
+                                     .count = count,
+                                     .frag_class = frag_class};
     mca_btl_fastsm_rotation_init(&list->rotation);
     OBJ_CONSTRUCT(&list->lock, opal_mutex_t);
 }
@@ -258,13 +259,10 @@ static inline uint32_t few_turns(const mca_btl_fastsm_frag_list_t *list)
  * caches. */
 static inline uint32_t shared_turns(const mca_btl_fastsm_frag_list_t *list)
 {
-    uint32_t share = TURNS_CHAINED;
+    uint32_t share = list->share < TURNS_CHAINED ? list->share : TURNS_CHAINED;
 
     if (!list->chained) {
         return list->turns;
-    }
-    if (TURNS_NODE / share < mca_btl_fastsm_component.n_local) {
-        share = TURNS_NODE / mca_btl_fastsm_component.n_local;
     }
     share = share < list->count ? share : list->count;
     return list->turns > share ? list->turns : share;
@@ -413,8 +411,7 @@ static __opal_attribute_noinline__ bool grows_too_soon(const mca_btl_fastsm_frag
 static bool are_held(const mca_btl_fastsm_frag_list_t *list, const mca_btl_fastsm_endpoint_t *endpoint,
                      uint32_t more)
 {
-    return 1 < more && HELD_SHARED < (in_use(list) + more) * mca_btl_fastsm_component.n_local
-           && !fastsm_pair_refuses(&endpoint->pair);
+    return 1 < more && list->share < in_use(list) + more && !fastsm_pair_refuses(&endpoint->pair);
 }
 
 /* Whether a peer has to read what it has, before it gets so many more.  One that has little to read gets them

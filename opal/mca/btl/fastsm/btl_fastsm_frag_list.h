@@ -63,9 +63,9 @@ typedef struct mca_btl_fastsm_growth_t {
  * Free frags of one class.  Those with private memory are used last in first out, because it is warm then.
  * Those in the pools take turns, because what another process has read last is not: all of them, or enough if
  * each is full, so that by the next turn it has left that one's cache; but few where that is sooner, or where
- * processes share cores, and caches, and few until so much has been sent that the pages of more are worth
- * their price (docs/shared-layout.md, "Buffers take turns").  Buffers that were never used stay untouched
- * until then.
+ * processes share cores, and caches, some more there for messages of several buffers, and few until so much
+ * has been sent that the pages of more are worth their price (docs/shared-layout.md, "Buffers take turns").
+ * Buffers that were never used stay untouched until then.
  */
 typedef struct mca_btl_fastsm_frag_list_t {
     opal_mutex_t lock;
@@ -78,6 +78,7 @@ typedef struct mca_btl_fastsm_frag_list_t {
     mca_btl_fastsm_rotation_t rotation;
     uint32_t used_before;           /**< `used` at its last step */
     uint32_t turns;                 /**< buffers that are made before the first one is used again */
+    uint32_t share; /**< of the buffers that a node's caches keep where processes share cores */
     bool chained;                   /**< some were taken for a message of several */
     uint32_t full_turns;            /**< limit of `turns` for messages that fill their buffers */
     mca_btl_fastsm_frag_t **chunks; /**< all that was allocated, for the end */
