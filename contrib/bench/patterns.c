@@ -14,8 +14,8 @@
  *
  * PATTERN is one of those at the ends of patterns_pairs.c, patterns_types.c and patterns_all.c, or all of one
  * of these files: two, types, collective.  A batch takes about US microseconds (default: 20000).  With
- * -r what has been received is read.  With -l, for two ranks, a batch counts only if before and after it a
- * cache line took FROM to TO microseconds from one to the other (line.h).
+ * -r what has been received is read.  With -l a batch counts only if before and after it a cache line took
+ * FROM to TO microseconds from rank 0 to rank 1 (line.h), which have to be on a core each.
  *
  * Prints PATTERN BYTES MEDIAN_US LEAST_US of the batches: what a step takes until all ranks have done it.
  */
@@ -33,6 +33,7 @@ int patterns_rank, patterns_ranks;
 char *patterns_out, *patterns_in;
 
 static line_range_t range;
+static turns_t *turns; /* with -l */
 
 static const struct {
     const char *name;
@@ -67,6 +68,29 @@ static long agreed(long what)
     return what;
 }
 
+/* Called by all ranks: whether a line costs what it shall.  While ranks 0 and 1 look the others sleep,
+ * because they may be on the same cores.  @return on rank 0; true on others */
+static bool line_is_good_now(void)
+{
+    bool good;
+
+    if (NULL == range.line) {
+        return true;
+    }
+    if (1 < patterns_rank) {
+        turns_sleep(turns, patterns_rank);
+        return true;
+    }
+    if (2 < patterns_ranks) {
+        usleep(1000); /* until the others sleep; if one does not yet, this batch does not count */
+    }
+    good = line_is_good(&range, patterns_rank);
+    for (int other = 2; 0 == patterns_rank && other < patterns_ranks; ++other) {
+        turns_wake(turns, other);
+    }
+    return good;
+}
+
 /* @return how many batches count, and us[] has their times; on rank 0 */
 static int measure_batches(void (*step)(int), int size, long steps, int batches, double *us)
 {
@@ -74,9 +98,9 @@ static int measure_batches(void (*step)(int), int size, long steps, int batches,
     int count = 0;
 
     while (0 != agreed(count < batches && line_goes_on(&range, begin))) {
-        const bool before = line_is_good(&range, patterns_rank);
+        const bool before = line_is_good_now();
         const double time = batch(step, size, steps);
-        const bool after = line_is_good(&range, patterns_rank);
+        const bool after = line_is_good_now();
 
         if (0 == patterns_rank && before && after) {
             us[count++] = time / (double) steps;
@@ -130,9 +154,9 @@ static void parse(int argc, char **argv, options_t *options)
             bench_batch_us = atof(optarg);
             break;
         case 'l':
-            good = good && 2 == patterns_ranks && line_parse(&range, optarg);
+            good = good && 2 <= patterns_ranks && line_parse(&range, optarg);
             if (good) {
-                (void) turns_open_or_abort(LINE_ROOM, &room);
+                turns = turns_open_or_abort(LINE_ROOM, &room);
                 range.line = line_in(room);
             }
             break;
