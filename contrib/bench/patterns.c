@@ -77,6 +77,7 @@ static bool line_is_good_now(void)
     if (NULL == range.line) {
         return true;
     }
+    MPI_Barrier(MPI_COMM_WORLD); /* nobody is woken again who has not yet seen the last time */
     if (1 < patterns_rank) {
         turns_sleep(turns, patterns_rank);
         return true;
