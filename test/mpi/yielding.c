@@ -9,7 +9,7 @@
  * Each case goes on until the waits are as they should be; if they never are, the watchdog ends it. With the
  * argument "told", mpi_yield_when_idle 0 is given, and with that "auto" never gives the core away. With
  * "windows" waits of osc/fastpath do as those of pml/fastpath. With "there" a receive whose message is there
- * keeps its core, by whatever BTL it has come. */
+ * keeps its core, by whatever BTL it has come; with "collective" a nonblocking one that completes does. */
 
 #define _GNU_SOURCE
 #include <sched.h>
@@ -252,7 +252,27 @@ static unsigned long receive_late(void)
     return yields - before;
 }
 
-static void test_there(void)
+/* Rank 0 begins a nonblocking collective when rank 1 has done so some time ago. What rank 0 does when that
+ * message has come, to reduce and to send, ends its part.  @return how often it gave its core away */
+static unsigned long reduce_late(void)
+{
+    const int values[2] = {1, 2};
+    unsigned long before;
+    MPI_Request request;
+    int sum = 0;
+
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    if (0 == fp_rank) {
+        fp_sleep_ms(LATE_MS);
+    }
+    before = yields;
+    FP(MPI_Ireduce_scatter_block(values, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+    FP(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_INT(sum, 2 * values[fp_rank]);
+    return yields - before;
+}
+
+static void test_there(unsigned long (*late)(void), int rank)
 {
     int kept = 0;
 
@@ -261,9 +281,9 @@ static void test_there(void)
     until_only(YIELDS);
     CHECK(0 == fp_rank || 0 < yields); /* they are counted */
     for (int i = 0; i < ROUNDS; i++) {
-        kept += 0 == receive_late();
+        kept += 0 == late();
     }
-    CHECK(ROUNDS / KEPT_PART <= kept); /* now and then rank 0 is later still */
+    CHECK(rank != fp_rank || ROUNDS / KEPT_PART <= kept); /* now and then the other one is later still */
 }
 
 int main(int argc, char **argv)
@@ -291,7 +311,9 @@ int main(int argc, char **argv)
     if (1 < argc && 0 == strcmp("windows", argv[1])) {
         test_windows();
     } else if (1 < argc && 0 == strcmp("there", argv[1])) {
-        test_there();
+        test_there(receive_late, 1);
+    } else if (1 < argc && 0 == strcmp("collective", argv[1])) {
+        test_there(reduce_late, 0);
     } else if (1 < argc) {
         test_told(&cores);
     } else {

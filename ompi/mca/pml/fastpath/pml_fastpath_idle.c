@@ -45,9 +45,9 @@ static void wait_or_sleep(mca_pml_fastpath_idle_t *idle)
     }
 }
 
-void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle)
+void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle, const ompi_request_t *request)
 {
-    mca_pml_fastpath_pause();
+    mca_pml_fastpath_pause(request);
     if (0 == ++idle->rounds % IDLE_ROUNDS) {
         wait_or_sleep(idle);
     }

@@ -32,7 +32,7 @@ typedef struct {
  * With several threads each of them may sleep. What one does for another, other than to let progress deliver
  * messages of btl/fastsm's, is followed by mca_pml_fastpath_wake_threads().
  */
-void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle);
+void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle, const ompi_request_t *request);
 
 /** No wait comes any more. */
 void mca_pml_fastpath_idle_fini(void);

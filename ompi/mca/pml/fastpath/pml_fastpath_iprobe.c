@@ -192,9 +192,9 @@ static inline bool may_return(void)
 static void let_arrive(mca_pml_fastpath_idle_t *idle)
 {
     if (NULL == idle) {
-        mca_pml_fastpath_pause();
+        mca_pml_fastpath_pause(NULL);
     } else {
-        mca_pml_fastpath_pause_idle(idle);
+        mca_pml_fastpath_pause_idle(idle, NULL);
     }
 }
 

@@ -397,7 +397,7 @@ void mca_pml_fastpath_progress_only(void)
 
 /* opal_progress would give the core away though a message has come: it does not know what the event library
  * has called, as for one by btl/tcp. */
-void mca_pml_fastpath_pause_short(void)
+void mca_pml_fastpath_pause_short(const ompi_request_t *request)
 {
     unsigned long before;
 
@@ -408,7 +408,8 @@ void mca_pml_fastpath_pause_short(void)
     }
     before = mca_pml_fastpath_arrived();
     mca_pml_fastpath_progress_only();
-    if (before == mca_pml_fastpath_arrived()) {
+    /* what nobody has sent us may complete, too: a collective's request */
+    if (before == mca_pml_fastpath_arrived() && (NULL == request || !REQUEST_COMPLETE(request))) {
         mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_YIELDS);
         (void) sched_yield();
     }

@@ -55,14 +55,15 @@ static inline unsigned long mca_pml_fastpath_arrived(void)
 /** Let everything progress, and keep the core, even where others want it. Only without threads. */
 void mca_pml_fastpath_progress_only(void);
 
-/** A wait has found nothing where cores are short: the core is given away unless something comes now. */
-void mca_pml_fastpath_pause_short(void);
+/** The same where cores are short: the core is given away unless something comes now, or it completes. */
+void mca_pml_fastpath_pause_short(const ompi_request_t *request);
 
-/** A wait has found nothing: everything progresses, and others may get the core. */
-static inline void mca_pml_fastpath_pause(void)
+/** A wait has found nothing: everything progresses, and others may get the core. @param[in] request  what is
+ * waited for; NULL: it is not one request */
+static inline void mca_pml_fastpath_pause(const ompi_request_t *request)
 {
     if (opal_progress_yield_when_idle) {
-        mca_pml_fastpath_pause_short();
+        mca_pml_fastpath_pause_short(request);
         return;
     }
     mca_pml_fastpath_count(MCA_PML_FASTPATH_WAITS_SPINS);

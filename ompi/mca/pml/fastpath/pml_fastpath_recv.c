@@ -144,7 +144,7 @@ static inline int wait_for(ompi_communicator_t *comm, mca_pml_fastpath_member_t 
         if (OMPI_ERR_NOT_FOUND != rc) {
             return rc;
         }
-        mca_pml_fastpath_pause();
+        mca_pml_fastpath_pause(NULL);
         if (mca_pml_fastpath_ft() && MPI_SUCCESS != fastpath_source_error(comm, src, target->tag)) {
             return OMPI_ERROR; /* the ordinary path says which, or takes what has come in spite of that */
         }

@@ -210,7 +210,7 @@ bool mca_pml_fastpath_threads_await(size_t count, ompi_request_t **requests, boo
     enter_turn(waiter);
     while (!is_done(waiter)) {
         if (OPAL_LIKELY(has_turn(waiter))) {
-            mca_pml_fastpath_pause_idle(&waiter->idle);
+            mca_pml_fastpath_pause_idle(&waiter->idle, NULL);
         } else {
             doze(waiter);
         }

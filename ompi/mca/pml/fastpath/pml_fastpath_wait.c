@@ -76,7 +76,7 @@ static __opal_attribute_noinline__ bool let_progress_for(const ompi_request_t *r
             return REQUEST_COMPLETE(request);
         }
     }
-    mca_pml_fastpath_pause();
+    mca_pml_fastpath_pause(request);
     return REQUEST_COMPLETE(request);
 }
 
@@ -183,7 +183,7 @@ static __opal_attribute_noinline__ bool await_elsewhere(const ompi_request_t *re
             }
         }
         if (!opal_using_threads()) {
-            mca_pml_fastpath_pause();
+            mca_pml_fastpath_pause(request);
         }
         if (REQUEST_COMPLETE(request)) {
             return true;
@@ -254,7 +254,7 @@ static size_t await_any(size_t count, ompi_request_t **requests, mca_pml_fastpat
     target = poll_target_of_any(count, requests);
     for (unsigned round = target.exists ? rounds() : 0; at == count && 0 < round; --round) {
         if (!poll_twice(&target) && !opal_using_threads()) {
-            mca_pml_fastpath_pause();
+            mca_pml_fastpath_pause(NULL);
         }
         at = first_complete(count, requests, kind);
     }
@@ -305,20 +305,23 @@ static __opal_attribute_noinline__ void await_long(size_t count, ompi_request_t 
             }
             left = count / LOOKED_AT;
         }
-        mca_pml_fastpath_pause_idle(&idle);
+        mca_pml_fastpath_pause_idle(&idle, all && at < count ? requests[at] : NULL);
         if (!all && (opal_progress_yield_when_idle || 0 != idle.wait.slept_since)) {
             left = 0;
         }
     }
 }
 
-/* The same for one request, in a job without threads and fault tolerance. */
+/* The same for one pending request, in a job without threads and fault tolerance. The first pause gives the
+ * core away even if the request completes in it though nothing has come: whoever only sends in a nonblocking
+ * collective would run ahead of those who receive, and they would copy twice. */
 static __opal_attribute_noinline__ void await_idle(const ompi_request_t *request)
 {
     mca_pml_fastpath_idle_t idle = {0};
 
+    mca_pml_fastpath_pause_idle(&idle, NULL);
     while (!REQUEST_COMPLETE(request)) {
-        mca_pml_fastpath_pause_idle(&idle);
+        mca_pml_fastpath_pause_idle(&idle, request);
     }
 }
 
@@ -332,7 +335,7 @@ void mca_pml_fastpath_await_pending(ompi_request_t *request)
         ompi_request_wait_completion(request);
         return;
     }
-    mca_pml_fastpath_pause();
+    mca_pml_fastpath_pause(NULL);
     if (OPAL_UNLIKELY(!REQUEST_COMPLETE(request))) {
         await_idle(request);
     }
