@@ -428,7 +428,8 @@ static __opal_attribute_noinline__ int progress_deferred(void)
     return count + run_callbacks();
 }
 
-/* One round: the last senders' slots, then the doorbells, then what send left. */
+/* One round: the last senders' slots, then the doorbells, then what send left. Who shares a core has been
+ * away for long, and others may have sent, too. */
 static inline __opal_attribute_always_inline__ int progress(bool threads)
 {
     mca_btl_fastsm_component_t *component = &mca_btl_fastsm_component;
@@ -447,7 +448,8 @@ static inline __opal_attribute_always_inline__ int progress(bool threads)
     }
 
     if (component->n_connected > n_recent
-        && (0 == count || FASTSM_BELLS_EVERY <= ++component->bells_skipped)) {
+        && (0 == count || opal_progress_yield_when_idle
+            || FASTSM_BELLS_EVERY <= ++component->bells_skipped)) {
         component->bells_skipped = 0;
         count += poll_bells();
     }
