@@ -31,6 +31,7 @@ typedef struct {
  *
  * With several threads each of them may sleep. What one does for another, other than to let progress deliver
  * messages of btl/fastsm's, is followed by mca_pml_fastpath_wake_threads().
+ * @param[in] request  what is waited for; NULL: it is not one request
  */
 void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle, const ompi_request_t *request);
 
