@@ -635,6 +635,24 @@ static void exchanges_both_ways(void)
     CHECK(found);
 }
 
+/* One side decides how the messages of an exchange go, and the other one follows it. */
+static void exchanges_go_alike(void)
+{
+    enum { COUNT = 400 };
+    int unlike = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        const unsigned long before = streamed();
+        int deltas[2], own;
+
+        both_ways_nonblocking(lengths[5], i);
+        own = (int) (streamed() - before);
+        FP(MPI_Allgather(&own, 1, MPI_INT, deltas, 1, MPI_INT, MPI_COMM_WORLD));
+        unlike += deltas[0] != deltas[1];
+    }
+    CHECK(unlike < COUNT / 4); /* now and then one of them comes late, and reads all of it */
+}
+
 /* Messages that would fit into buffers of their sender leave so, or as longer ones when the sender expects
  * one itself, by turns, until it is known which is sooner. */
 static void short_exchanges_both_ways(void)
@@ -667,6 +685,7 @@ int main(int argc, char **argv)
     if (0 == strcmp("slow", how) || 0 == strcmp("quick", how)) {
         one_way_both_ways();
         exchanges_both_ways();
+        exchanges_go_alike();
         short_exchanges_both_ways();
         leaves_exchange();
         in_time(0 == strcmp("slow", how));

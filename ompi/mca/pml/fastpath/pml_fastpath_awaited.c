@@ -17,6 +17,11 @@
 
 /** messages after which a measurement ends though there are others under way */
 #define MEASURED_MAX 64u
+/** measurements of an exchange that follow each other one way. Where one side decides for both, messages may
+ * still go the other way during the first one, which counts nothing */
+#define TURN_EXCHANGED 3u
+/** messages that tell the way, one after the other, while none of the other side's is asked for */
+#define TOLD_MAX 64u
 
 /* The call that waits. */
 static mca_pml_fastpath_awaited_t awaited;
@@ -215,10 +220,24 @@ void mca_pml_fastpath_awaited_begin_offers(void)
     }
 }
 
-/* Of all that are under way: their way does not change before they have come. */
-static inline bool is_streamed(const mca_pml_fastpath_asked_t *asked)
+/* The way of what is asked for next: where a turn is over, one is chosen. */
+static void asked_begin_turn(mca_pml_fastpath_asked_t *asked, mca_pml_fastpath_asked_kind_t kind)
 {
-    return MCA_PML_FASTPATH_ASKED_STREAM == asked->way;
+    const bool one_way = MCA_PML_FASTPATH_ASKED_ONE_WAY == kind;
+
+    if (0 == asked->left) {
+        asked->way = mca_common_fastpath_ways_choose(&asked->ways);
+        asked->left = one_way ? 1 : TURN_EXCHANGED;
+        asked->counts = one_way;
+    }
+}
+
+/* The sender decides. */
+static void asked_follow(mca_pml_fastpath_asked_t *asked, uint8_t told)
+{
+    asked->way = 0 != (MCA_PML_FASTPATH_HDR_FLAG_STREAM & told) ? MCA_PML_FASTPATH_ASKED_STREAM
+                                                                : MCA_PML_FASTPATH_ASKED_KERNEL;
+    asked->counts = false;
 }
 
 /* What comes is measured from now on. */
@@ -235,13 +254,29 @@ bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_
     mca_pml_fastpath_asked_t *asked = &req->req_peer->asked[kind];
 
     if (0 == asked->under_way++) {
-        asked->way = mca_common_fastpath_ways_choose(&asked->ways);
+        asked_begin_turn(asked, kind);
         asked_measure(asked, mca_common_fastpath_ticks());
     }
+    if (MCA_PML_FASTPATH_ASKED_ONE_WAY != kind && 0 != req->req_told) {
+        asked_follow(asked, req->req_told);
+    }
+    asked->told = 0;
     req->req_asked = asked;
     req->req_asked_bytes = bytes;
-    req->req_streamed = is_streamed(asked) ? one_under_way() : 0;
-    return is_streamed(asked);
+    req->req_streamed = MCA_PML_FASTPATH_ASKED_STREAM == asked->way ? one_under_way() : 0;
+    return MCA_PML_FASTPATH_ASKED_STREAM == asked->way;
+}
+
+uint8_t mca_pml_fastpath_awaited_tell(mca_pml_fastpath_peer_t *peer, mca_pml_fastpath_asked_kind_t kind)
+{
+    mca_pml_fastpath_asked_t *asked = &peer->asked[kind];
+
+    if (!peer->decides || 0 == asked->left || TOLD_MAX <= asked->told || opal_using_threads()) {
+        return 0;
+    }
+    ++asked->told;
+    return MCA_PML_FASTPATH_ASKED_STREAM == asked->way ? MCA_PML_FASTPATH_HDR_FLAG_STREAM
+                                                       : MCA_PML_FASTPATH_HDR_FLAG_KERNEL;
 }
 
 void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole)
@@ -261,8 +296,15 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
     if (MEASURED_MAX == ++asked->come || 0 == asked->under_way) {
         const uint64_t now = mca_common_fastpath_ticks();
 
-        mca_common_fastpath_ways_note(&asked->ways, asked->way, asked->bytes, now - asked->began);
-        asked_measure(asked, now); /* the others under way come the same way */
+        if (asked->counts) {
+            mca_common_fastpath_ways_note(&asked->ways, asked->way, asked->bytes, now - asked->began);
+        }
+        asked->counts = true;
+        asked->left -= 0 < asked->left ? 1 : 0;
+        if (0 == asked->under_way) { /* others come the same way */
+            asked_begin_turn(asked, (mca_pml_fastpath_asked_kind_t) (asked - req->req_peer->asked));
+        }
+        asked_measure(asked, now);
     }
 }
 

@@ -103,6 +103,15 @@ bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_
  */
 void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole);
 
+/**
+ * Sender of a message that is about to be offered: of an exchange one side decides how the messages of both
+ * go, by what it measures of those that it receives.
+ *
+ * @param kind  EXCHANGE or REDUCED
+ * @return what the header tells of that: FLAG_STREAM, FLAG_KERNEL, or 0: we do not decide, or have not yet
+ */
+uint8_t mca_pml_fastpath_awaited_tell(mca_pml_fastpath_peer_t *peer, mca_pml_fastpath_asked_kind_t kind);
+
 /** The receiver has answered a message of ours: another one may take its place. */
 void mca_pml_fastpath_awaited_answered(const mca_pml_fastpath_send_request_t *req);
 

@@ -67,8 +67,12 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_SYNC = 0x01,
     /** ACK, PUT: says how much of the message is wanted; hdr_wanted is valid */
     MCA_PML_FASTPATH_HDR_FLAG_FIRST = 0x02,
+    /** RGET: its sender, who decides about exchanges of the two, has messages streamed now */
+    MCA_PML_FASTPATH_HDR_FLAG_STREAM = 0x02,
     /** PUT_DONE, HELPED: the write failed; the range arrives in FRAGs instead */
     MCA_PML_FASTPATH_HDR_FLAG_FAILED = 0x04,
+    /** RGET: that sender has the kernel copy them now */
+    MCA_PML_FASTPATH_HDR_FLAG_KERNEL = 0x04,
     /** RNDV: the sender has used up its credit and would like some back */
     MCA_PML_FASTPATH_HDR_FLAG_SHORT = 0x08,
     /** CANCELLED: the message was taken back. A CANCEL that is kept: it has been answered so */

@@ -140,6 +140,7 @@ size_t mca_pml_fastpath_help_begin(mca_pml_fastpath_recv_request_t *req,
     bool may, exchange, busy, waits;
 
     req->req_reduced = mca_pml_fastpath_help_is_reduced(arrival->tag, arrival->length);
+    req->req_told = arrival->flags & (MCA_PML_FASTPATH_HDR_FLAG_STREAM | MCA_PML_FASTPATH_HDR_FLAG_KERNEL);
     may = is_large_local(req, arrival) && (may_be_streamed(req) || may_help(req));
     exchange = may && is_exchange(req);
     busy = exchange && is_copying(req);

@@ -49,6 +49,7 @@ static mca_pml_fastpath_peer_t *find_peer(ompi_proc_t *proc, bool add)
         peer = OBJ_NEW(mca_pml_fastpath_peer_t);
         if (NULL != peer) {
             peer->proc = proc;
+            peer->decides = 0 > opal_compare_proc(opal_proc_local_get()->proc_name, proc->super.proc_name);
             if (mca_pml_fastpath_ft() && fastpath_proc_failed(proc)) { /* already */
                 mca_pml_fastpath_peer_mark_failed(peer);
             }

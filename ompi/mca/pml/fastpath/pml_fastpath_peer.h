@@ -34,7 +34,10 @@ typedef enum {
  * while there are none to the last: what is measured is how long all of them take, or 64. */
 typedef struct {
     mca_common_fastpath_ways_t ways; /**< mca_pml_fastpath_asked_way_t */
-    unsigned way;                    /**< that those under way come */
+    unsigned way;                    /**< that those under way come, and the next ones */
+    uint32_t left;                   /**< measurements until another way may be chosen; 0: none is */
+    uint32_t told; /**< messages that have told the other side the way since we last asked */
+    bool counts;   /**< what comes is measured, and not followed or the beginning of a turn */
     uint32_t under_way;              /**< messages that have been asked for and have not come */
     uint32_t come;                   /**< messages since `began` */
     size_t bytes;                    /**< of these, without what had been read before they were asked for */
@@ -51,6 +54,7 @@ typedef struct {
     const mca_btl_fastsm_ext_t *ext; /**< of the BTL for all its messages, where that is fastsm; else NULL */
     struct mca_btl_base_endpoint_t *btl_endpoint; /**< if ext: what fastsm knows it by */
     bool help_refused;                            /**< it cannot write into our memory */
+    bool decides;                                 /**< it is us who decide how messages of an exchange go */
     mca_pml_fastpath_asked_t asked[MCA_PML_FASTPATH_ASKED_KINDS];
     uint32_t offers; /**< nonblocking sends to it that pml_fastpath_awaited.h lists */
     fastsm_fifo_receiver_t

@@ -120,6 +120,18 @@ bool mca_pml_fastpath_can_offer(const mca_pml_fastpath_send_request_t *req)
     return false;
 }
 
+/* Flags of an RGET: whether its sender waits, and what it tells of exchanges. */
+static uint8_t offer_flags(const mca_pml_fastpath_send_request_t *req)
+{
+    const bool reduced =
+        mca_pml_fastpath_help_is_reduced(req->req_send.req_base.req_tag, req->req_send.req_bytes_packed);
+    const mca_pml_fastpath_asked_kind_t kind =
+        reduced ? MCA_PML_FASTPATH_ASKED_REDUCED : MCA_PML_FASTPATH_ASKED_EXCHANGE;
+
+    return (req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0)
+           | mca_pml_fastpath_awaited_tell(req->req_peer, kind);
+}
+
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
 {
     mca_bml_base_btl_t *bml_btl = offer_btl(req);
@@ -144,7 +156,7 @@ int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)
     }
     hdr = descriptor->des_segments->seg_addr.pval;
     mca_pml_fastpath_send_request_hdr(req, &hdr->hdr_rndv.hdr_match, MCA_PML_FASTPATH_HDR_RGET,
-                                      req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0);
+                                      offer_flags(req));
     hdr->hdr_rndv.hdr_length = req->req_send.req_bytes_packed;
     hdr->hdr_rndv.hdr_src_req = req->req_handle;
     hdr->hdr_address = (uint64_t) (uintptr_t) req->req_base;

@@ -66,6 +66,7 @@ typedef struct {
     bool req_alone;   /**< the sender may come to wait, and then it may be asked; of who reads */
     bool req_helping; /**< HELP has gone out, and is unanswered; protected by req_lock */
     size_t req_own; /**< bytes that we read, the first ones; the sender has been asked to write the others */
+    uint8_t req_told; /**< FLAG_STREAM or FLAG_KERNEL: the sender decides how it comes in an exchange; or 0 */
     mca_pml_fastpath_asked_t *req_asked; /**< among which it has been asked for and comes; NULL: it has not */
     size_t req_asked_bytes;              /**< if any: of it */
     uint32_t req_streamed; /**< since which epoch it is streamed (pml_fastpath_awaited.c), or 0 */
