@@ -142,6 +142,8 @@ static void say_message(message_t *message)
     if (0 < message->length && fuzz_one_in(3)) {
         match_hdr(&hdr.hdr_match, MCA_PML_FASTPATH_HDR_RGET, message);
         hdr.hdr_match.hdr_flags |= fuzz_one_in(2) ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0;
+        hdr.hdr_match.hdr_flags |= fuzz_one_in(3) ? MCA_PML_FASTPATH_HDR_FLAG_STREAM : 0;
+        hdr.hdr_match.hdr_flags |= fuzz_one_in(3) ? MCA_PML_FASTPATH_HDR_FLAG_KERNEL : 0;
         memcpy(whole, &hdr.hdr_rget, sizeof(hdr.hdr_rget));
         packet_add(MCA_PML_FASTPATH_HDR_RGET, whole,
                    sizeof(hdr.hdr_rget) + (world_registers ? sizeof(handle) : 0), message, 0, 0);

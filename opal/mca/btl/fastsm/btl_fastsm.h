@@ -148,7 +148,7 @@ struct mca_btl_base_endpoint_t {
     /* receive side: touched only by the thread that holds in.consuming */
     fastsm_fifo_receiver_t in;
     uint32_t looked_pos; /**< where `in` was after progress looked at it last */
-    uint32_t left_look;  /**< component.looks when a message was left last */
+    uint32_t left_look;  /**< component.looks when messages were left last */
     bool readable;      /**< `in` may be looked at: connected, and a dynamic peer has moved to a FIFO */
     bool connected;     /**< accepted by add_procs and not yet removed */
     bool heard;         /**< a message came from it; protected by component.lock */

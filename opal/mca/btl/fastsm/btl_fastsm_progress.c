@@ -183,7 +183,7 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         return 0;
     }
     choice = endpoint->in.read_pos != endpoint->looked_pos ? MCA_BTL_FASTSM_MAY_STAY : MCA_BTL_FASTSM_MAY_END;
-    while (count < most && NULL != (slot = fastsm_fifo_peek(&endpoint->in))) {
+    while (NULL != (slot = fastsm_fifo_peek(&endpoint->in))) {
         const fastsm_head_t head = fastsm_slot_head(slot);
         uint32_t halves = fastsm_fifo_short_halves(&endpoint->in, head.length);
 
@@ -208,7 +208,8 @@ static int consume(mca_btl_fastsm_endpoint_t *endpoint)
         }
         fastsm_fifo_release(&endpoint->in, halves);
         ++count;
-        if (OPAL_UNLIKELY(MCA_BTL_FASTSM_KEPT_LAST == answer)) {
+        if (OPAL_UNLIKELY(MCA_BTL_FASTSM_KEPT_LAST == answer || most == count)) {
+            endpoint->left_look = mca_btl_fastsm_component.looks; /* what is behind is for the next look */
             break;
         }
     }
@@ -318,7 +319,7 @@ static __opal_attribute_noinline__ int consume_ring(void)
     return count;
 }
 
-/* Whether a message of this sender has been left by this call of progress, so that its bell rings still. */
+/* Whether messages of this sender have been left by this call of progress, so that its bell rings still. */
 static inline bool was_left(const mca_btl_fastsm_endpoint_t *endpoint)
 {
     return !opal_using_threads() && endpoint->left_look == mca_btl_fastsm_component.looks;
