@@ -83,7 +83,7 @@ static bool line_is_good_now(void)
         return true;
     }
     if (2 < patterns_ranks) {
-        usleep(1000); /* until the others sleep; if one does not yet, this batch does not count */
+        usleep(1000); /* until the others sleep: to one that does not yet the line seems dear */
     }
     good = line_is_good(&range, patterns_rank);
     for (int other = 2; 0 == patterns_rank && other < patterns_ranks; ++other) {

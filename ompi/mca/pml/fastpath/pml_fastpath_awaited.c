@@ -300,9 +300,11 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
             mca_common_fastpath_ways_note(&asked->ways, asked->way, asked->bytes, now - asked->began);
         }
         asked->counts = true;
-        asked->left -= 0 < asked->left ? 1 : 0;
-        if (0 == asked->under_way) { /* others come the same way */
+        if (0 == asked->under_way) {
+            --asked->left;
             asked_begin_turn(asked, (mca_pml_fastpath_asked_kind_t) (asked - req->req_peer->asked));
+        } else if (1 < asked->left) { /* the others come the same way: the last one waits for them */
+            --asked->left;
         }
         asked_measure(asked, now);
     }

@@ -108,7 +108,8 @@ void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool wh
  * go, by what it measures of those that it receives.
  *
  * @param kind  EXCHANGE or REDUCED
- * @return what the header tells of that: FLAG_STREAM, FLAG_KERNEL, or 0: we do not decide, or have not yet
+ * @return what the header tells of that: FLAG_STREAM, FLAG_KERNEL, or 0: we do not decide, have not yet, or
+ * have told it 64 times and asked for nothing since
  */
 uint8_t mca_pml_fastpath_awaited_tell(mca_pml_fastpath_peer_t *peer, mca_pml_fastpath_asked_kind_t kind);
 

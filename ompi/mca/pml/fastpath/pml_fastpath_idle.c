@@ -47,7 +47,10 @@ static void wait_or_sleep(mca_pml_fastpath_idle_t *idle)
 
 void mca_pml_fastpath_pause_idle(mca_pml_fastpath_idle_t *idle, const ompi_request_t *request)
 {
-    mca_pml_fastpath_pause(request);
+    /* the first time the core is given away even if the request completes now though nothing has come:
+     * whoever only sends in a nonblocking collective would run ahead of those who receive, and they would
+     * copy twice */
+    mca_pml_fastpath_pause(0 == idle->rounds ? NULL : request);
     if (0 == ++idle->rounds % IDLE_ROUNDS) {
         wait_or_sleep(idle);
     }

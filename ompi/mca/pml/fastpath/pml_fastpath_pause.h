@@ -55,7 +55,8 @@ static inline unsigned long mca_pml_fastpath_arrived(void)
 /** Let everything progress, and keep the core, even where others want it. Only without threads. */
 void mca_pml_fastpath_progress_only(void);
 
-/** The same where cores are short: the core is given away unless something comes now, or it completes. */
+/** mca_pml_fastpath_pause() where cores are short: the core is given away unless something comes now, or the
+ * request, if any, completes. */
 void mca_pml_fastpath_pause_short(const ompi_request_t *request);
 
 /** A wait has found nothing: everything progresses, and others may get the core. @param[in] request  what is

@@ -31,11 +31,12 @@ typedef enum {
 } mca_pml_fastpath_asked_way_t;
 
 /** Such messages of one sender, pml_fastpath_awaited.h. They come one way from the first that is asked for
- * while there are none to the last: what is measured is how long all of them take, or 64. */
+ * while there are none to the last, unless the sender decides: what is measured is how long all of them take,
+ * or 64. */
 typedef struct {
     mca_common_fastpath_ways_t ways; /**< mca_pml_fastpath_asked_way_t */
     unsigned way;                    /**< that those under way come, and the next ones */
-    uint32_t left;                   /**< measurements until another way may be chosen; 0: none is */
+    uint32_t left;                   /**< measurements until another way is chosen; 0: none has been yet */
     uint32_t told; /**< messages that have told the other side the way since we last asked */
     bool counts;   /**< what comes is measured, and not followed or the beginning of a turn */
     uint32_t under_way;              /**< messages that have been asked for and have not come */

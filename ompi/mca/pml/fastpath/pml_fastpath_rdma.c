@@ -123,13 +123,16 @@ bool mca_pml_fastpath_can_offer(const mca_pml_fastpath_send_request_t *req)
 /* Flags of an RGET: whether its sender waits, and what it tells of exchanges. */
 static uint8_t offer_flags(const mca_pml_fastpath_send_request_t *req)
 {
-    const bool reduced =
-        mca_pml_fastpath_help_is_reduced(req->req_send.req_base.req_tag, req->req_send.req_bytes_packed);
-    const mca_pml_fastpath_asked_kind_t kind =
-        reduced ? MCA_PML_FASTPATH_ASKED_REDUCED : MCA_PML_FASTPATH_ASKED_EXCHANGE;
+    const size_t size = req->req_send.req_bytes_packed;
+    const bool reduced = mca_pml_fastpath_help_is_reduced(req->req_send.req_base.req_tag, size);
+    const uint8_t waits = req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0;
 
-    return (req->req_waits ? MCA_PML_FASTPATH_HDR_FLAG_WAITS : 0)
-           | mca_pml_fastpath_awaited_tell(req->req_peer, kind);
+    if (NULL == req->req_peer->ext || !mca_pml_fastpath_is_helped(size)) {
+        return waits;
+    }
+    return waits
+           | mca_pml_fastpath_awaited_tell(req->req_peer, reduced ? MCA_PML_FASTPATH_ASKED_REDUCED
+                                                                  : MCA_PML_FASTPATH_ASKED_EXCHANGE);
 }
 
 int mca_pml_fastpath_get_offer(mca_pml_fastpath_send_request_t *req)

@@ -312,14 +312,11 @@ static __opal_attribute_noinline__ void await_long(size_t count, ompi_request_t 
     }
 }
 
-/* The same for one pending request, in a job without threads and fault tolerance. The first pause gives the
- * core away even if the request completes in it though nothing has come: whoever only sends in a nonblocking
- * collective would run ahead of those who receive, and they would copy twice. */
+/* The same for one request, in a job without threads and fault tolerance. */
 static __opal_attribute_noinline__ void await_idle(const ompi_request_t *request)
 {
     mca_pml_fastpath_idle_t idle = {0};
 
-    mca_pml_fastpath_pause_idle(&idle, NULL);
     while (!REQUEST_COMPLETE(request)) {
         mca_pml_fastpath_pause_idle(&idle, request);
     }
