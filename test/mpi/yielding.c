@@ -9,7 +9,8 @@
  * Each case goes on until the waits are as they should be; if they never are, the watchdog ends it. With the
  * argument "told", mpi_yield_when_idle 0 is given, and with that "auto" never gives the core away. With
  * "windows" waits of osc/fastpath do as those of pml/fastpath. With "there" a receive whose message is there
- * keeps its core, by whatever BTL it has come; with "collective" a nonblocking one that completes does. */
+ * keeps its core, by whatever BTL it has come. With "collective" the wait for a nonblocking collective does
+ * when that completes. */
 
 #define _GNU_SOURCE
 #include <sched.h>

@@ -220,6 +220,12 @@ void mca_pml_fastpath_awaited_begin_offers(void)
     }
 }
 
+/* Of what is under way, and is asked for next. */
+static inline bool is_streamed(const mca_pml_fastpath_asked_t *asked)
+{
+    return MCA_PML_FASTPATH_ASKED_STREAM == asked->way;
+}
+
 /* The way of what is asked for next: where a turn is over, one is chosen. */
 static void asked_begin_turn(mca_pml_fastpath_asked_t *asked, mca_pml_fastpath_asked_kind_t kind)
 {
@@ -263,8 +269,8 @@ bool mca_pml_fastpath_awaited_ask(mca_pml_fastpath_recv_request_t *req, mca_pml_
     asked->told = 0;
     req->req_asked = asked;
     req->req_asked_bytes = bytes;
-    req->req_streamed = MCA_PML_FASTPATH_ASKED_STREAM == asked->way ? one_under_way() : 0;
-    return MCA_PML_FASTPATH_ASKED_STREAM == asked->way;
+    req->req_streamed = is_streamed(asked) ? one_under_way() : 0;
+    return is_streamed(asked);
 }
 
 uint8_t mca_pml_fastpath_awaited_tell(mca_pml_fastpath_peer_t *peer, mca_pml_fastpath_asked_kind_t kind)
@@ -275,8 +281,7 @@ uint8_t mca_pml_fastpath_awaited_tell(mca_pml_fastpath_peer_t *peer, mca_pml_fas
         return 0;
     }
     ++asked->told;
-    return MCA_PML_FASTPATH_ASKED_STREAM == asked->way ? MCA_PML_FASTPATH_HDR_FLAG_STREAM
-                                                       : MCA_PML_FASTPATH_HDR_FLAG_KERNEL;
+    return is_streamed(asked) ? MCA_PML_FASTPATH_HDR_FLAG_STREAM : MCA_PML_FASTPATH_HDR_FLAG_KERNEL;
 }
 
 void mca_pml_fastpath_awaited_come(mca_pml_fastpath_recv_request_t *req, bool whole)
