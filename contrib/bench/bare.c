@@ -72,6 +72,7 @@ static struct {
 } self;
 
 static line_range_t range;
+bool bench_reads;
 
 static inline uint64_t load(word_t *word)
 {

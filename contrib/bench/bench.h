@@ -79,8 +79,8 @@ static inline void bench_fill(char *buffer, size_t size, uint64_t value)
 }
 
 /** Whether whoever has received a message reads a word in each of its lines, as programs do: what lies in the
- * sender's cache then comes from there. */
-static bool bench_reads;
+ * sender's cache then comes from there. One for all files of a program; who measures so defines it. */
+extern bool bench_reads;
 
 /** That reading, where it is asked for. */
 static inline void bench_read(const char *buffer, size_t size)

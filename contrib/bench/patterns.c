@@ -31,6 +31,7 @@
 
 int patterns_rank, patterns_ranks;
 char *patterns_out, *patterns_in;
+bool bench_reads;
 
 static line_range_t range;
 static turns_t *turns; /* with -l */

@@ -59,6 +59,7 @@ static int depth = 10000;
 static enum { ASLEEP, BLOCKED, POLLING } others = ASLEEP; /* what other ranks do */
 static MPI_Request *waiting;                              /* of receives in mode posted */
 static line_range_t range;
+bool bench_reads;
 
 static void check(const char *buffer, size_t size, uint64_t value)
 {
