@@ -204,12 +204,16 @@ static void put_first(uint32_t pos, uint32_t chunks, size_t size)
 
 /* ---- tests ---- */
 
-/* What is known when the other way takes twice as long. None of the next pieces is measured. */
+/* What is known when the other ways take twice as long. None of the next pieces is measured. */
 static mca_common_fastpath_ways_t rather(unsigned way)
 {
-    return (mca_common_fastpath_ways_t){.ticks = {MCA_COMMON_FASTPATH_BY_LOOP == way ? 100 : 200,
-                                                  MCA_COMMON_FASTPATH_BY_LOOP == way ? 200 : 100},
-                                        .pieces = 1};
+    mca_common_fastpath_ways_t ways = {.ticks = {200, 200, 200},
+                                       .uses =
+                                           MCA_COMMON_FASTPATH_WAYS_TRIALS * MCA_COMMON_FASTPATH_FILL_WAYS,
+                                       .pieces = 1};
+
+    ways.ticks[way] = 100;
+    return ways;
 }
 
 static uint32_t how_many(uint32_t chunks, uint32_t width, size_t size)
@@ -306,7 +310,7 @@ static void test_ways_of_copying(void **state)
                                    6 * CHUNK + 2047};
 
     (void) state;
-    for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way <= MCA_COMMON_FASTPATH_BY_STRING; ++way) {
+    for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way < MCA_COMMON_FASTPATH_FILL_WAYS; ++way) {
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
             mca_btl_fastsm_view_t view;
 
@@ -314,11 +318,14 @@ static void test_ways_of_copying(void **state)
             for (uint32_t k = 0; k < BUFFERS; ++k) {
                 world.frags[k].filled = CHUNK;
             }
-            world.out.fill_ways = world.in.take_ways = rather(way);
+            world.out.fill_ways = rather(way);
+            world.in.take_ways =
+                rather(MCA_COMMON_FASTPATH_BY_LOOP == way ? way : MCA_COMMON_FASTPATH_BY_STRING);
             assert_int_equal(OPAL_SUCCESS, send_chunks(sizes[i]));
             view = see();
             copies(&view, sizes[i]);
-            assert_int_equal(0, world.out.fill_ways.uses + world.in.take_ways.uses); /* as it is known */
+            assert_int_equal(rather(way).uses, world.out.fill_ways.uses); /* as it is known */
+            assert_int_equal(rather(way).uses, world.in.take_ways.uses);
             world_close();
         }
     }
@@ -471,6 +478,14 @@ static void test_wide_data(void **state)
     world_close();
 }
 
+/* @return of so many pieces, those that have been measured: the first ones, and one in eight */
+static uint32_t tried(const mca_common_fastpath_ways_t *ways, unsigned count)
+{
+    const uint32_t trials = MCA_COMMON_FASTPATH_WAYS_TRIALS * count;
+
+    return trials > ways->pieces ? ways->pieces : trials + (ways->pieces + 7) / 8 - (trials + 7) / 8;
+}
+
 /* Pieces of 2048 bytes and more are measured, one in so many, but not what comes first in a buffer. */
 static void test_what_is_measured(void **state)
 {
@@ -494,11 +509,11 @@ static void test_what_is_measured(void **state)
         }
     }
     assert_int_not_equal(0, world.out.fill_ways.pieces);
-    assert_int_equal((world.out.fill_ways.pieces + 7) / 8, world.out.fill_ways.uses);
-    assert_int_equal((world.in.take_ways.pieces + 7) / 8, world.in.take_ways.uses);
-    for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way <= MCA_COMMON_FASTPATH_BY_STRING; ++way) {
+    assert_int_equal(tried(&world.out.fill_ways, MCA_COMMON_FASTPATH_FILL_WAYS), world.out.fill_ways.uses);
+    assert_int_equal(tried(&world.in.take_ways, MCA_COMMON_FASTPATH_TAKE_WAYS), world.in.take_ways.uses);
+    for (unsigned way = MCA_COMMON_FASTPATH_BY_LOOP; way < MCA_COMMON_FASTPATH_FILL_WAYS; ++way) {
         assert_int_not_equal(0, world.out.fill_ways.ticks[way]);
-        assert_int_not_equal(0, world.in.take_ways.ticks[way]);
+        assert_int_equal(way < MCA_COMMON_FASTPATH_TAKE_WAYS, 0 != world.in.take_ways.ticks[way]);
     }
     world_close();
 }
@@ -714,7 +729,7 @@ static unsigned stream_turn(unsigned window)
     }
 }
 
-/* A turn of messages in a buffer each ends with an answer, or at last, and the turns take both ways. */
+/* A turn of messages in a buffer each ends with an answer, or at last, and the turns take all ways. */
 static void test_stream_turns(void **state)
 {
     (void) state;
@@ -724,9 +739,12 @@ static void test_stream_turns(void **state)
     assert_int_equal(3 * 64, stream_turn(64)); /* 63 in a window have no answer before them */
     assert_int_equal(MCA_COMMON_FASTPATH_BY_STRING, world.out.filled.way);
     assert_int_equal(1 + TURN_UNANSWERED, stream_turn(UINT_MAX));
-    assert_int_equal(0, world.out.filled.ways.ticks[MCA_COMMON_FASTPATH_BY_LOOP]);
+    assert_int_equal(MCA_COMMON_FASTPATH_BY_NONTEMPORAL, world.out.filled.way);
     assert_int_equal(TURN_UNANSWERED, stream_turn(UINT_MAX));
-    assert_int_not_equal(0, world.out.filled.ways.ticks[world.out.filled.way ^ 1]);
+    assert_int_equal(MCA_COMMON_FASTPATH_BY_LOOP, world.out.filled.way);
+    assert_int_equal(0, world.out.filled.ways.ticks[MCA_COMMON_FASTPATH_BY_NONTEMPORAL]);
+    assert_int_equal(TURN_UNANSWERED, stream_turn(UINT_MAX)); /* the first that counts */
+    assert_int_not_equal(0, world.out.filled.ways.ticks[MCA_COMMON_FASTPATH_BY_LOOP]);
     world_close();
 }
 
@@ -738,7 +756,7 @@ static bool turn_counts(uint32_t read)
     *turns = (mca_btl_fastsm_turns_t){.messages = TURN_UNANSWERED,
                                       .bytes = TURN_UNANSWERED * 2048,
                                       .unread = TURN_UNANSWERED,
-                                      .ways = {.uses = TURN_FIRST + 1}};
+                                      .ways = {.uses = MCA_COMMON_FASTPATH_FILL_WAYS + 1}};
     world.out.n_in_flight = 2 * TURN_UNANSWERED - read;
     (void) mca_btl_fastsm_stream_way(&world.out, 2048);
     assert_int_equal(world.out.n_in_flight, turns->unread);
@@ -801,20 +819,24 @@ static void test_fill_ticks(void **state)
     world_open(0);
     assert_int_equal(OPAL_SUCCESS, send_chunks(CHUNK - 1));
     assert_int_equal(OPAL_SUCCESS, mca_btl_fastsm_sendi_data(out, 1, 2, &data, 2 * CHUNK, TAG, NULL));
+    assert_int_equal(OPAL_SUCCESS, send_chunks(2 * CHUNK)); /* ways are still tried */
     assert_int_equal(0, out->fill_ticks);
+    out->fill_ways = rather(MCA_COMMON_FASTPATH_BY_LOOP);
     assert_int_equal(OPAL_SUCCESS, send_chunks(2 * CHUNK));
     assert_int_not_equal(0, out->fill_ticks);
     out->fill_ticks = 0;
-    mca_btl_fastsm_note_fill(out, FILL_BYTES, 800);
+    mca_btl_fastsm_note_fill(out, 0, FILL_BYTES, 800);
     assert_int_equal(800, out->fill_ticks);
-    mca_btl_fastsm_note_fill(out, 2 * FILL_BYTES, 3200); /* the same for a page */
+    mca_btl_fastsm_note_fill(out, 0, 2 * FILL_BYTES, 3200); /* the same for a page */
     assert_int_equal(900, out->fill_ticks);
-    mca_btl_fastsm_note_fill(out, FILL_BYTES, UINT64_C(1) << 40);
+    mca_btl_fastsm_note_fill(out, 0, FILL_BYTES, UINT64_C(1) << 40);
     assert_int_equal(900 - 900 / 8 + 3600 / 8, out->fill_ticks);
     for (int i = 0; i < 100; ++i) {
-        mca_btl_fastsm_note_fill(out, FILL_BYTES, 80);
+        mca_btl_fastsm_note_fill(out, 0, FILL_BYTES, 80);
     }
     assert_in_range(out->fill_ticks, 80, 90);
+    mca_btl_fastsm_note_fill(out, 1, FILL_BYTES, 800); /* by another way */
+    assert_int_equal(800, out->fill_ticks);
     world_close();
 }
 

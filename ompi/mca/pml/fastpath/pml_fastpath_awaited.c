@@ -232,7 +232,7 @@ static void asked_begin_turn(mca_pml_fastpath_asked_t *asked, mca_pml_fastpath_a
     const bool one_way = MCA_PML_FASTPATH_ASKED_ONE_WAY == kind;
 
     if (0 == asked->left) {
-        asked->way = mca_common_fastpath_ways_choose(&asked->ways);
+        asked->way = mca_common_fastpath_ways_choose(&asked->ways, MCA_PML_FASTPATH_ASKED_WAYS);
         asked->left = one_way ? 1 : TURN_EXCHANGED;
         asked->counts = one_way;
     }

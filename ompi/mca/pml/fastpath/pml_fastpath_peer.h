@@ -27,7 +27,8 @@ typedef enum {
 /** How such a message comes: whichever is sooner. */
 typedef enum {
     MCA_PML_FASTPATH_ASKED_STREAM, /**< in fragments, through buffers */
-    MCA_PML_FASTPATH_ASKED_KERNEL  /**< by the kernel, which one or both of the processes call */
+    MCA_PML_FASTPATH_ASKED_KERNEL, /**< by the kernel, which one or both of the processes call */
+    MCA_PML_FASTPATH_ASKED_WAYS    /**< how many there are */
 } mca_pml_fastpath_asked_way_t;
 
 /** Such messages of one sender, pml_fastpath_awaited.h. They come one way from the first that is asked for

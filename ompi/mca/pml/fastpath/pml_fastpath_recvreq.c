@@ -176,7 +176,7 @@ static mca_common_fastpath_ways_t take_ways;
 
 void mca_pml_fastpath_recv_request_take(void *to, const void *from, size_t length)
 {
-    mca_common_fastpath_ways_copy(&take_ways, to, from, length);
+    mca_common_fastpath_ways_copy(&take_ways, MCA_COMMON_FASTPATH_TAKE_WAYS, to, from, length);
 }
 
 size_t mca_pml_fastpath_recv_request_unpack(mca_pml_fastpath_recv_request_t *req,

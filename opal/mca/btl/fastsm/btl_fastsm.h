@@ -121,7 +121,7 @@ typedef struct {
     _Atomic uint32_t stopped; /**< MOVING: a read position that leaves no room */
 } mca_btl_fastsm_move_t;
 
-/** Messages of one kind to one peer, without threads: which of two ways they take, as in chunks or by the
+/** Messages of one kind to one peer, without threads: which of some ways they take, as in chunks or by the
  * kernel.  Many in turn take the same way, and each way is measured.  Times are in ticks. */
 typedef struct {
     mca_common_fastpath_ways_t ways; /**< a use is a turn */
@@ -165,8 +165,9 @@ struct mca_btl_base_endpoint_t {
     volatile uint32_t n_in_flight; /**< frags on `in_flight` */
     uint32_t n_waiting;            /**< of them, those whose callback is still due */
     _Atomic uint64_t fill_ticks;   /**< what filling 4096 bytes takes of late, on the average; 0: not known */
+    _Atomic uint32_t fill_way;     /**< which way of fill_ways that is */
     _Atomic uint32_t n_slow;       /**< messages for which chunks were slow */
-    mca_common_fastpath_ways_t fill_ways; /**< of filling chunks: MCA_COMMON_FASTPATH_BY_LOOP, or _STRING */
+    mca_common_fastpath_ways_t fill_ways; /**< of filling chunks: MCA_COMMON_FASTPATH_BY_LOOP and so on */
     mca_common_fastpath_ways_t pack_ways; /**< of filling other buffers, as fill_ways */
     mca_btl_fastsm_turns_t stream; /**< messages that are sent while it has not read the last one yet */
     mca_btl_fastsm_turns_t

@@ -86,7 +86,8 @@ static inline void move_in(mca_btl_fastsm_endpoint_t *endpoint, void *to, const 
                            const char *from, size_t offset, size_t bytes)
 {
     if (OPAL_LIKELY(NULL == data)) {
-        mca_common_fastpath_ways_copy(&endpoint->take_ways, (char *) to + offset, from, bytes);
+        mca_common_fastpath_ways_copy(&endpoint->take_ways, MCA_COMMON_FASTPATH_TAKE_WAYS,
+                                      (char *) to + offset, from, bytes);
     } else {
         data->move(data->context, (void *) (uintptr_t) from, offset, bytes);
     }

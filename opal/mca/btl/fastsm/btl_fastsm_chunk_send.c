@@ -172,6 +172,16 @@ static inline void note_filled(const source_t *source, const chunk_t *chunk)
     frag->filled = frag->filled < bytes ? bytes : frag->filled;
 }
 
+/* Whether what filling a chunk that way takes tells what others will take: not as long as ways are tried.
+ * Reading the clock twice is 4 % of a message in a single buffer. */
+static inline bool counts(mca_btl_fastsm_endpoint_t *endpoint, const source_t *source, size_t bytes,
+                          unsigned way)
+{
+    return bytes >= source->each && source->each < source->size
+           && mca_common_fastpath_ways_are_known(&endpoint->fill_ways, MCA_COMMON_FASTPATH_FILL_WAYS)
+           && way == mca_common_fastpath_ways_best(&endpoint->fill_ways);
+}
+
 /* What comes first in a buffer is not measured: that would tell what its pages cost, and not what comes after
  * it. */
 static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const source_t *source,
@@ -181,14 +191,13 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const so
     const size_t least =
         bytes < source->size ? MCA_COMMON_FASTPATH_COPY_LONG : MCA_COMMON_FASTPATH_COPY_MEASURED;
     const bool is_long = least <= bytes && were_filled(source, chunk);
-    /* what messages of several buffers take; reading the clock twice is 4 % of a single one */
-    const bool noted = is_long && bytes >= source->each && source->each < source->size;
     unsigned way = source->way;
+    bool due = false, noted = false;
     uint64_t begin = 0;
-    bool due = false;
 
     if (is_long) {
-        way = mca_common_fastpath_ways_next(&endpoint->fill_ways, &due);
+        way = mca_common_fastpath_ways_next(&endpoint->fill_ways, MCA_COMMON_FASTPATH_FILL_WAYS, &due);
+        noted = counts(endpoint, source, bytes, way);
     }
     if (noted || due) {
         begin = mca_common_fastpath_ticks();
@@ -201,11 +210,9 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const so
     if (noted || due) {
         const uint64_t ticks = mca_common_fastpath_ticks() - begin;
 
-        if (due) {
-            mca_common_fastpath_ways_note_copy(&endpoint->fill_ways, way, bytes, ticks);
-        }
+        mca_common_fastpath_ways_note_copy(&endpoint->fill_ways, way, bytes, ticks);
         if (noted) {
-            mca_btl_fastsm_note_fill(endpoint, bytes, ticks);
+            mca_btl_fastsm_note_fill(endpoint, way, bytes, ticks);
         }
     }
 }
@@ -294,7 +301,7 @@ static inline uint32_t widest(mca_btl_fastsm_endpoint_t *endpoint, const source_
         return (uint32_t) (most / source->each);
     }
     return MCA_COMMON_FASTPATH_COPY_MEASURED <= source->size
-                   && MCA_COMMON_FASTPATH_BY_STRING == mca_common_fastpath_ways_better(&endpoint->fill_ways)
+                   && MCA_COMMON_FASTPATH_BY_STRING == mca_common_fastpath_ways_best(&endpoint->fill_ways)
                ? usual_width(source)
                : 1;
 }

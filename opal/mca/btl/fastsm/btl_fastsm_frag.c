@@ -665,8 +665,21 @@ int mca_btl_fastsm_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *d
     return OPAL_SUCCESS;
 }
 
+/* What comes first in a buffer is not measured: that would tell what its pages cost. */
+static void fill_frag(mca_btl_base_endpoint_t *endpoint, mca_btl_fastsm_frag_t *frag, void *to,
+                      const void *from, size_t length)
+{
+    if (OPAL_LIKELY(length <= frag->filled)) {
+        mca_common_fastpath_ways_copy(&endpoint->pack_ways, MCA_COMMON_FASTPATH_FILL_WAYS, to, from, length);
+    } else {
+        mca_common_fastpath_copy(to, from, length);
+        frag->filled = length;
+    }
+}
+
 /* Packs data into a buffer for a peer. @return OPAL_SUCCESS or what the convertor says */
-static int pack(mca_btl_base_endpoint_t *endpoint, opal_convertor_t *convertor, void *to, size_t *length)
+static int pack(mca_btl_base_endpoint_t *endpoint, opal_convertor_t *convertor, mca_btl_fastsm_frag_t *frag,
+                void *to, size_t *length)
 {
     const bool contiguous = !fastpath_convertor_needs_buffers(convertor);
     /* a convertor without a place to pack to says where contiguous data is */
@@ -675,7 +688,7 @@ static int pack(mca_btl_base_endpoint_t *endpoint, opal_convertor_t *convertor, 
     const int rc = opal_convertor_pack(convertor, &iov, &iov_count, length);
 
     if (contiguous && 0 <= rc) {
-        mca_common_fastpath_ways_copy(&endpoint->pack_ways, to, iov.iov_base, *length);
+        fill_frag(endpoint, frag, to, iov.iov_base, *length);
     }
     return rc;
 }
@@ -722,8 +735,8 @@ mca_btl_base_descriptor_t *mca_btl_fastsm_prepare_src(mca_btl_base_module_t *btl
     }
 
     if (0 < length
-        && OPAL_UNLIKELY(
-            0 > pack(endpoint, convertor, (char *) des->des_segments->seg_addr.pval + reserve, &length))) {
+        && OPAL_UNLIKELY(0 > pack(endpoint, convertor, (mca_btl_fastsm_frag_t *) des,
+                                  (char *) des->des_segments->seg_addr.pval + reserve, &length))) {
         mca_btl_fastsm_free(btl, des);
         return NULL;
     }

@@ -135,7 +135,8 @@ bool mca_btl_fastsm_view_move(const mca_btl_fastsm_view_t *view, void *to, const
     if (NULL == data && (2 < view->halves || MCA_COMMON_FASTPATH_COPY_MEASURED > length)) {
         mca_btl_fastsm_view_copy(view, to, length);
     } else if (NULL == data) {
-        mca_common_fastpath_ways_copy(&view->endpoint->take_ways, to, view->data + HEADER, length);
+        mca_common_fastpath_ways_copy(&view->endpoint->take_ways, MCA_COMMON_FASTPATH_TAKE_WAYS, to,
+                                      view->data + HEADER, length);
     } else if (2 < view->halves) {
         fastsm_fifo_extract(piece, view->head, HEADER, length);
         data->move(data->context, piece, 0, length);

@@ -50,19 +50,20 @@
 #define TURN_MAX 4096u
 /** the part of a pause that is forgotten with each message */
 #define PAUSE_FORGOTTEN 512u
-/** turns before the first that counts */
-#define TURN_FIRST 2u
 /** ways: the kernel, or the receiver's memory through buffers */
 #define TURN_KERNEL 0u
 #define TURN_CHUNKS 1u
+#define TURN_WAYS   2u
 /** of a millisecond */
 #define NANOSECONDS UINT64_C(1000000)
 
-/* Whoever else had the core meanwhile shall not count for long. */
-void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes, uint64_t ticks)
+/* Whoever else had the core meanwhile shall not count for long. What another way took says nothing. */
+void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, unsigned way, size_t bytes, uint64_t ticks)
 {
-    const uint64_t before = atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed);
+    const bool usual = way == atomic_load_explicit(&endpoint->fill_way, memory_order_relaxed);
+    const uint64_t before = usual ? atomic_load_explicit(&endpoint->fill_ticks, memory_order_relaxed) : 0;
 
+    atomic_store_explicit(&endpoint->fill_way, way, memory_order_relaxed);
     ticks = ticks * FILL_BYTES / bytes;
     ticks = ticks > 4 * before && 0 != before ? 4 * before : ticks;
     atomic_store_explicit(&endpoint->fill_ticks, 0 == before ? ticks : before - before / 8 + ticks / 8,
@@ -101,13 +102,13 @@ static bool chunks_are_quick(const mca_btl_fastsm_endpoint_t *endpoint)
     return 0 < fill && fill < chunk_time(&mca_btl_fastsm_component) / QUICK_PART;
 }
 
-/* The first turns begin and end anywhere, and count nothing. */
-static void turn_end(mca_btl_fastsm_turns_t *turns, uint64_t now)
+/* The first turn of each way begins and ends anywhere, and counts nothing. @param count  of ways */
+static void turn_end(mca_btl_fastsm_turns_t *turns, unsigned count, uint64_t now)
 {
-    if (TURN_MAX > turns->messages && TURN_FIRST < turns->ways.uses) {
+    if (TURN_MAX > turns->messages && count < turns->ways.uses) {
         mca_common_fastpath_ways_note(&turns->ways, turns->way, turns->bytes, now - turns->began);
     }
-    turns->way = mca_common_fastpath_ways_choose(&turns->ways);
+    turns->way = mca_common_fastpath_ways_choose(&turns->ways, count);
     turns->messages = 0;
     turns->bytes = 0;
     turns->began = now;
@@ -129,7 +130,7 @@ static bool turn_is_chunks(mca_btl_fastsm_turns_t *turns, size_t size, uint64_t 
                            bool may_end)
 {
     if (0 == turns->ways.uses || (least <= turns->messages && (may_end || TURN_MAX <= turns->messages))) {
-        turn_end(turns, now);
+        turn_end(turns, TURN_WAYS, now);
     }
     return TURN_CHUNKS == turn_message(turns, size);
 }
@@ -162,13 +163,13 @@ static void fill_turn_end(mca_btl_fastsm_endpoint_t *endpoint)
     } else if (sent > read) {
         turns->bytes = turns->bytes * read / sent;
     }
-    turn_end(turns, mca_common_fastpath_ticks());
+    turn_end(turns, MCA_COMMON_FASTPATH_FILL_WAYS, mca_common_fastpath_ticks());
     turns->unread = endpoint->n_in_flight;
 }
 
-/* The instruction takes the sender less time, but what it has written comes later: a receiver that waits for
- * just this message has it sooner from a loop.  Which one is sooner in a stream depends on how far the cores
- * are apart, so it is measured.  A turn ends before an answer if it can. */
+/* The instruction and non-temporal stores take the sender less time, but what they have written comes later:
+ * a receiver that waits for just this message has it sooner from a loop.  Which one is sooner in a stream
+ * depends on how far the cores are apart, so it is measured.  A turn ends before an answer if it can. */
 unsigned mca_btl_fastsm_stream_way(mca_btl_fastsm_endpoint_t *endpoint, size_t size)
 {
     mca_btl_fastsm_turns_t *turns = &endpoint->filled;

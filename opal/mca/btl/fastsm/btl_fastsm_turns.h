@@ -32,10 +32,11 @@ bool mca_btl_fastsm_had_better_read(mca_btl_fastsm_endpoint_t *endpoint, uint32_
  * Without threads.
  *
  * @param size  bytes
- * @return      MCA_COMMON_FASTPATH_BY_LOOP or _STRING
+ * @return      MCA_COMMON_FASTPATH_BY_LOOP, _STRING or _NONTEMPORAL
  */
 unsigned mca_btl_fastsm_stream_way(mca_btl_fastsm_endpoint_t *endpoint, size_t size);
-/** A chunk of so many bytes, not 0, has been filled in so many ticks. */
-void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, size_t bytes, uint64_t ticks);
+/** A chunk of so many bytes, not 0, has been filled the usual way in so many ticks. */
+void mca_btl_fastsm_note_fill(mca_btl_fastsm_endpoint_t *endpoint, unsigned way, size_t bytes,
+                              uint64_t ticks);
 
 #endif /* MCA_BTL_FASTSM_TURNS_H */

@@ -17,6 +17,10 @@
 
 #include <stdbool.h>
 
+#if defined(__x86_64__)
+#    include <emmintrin.h>
+#endif
+
 #include "common_fastpath_copy.h"
 
 /** bytes up to which the loop is the quicker one: longer data is in no near cache, and is written around it */
@@ -94,7 +98,35 @@ void mca_common_fastpath_copy_long(void *to, const void *from, size_t length)
     }
 }
 
+/* Four stores of a line follow each other, or it would leave the processor in pieces. */
+void mca_common_fastpath_copy_nontemporal(void *to, const void *from, size_t length)
+{
+    const size_t first = -(uintptr_t) to % LINE;
+    const size_t lines = (length - first) / LINE;
+    const size_t last = (length - first) % LINE;
+    __m128i *line = (__m128i *) ((char *) to + first);
+    const __m128i *source = (const __m128i *) ((const char *) from + first);
+
+    mca_common_fastpath_copy_small(to, from, first);
+    for (size_t i = 0; i < lines; ++i, line += 4, source += 4) {
+        const __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
+        const __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
+
+        _mm_stream_si128(line, a);
+        _mm_stream_si128(line + 1, b);
+        _mm_stream_si128(line + 2, c);
+        _mm_stream_si128(line + 3, d);
+    }
+    mca_common_fastpath_copy_small(line, source, last);
+    _mm_sfence();
+}
+
 #else
+
+void mca_common_fastpath_copy_nontemporal(void *to, const void *from, size_t length)
+{
+    memcpy(to, from, length);
+}
 
 void mca_common_fastpath_copy_long(void *to, const void *from, size_t length)
 {

@@ -85,6 +85,15 @@ static inline void mca_common_fastpath_copy_string(void *to, const void *from, s
 #endif
 }
 
+/**
+ * memcpy by stores that write whole lines to memory, around the caches, and invalidate what caches have of
+ * them. Who reads that gets it from memory. It is written when the function returns, so a release store
+ * that follows publishes it: the stores themselves are not ordered by that. Elsewhere than on x86-64 memcpy.
+ *
+ * @param length  bytes, at least MCA_COMMON_FASTPATH_COPY_LONG
+ */
+void mca_common_fastpath_copy_nontemporal(void *to, const void *from, size_t length);
+
 /** memcpy, by the way that is best for the length */
 static inline void mca_common_fastpath_copy(void *to, const void *from, size_t length)
 {
