@@ -83,6 +83,37 @@ static void fence(int each, bool get)
     }
 }
 
+/* The origin leaves, and the other rank wants the lock of its own memory: nothing but the end of the epoch is
+ * left to be said, behind messages that fill what there is between the two. */
+static void unlock(bool all)
+{
+    enum { MESSAGES = 100, TAG = 3 };
+    static char text[MESSAGES][1000];
+    MPI_Request requests[MESSAGES];
+
+    if (LEAVER == fp_rank) {
+        FP(all ? MPI_Win_lock_all(0, win) : MPI_Win_lock(MPI_LOCK_EXCLUSIVE, OTHER, 0, win));
+        operate(false, BYTES);
+        FP(MPI_Win_flush(OTHER, win));
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+        for (int i = 0; i < MESSAGES; i++) {
+            FP(MPI_Isend(text[i], sizeof(text[i]), MPI_BYTE, OTHER, TAG, MPI_COMM_WORLD, &requests[i]));
+        }
+        FP(all ? MPI_Win_unlock_all(win) : MPI_Win_unlock(OTHER, win));
+        leave();
+        FP(MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE));
+        return;
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    fp_sleep_ms(LATE_MS);
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, OTHER, 0, win));
+    FP(MPI_Win_unlock(OTHER, win));
+    kill(pid, SIGUSR1);
+    for (int i = 0; i < MESSAGES; i++) {
+        FP(MPI_Recv(text[i], sizeof(text[i]), MPI_BYTE, LEAVER, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const int lengths[] = {100, 3000, BYTES};
@@ -111,6 +142,11 @@ int main(int argc, char **argv)
         fp_case("MPI_Win_fence, gets of %d bytes", lengths[i]);
         FP(MPI_Barrier(MPI_COMM_WORLD));
         fence(lengths[i], true);
+        FP(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    for (int all = 0; all < 2; all++) {
+        fp_case("MPI_Win_unlock%s", all ? "_all" : "");
+        unlock(all);
         FP(MPI_Barrier(MPI_COMM_WORLD));
     }
     FP(MPI_Win_free(&win));

@@ -168,6 +168,14 @@ static bool may_flush(const mca_osc_fastpath_module_t *module, const mca_osc_fas
            || (NULL != peer ? 0 != peer->origin.lock_type : 0 < module->locks);
 }
 
+/* Whether a peer can notice something without a message from us: windows of a node share memory. */
+static bool may_see_memory(const mca_osc_fastpath_peer_t *peer)
+{
+    const ompi_proc_t *proc = ompi_comm_peer_lookup(peer->module->comm, peer->rank);
+
+    return mca_osc_fastpath_component.shared_memory && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
 /* @return whether there is one way to a peer only, on which everything stays in order, and what has arrived
  * is worked on before what comes after it */
 static bool in_order(const mca_osc_fastpath_peer_t *peer)
@@ -176,7 +184,7 @@ static bool in_order(const mca_osc_fastpath_peer_t *peer)
     const mca_bml_base_btl_t *link;
 
     if (NULL == endpoint || 1 != endpoint->btl_eager.arr_size || 1 != endpoint->btl_send.arr_size
-        || 1 < endpoint->btl_rdma.arr_size || peer->module->threads) {
+        || 1 < endpoint->btl_rdma.arr_size || peer->module->threads || may_see_memory(peer)) {
         return false;
     }
     link = &endpoint->btl_eager.bml_btls[0];
@@ -189,7 +197,7 @@ static bool in_order(const mca_osc_fastpath_peer_t *peer)
  * @return whether a flush may do without an acknowledgement. While the origin has the exclusive lock nobody
  * else accesses the window, so an operation that has not taken effect yet can be noticed only by who gets a
  * message that the origin has sent later, the target or a third process. In a job of two processes there is
- * no third, and on one TCP connection no message overtakes another.
+ * no third, and on one TCP connection between two nodes no message overtakes another.
  */
 static bool unnoticed(const mca_osc_fastpath_peer_t *peer)
 {

@@ -11,6 +11,7 @@
 #include "opal/mca/common/fastpath/common_fastpath_clock.h"
 
 #include "osc_fastpath_copy.h"
+#include "osc_fastpath_packet.h"
 #include "osc_fastpath_peer.h"
 #include "osc_fastpath_recv.h"
 #include "osc_fastpath_sync.h"
@@ -292,13 +293,30 @@ static int unlock_begin(mca_osc_fastpath_peer_t *peer, bool nocheck)
     return mca_osc_fastpath_flush_begin(peer, needed && !nocheck ? MCA_OSC_FASTPATH_UNLOCK : 0);
 }
 
+/* Whether that has left: without operations nothing acknowledges it, and others wait for the lock. */
+static bool unlock_has_left(mca_osc_fastpath_module_t *module, void *context)
+{
+    const mca_osc_fastpath_peer_t *peer = context;
+
+    return mca_osc_fastpath_have_left(module, NULL == peer ? NULL : &peer->rank,
+                                      NULL == peer ? module->size : 1);
+}
+
+/* Wait for it, to one peer or to all. */
+static int unlock_end(mca_osc_fastpath_module_t *module, mca_osc_fastpath_peer_t *peer)
+{
+    const int rc = mca_osc_fastpath_flush_end(module, peer);
+
+    return OMPI_SUCCESS == rc ? mca_osc_fastpath_wait_until(module, unlock_has_left, peer) : rc;
+}
+
 static int unlock_message(mca_osc_fastpath_peer_t *peer)
 {
     int rc = unlock_begin(peer, peer->origin.nocheck);
 
     (void) take_last_locked(peer);
     if (OMPI_SUCCESS == rc) {
-        rc = mca_osc_fastpath_flush_end(peer->module, peer);
+        rc = unlock_end(peer->module, peer);
     }
     mca_osc_fastpath_set_locked(&peer->origin.lock_sent, false);
     mca_osc_fastpath_deactivate(peer);
@@ -457,8 +475,8 @@ int mca_osc_fastpath_unlock_all(ompi_win_t *win)
         error = unlock_begin(peer, module->lock_all_nocheck);
         rc = OMPI_SUCCESS == rc ? error : rc;
     }
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_osc_fastpath_flush_end(module, NULL);
+    if (OMPI_SUCCESS == rc && !opal_list_is_empty(&module->active)) {
+        rc = unlock_end(module, NULL);
     }
     error = mca_osc_fastpath_end_active(module);
     module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;

@@ -188,6 +188,14 @@ static bool may_be_atomic(const mca_osc_fastpath_module_t *module)
     return mca_osc_fastpath_is_allocated(module) && !fastpath_have_accelerator();
 }
 
+static void use_facts(mca_osc_fastpath_module_t *module, const int64_t *facts)
+{
+    module->uniform = facts[BYTES_MAX] == -facts[BYTES_MIN] && facts[UNIT_MAX] == -facts[UNIT_MIN];
+    module->threads = 0 != facts[THREADS];
+    module->atomic = 0 == facts[NOT_ATOMIC];
+    module->wants_sizes = 0 != facts[CHECK_BOUNDS] && MPI_WIN_FLAVOR_DYNAMIC != module->flavor;
+}
+
 /* Agree on an id and on what the windows have in common. Threads may make windows on other communicators
  * meanwhile: an id that has been taken on one member is given up by all. */
 static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
@@ -209,6 +217,8 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
         if (OMPI_SUCCESS != rc || 0 != facts[FAILED] || UINT32_MAX <= facts[NEXT_ID]) {
             return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
         }
+        /* before the others can send something, which who has agreed already may do */
+        use_facts(module, facts);
         refused = announce_window(module, (uint32_t) facts[NEXT_ID]) ? 0 : 1;
         module->announced = 0 == refused;
         rc = agree(module->comm, &refused, 1);
@@ -220,10 +230,6 @@ static int agree_on_window(mca_osc_fastpath_module_t *module, bool failed)
             module->announced = false;
         }
     } while (0 != refused);
-    module->uniform = facts[BYTES_MAX] == -facts[BYTES_MIN] && facts[UNIT_MAX] == -facts[UNIT_MIN];
-    module->threads = 0 != facts[THREADS];
-    module->atomic = 0 == facts[NOT_ATOMIC];
-    module->wants_sizes = 0 != facts[CHECK_BOUNDS] && MPI_WIN_FLAVOR_DYNAMIC != module->flavor;
     return OMPI_SUCCESS;
 }
 
