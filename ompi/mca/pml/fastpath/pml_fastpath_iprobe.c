@@ -73,23 +73,24 @@ static bool probed_is(mca_pml_fastpath_comm_t *pml_comm, int src, int tag)
 }
 
 /* Note a message that a probe is about to report. Returns false when it must not, because an earlier one
- * cannot be delivered yet. */
+ * cannot be delivered yet, or because delivering that one has delivered this one, too. */
 static bool probed_note(mca_pml_fastpath_comm_t *pml_comm, const mca_pml_fastpath_member_t *member, int src,
                         uint64_t word1)
 {
     mca_pml_fastpath_probed_t *probed = &pml_comm->probed;
+    const mca_pml_fastpath_probed_t noted = {
+        .src = src, .tag = mca_pml_fastpath_match_word1_tag(word1), .number = member->expected};
 
     if (OPAL_UNLIKELY(probed->src != src && probed_is_there(pml_comm))) {
         const bool before = mca_pml_fastpath_take_all(true);
 
         (void) member->peer->ext->poll(pml_comm->members[probed->src]->peer->btl_endpoint, 1);
         (void) mca_pml_fastpath_take_all(before);
-        if (probed_is_there(pml_comm)) {
+        if (probed_is_there(pml_comm) || noted.number != member->expected) {
             return false;
         }
     }
-    *probed = (mca_pml_fastpath_probed_t){
-        .src = src, .tag = mca_pml_fastpath_match_word1_tag(word1), .number = member->expected};
+    *probed = noted;
     return true;
 }
 

@@ -339,7 +339,7 @@ typedef struct {
      * Delivers what has come from one sender, or from all of them, as progress does, and no more than that: a
      * callback may leave some.
      *
-     * @param endpoint  the sender, or NULL: one round of progress for all
+     * @param endpoint  the sender, or NULL: one round of progress for all, as also for one of another job
      * @param spins     how often to look at that sender before giving up, at least 1
      * @return          messages delivered, or 1 when one is there and has been left; 0 when nothing has come
      *                  or another thread is at it

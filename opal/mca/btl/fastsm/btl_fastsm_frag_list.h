@@ -44,7 +44,7 @@ typedef struct mca_btl_fastsm_frag_t {
     mca_btl_fastsm_frag_class_t frag_class;
     mca_btl_base_tag_t tag; /**< pending: to be sent with this tag */
     struct mca_btl_fastsm_frag_t *spacer; /**< unused, behind a message that fills its buffer; or NULL */
-    size_t filled;          /**< the most bytes that a chunk in its buffer had: their pages are there */
+    size_t filled; /**< the most bytes that a piece in its buffer had: their pages are there */
 } mca_btl_fastsm_frag_t;
 
 OBJ_CLASS_DECLARATION(mca_btl_fastsm_frag_t);
