@@ -81,7 +81,7 @@ enum {
     MCA_PML_FASTPATH_HDR_FLAG_TELL = 0x20,
     /** RGET: the sender waits in a blocking call until the message has been read, and so can help */
     MCA_PML_FASTPATH_HDR_FLAG_WAITS = 0x40,
-    /** GET_DONE, ACK, PUT: the answer to such a message; there is a HELP too, before this or behind it */
+    /** GET_DONE, ACK: the answer to such a message; there is a HELP too, before this or behind it */
     MCA_PML_FASTPATH_HDR_FLAG_HELP = 0x80,
 };
 

@@ -5,8 +5,8 @@
 /**
  * @file
  * Large messages that both sides copy: while a sender waits, in a blocking call or for its request, the
- * receiver reads one part of the message and asks the sender to write the other one, or, where both wait for
- * sends, to write or to stream all of it (docs/data-path.md, "Both sides copy").
+ * receiver reads one part of the message and asks the sender to write the other one, or, where both wait,
+ * to write or to stream all of it (docs/data-path.md, "Both sides copy").
  */
 #ifndef MCA_PML_FASTPATH_HELP_H
 #define MCA_PML_FASTPATH_HELP_H

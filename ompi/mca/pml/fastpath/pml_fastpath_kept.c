@@ -23,6 +23,7 @@
 /* Rounding up costs short blocks more than it is worth. */
 #define SHORTEST (FRONT + ((size_t) 1 << SHORTEST_ORDER) + 1)
 #define LONGEST  (FRONT + ((size_t) 1 << LONGEST_ORDER))
+_Static_assert(FRONT + MCA_PML_FASTPATH_KEPT_LONGEST == LONGEST, "it is what the header says");
 
 /** A block that is not in use. */
 typedef struct block_t {

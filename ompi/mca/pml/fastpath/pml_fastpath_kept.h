@@ -6,7 +6,7 @@
  * @file
  * Memory for the data of messages that are kept until there is a receive for them, or until their turn.
  *
- * Blocks of 577 bytes to 512 KiB are used again, as long as few are not in use: malloc returns them to the
+ * Blocks of 577 bytes to 4 MiB are used again, as long as few are not in use: malloc returns them to the
  * kernel, and a page that comes from there anew takes longer than what is copied to it.
  */
 #ifndef MCA_PML_FASTPATH_KEPT_H

@@ -64,7 +64,7 @@ typedef struct mca_pml_fastpath_send_request_t {
     bool req_paid;         /**< the cost of an eager message has been taken from the peer's credit */
     bool req_unanswered;   /**< TODO_UNKNOWN is part of req_todo; protected by req_lock */
     bool req_offered;      /**< unanswered: to be read by the receiver */
-    bool req_waits;     /**< its user waits for it, and the peer's memory can be written: HELP is welcome */
+    bool req_waits;        /**< its user waits for it, and the peer is on this node: HELP is welcome */
     bool req_named;     /**< the receiver may claim it, or has: HELP is welcome. pml_fastpath_awaited.c */
     bool req_listed;    /**< it is one of the offers */
     bool req_helped;    /**< HELP has come; protected by req_lock */
