@@ -13,16 +13,22 @@
  *
  * MODE, as in pingpong: latency, sendrecv, rate, allreduce.  WAY:
  *
- * ring  through a ring of 64 chunks of 4 KiB for each direction, whose lines the writer fetches before it
- *       copies, and while it waits
- * read  by process_vm_readv, when the sender has said where
- * both  the receiver reads the first half, and the sender writes the second one when it has been told where
+ * ring         through a ring of 64 chunks of 4 KiB for each direction, whose lines the writer fetches before
+ *              it copies, and while it waits
+ * nontemporal  the same, written by non-temporal stores, which fetch no line; elsewhere than on x86-64 by
+ *              ordinary ones
+ * read         by process_vm_readv, when the sender has said where
+ * both         the receiver reads the first half, and the sender writes the second one when it has been told
+ *              where
  *
  * Prints lines: MODE-WAY BYTES MEDIAN_US LEAST_US.  As in pingpong the sender writes a word into each line
  * before it sends, and what arrives is checked once.  -l and -r as with pingpong.
  */
 
 #define _GNU_SOURCE
+#if defined(__x86_64__)
+#    include <emmintrin.h>
+#endif
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -68,6 +74,7 @@ static struct {
     char *source, *target;
     size_t size;
     uint64_t put, got;       /* chunks */
+    bool nontemporal;        /* how they are put */
     uint64_t sent, received; /* messages */
 } self;
 
@@ -111,7 +118,7 @@ static void fetch_ahead(void)
     word_t *next = &self.in->filled[self.got % CHUNKS];
     size_t done = 0;
 
-    for (uint64_t chunk = self.put; done < self.size; ++chunk) {
+    for (uint64_t chunk = self.put; done < self.size && !self.nontemporal; ++chunk) {
         for (size_t at = 0; at < CHUNK && done < self.size; at += AT_A_TIME * BENCH_LINE) {
             if (self.got < load(next)) {
                 return;
@@ -122,13 +129,34 @@ static void fetch_ahead(void)
     }
 }
 
+/* To the beginning of a line. */
+static void copy_nontemporal(char *to, const char *from, size_t bytes)
+{
+#if defined(__x86_64__)
+    const size_t whole = bytes / BENCH_LINE * BENCH_LINE;
+
+    for (size_t i = 0; i < whole; i += sizeof(__m128i)) {
+        _mm_stream_si128((__m128i *) (void *) (to + i),
+                         _mm_loadu_si128((const __m128i *) (const void *) (from + i)));
+    }
+    memcpy(to + whole, from + whole, bytes - whole);
+    _mm_sfence();
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
 static void put_chunk(size_t offset)
 {
     const size_t bytes = smaller(self.size - offset, CHUNK);
     char *to = self.out->data[self.put % CHUNKS];
 
-    fetch(to, bytes);
-    memcpy(to, self.source + offset, bytes);
+    if (self.nontemporal) {
+        copy_nontemporal(to, self.source + offset, bytes);
+    } else {
+        fetch(to, bytes);
+        memcpy(to, self.source + offset, bytes);
+    }
     store(&self.out->filled[self.put % CHUNKS], self.put + 1);
     ++self.put;
 }
@@ -232,11 +260,16 @@ static void take(bool both)
 
 /* ---- patterns ---- */
 
-typedef enum { RING, READ, BOTH } way_t;
+typedef enum { RING, NONTEMPORAL, READ, BOTH } way_t;
+
+static inline bool by_ring(way_t way)
+{
+    return RING == way || NONTEMPORAL == way;
+}
 
 static void send_by(way_t way)
 {
-    if (RING == way) {
+    if (by_ring(way)) {
         ring_send();
         return;
     }
@@ -249,7 +282,7 @@ static void send_by(way_t way)
 
 static void receive_by(way_t way)
 {
-    if (RING == way) {
+    if (by_ring(way)) {
         ring_receive();
         return;
     }
@@ -261,7 +294,7 @@ static void receive_by(way_t way)
 
 static void exchange_by(way_t way)
 {
-    if (RING == way) {
+    if (by_ring(way)) {
         if (self.size <= CHUNK * CHUNKS / 2) {
             ring_send();
             ring_receive();
@@ -327,7 +360,7 @@ static void allreduce(way_t way, long iterations)
 static void send_window(way_t way)
 {
     for (int i = 0; i < WINDOW; ++i) {
-        if (RING == way) {
+        if (by_ring(way)) {
             ring_send();
         } else {
             offer();
@@ -356,7 +389,7 @@ static void rate(way_t way, long iterations)
         }
         fill(i);
         send_window(way);
-        if (RING == way) {
+        if (by_ring(way)) {
             await(&self.out->emptied, self.put);
         } else {
             await(&self.out->received, self.sent);
@@ -373,7 +406,7 @@ static const struct mode {
              {"rate", rate, WINDOW},
              {"allreduce", allreduce, 1.0}};
 
-static const char *const ways[] = {"ring", "read", "both"};
+static const char *const ways[] = {"ring", "nontemporal", "read", "both"};
 
 /* ---- measuring ---- */
 
@@ -443,6 +476,7 @@ static void measure(const struct mode *mode, way_t way, int batches)
     long iterations = 4;
     char name[64];
 
+    self.nontemporal = NONTEMPORAL == way;
     memset(self.target, 0xff, self.size);
     batch(mode, way, &iterations);
     check(mode, iterations);

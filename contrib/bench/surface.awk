@@ -79,13 +79,15 @@ function find_bare(what, bytes,    key, r)
     key[1] = "bare 2 " what "-ring " bytes
     key[2] = "bare 2 " what "-read " bytes
     key[3] = "bare 2 " what "-both " bytes
+    key[4] = "bare 2 " what "-nontemporal " bytes
     for (r = 1; r <= rounds; ++r) {
         if (!((r, key[1]) in us)) {
             delete us[r, key[2]]
             delete us[r, key[3]]
+            delete us[r, key[4]]
         }
     }
-    find_least("bare 2 " what " " bytes, key, 3)
+    find_least("bare 2 " what " " bytes, key, 4)
 }
 
 # fastpath / no MPI, and what that takes.
