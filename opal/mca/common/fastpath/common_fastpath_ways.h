@@ -124,7 +124,7 @@ static inline void mca_common_fastpath_copy_by(unsigned way, void *to, const voi
 /**
  * A piece has been copied by a way. What one side takes depends on how the other copies, and only this side
  * is measured. The loop has to be sooner than the instruction by a fifth: with these two the instruction on
- * both sides is best. x: its reader waits for memory
+ * both sides is best. What is written around the caches counts four times: its reader waits for memory
  * (docs/data-path.md, "Against other transports").
  */
 static inline void mca_common_fastpath_ways_note_copy(mca_common_fastpath_ways_t *ways, unsigned way,
