@@ -118,7 +118,7 @@ static void fetch_ahead(void)
     word_t *next = &self.in->filled[self.got % CHUNKS];
     size_t done = 0;
 
-    for (uint64_t chunk = self.put; done < self.size && !self.nontemporal; ++chunk) {
+    for (uint64_t chunk = self.put; done < self.size; ++chunk) {
         for (size_t at = 0; at < CHUNK && done < self.size; at += AT_A_TIME * BENCH_LINE) {
             if (self.got < load(next)) {
                 return;
@@ -129,7 +129,7 @@ static void fetch_ahead(void)
     }
 }
 
-/* To the beginning of a line. */
+/* `to` is the beginning of a line. */
 static void copy_nontemporal(char *to, const char *from, size_t bytes)
 {
 #if defined(__x86_64__)
@@ -181,7 +181,7 @@ static void ring_receive(void)
 {
     const bool fits = self.size <= CHUNK * CHUNKS / 2;
 
-    if (fits) {
+    if (fits && !self.nontemporal) {
         fetch_ahead();
     }
     for (size_t done = 0; done < self.size; done += CHUNK) {

@@ -184,7 +184,7 @@ static bool in_order(const mca_osc_fastpath_peer_t *peer)
     const mca_bml_base_btl_t *link;
 
     if (NULL == endpoint || 1 != endpoint->btl_eager.arr_size || 1 != endpoint->btl_send.arr_size
-        || 1 < endpoint->btl_rdma.arr_size || peer->module->threads || may_see_memory(peer)) {
+        || 1 < endpoint->btl_rdma.arr_size || peer->module->threads) {
         return false;
     }
     link = &endpoint->btl_eager.bml_btls[0];
@@ -197,14 +197,16 @@ static bool in_order(const mca_osc_fastpath_peer_t *peer)
  * @return whether a flush may do without an acknowledgement. While the origin has the exclusive lock nobody
  * else accesses the window, so an operation that has not taken effect yet can be noticed only by who gets a
  * message that the origin has sent later, the target or a third process. In a job of two processes there is
- * no third, and on one TCP connection between two nodes no message overtakes another.
+ * no third, and on one TCP connection no message overtakes another. But on one node the target may see it in
+ * memory.
  */
 static bool unnoticed(const mca_osc_fastpath_peer_t *peer)
 {
     return MPI_LOCK_EXCLUSIVE == peer->origin.lock_type && peer->origin.lock_sent
            && 0 <= (int32_t) (peer->origin.acked - peer->origin.lock_sequence) && 0 == peer->origin.tickets
            && (NULL == peer->origin.packet || !peer->origin.packet->data_from_target)
-           && 2 == fastpath_num_procs() && 0 == ompi_comm_num_dyncomm && in_order(peer);
+           && 2 == fastpath_num_procs() && 0 == ompi_comm_num_dyncomm && !may_see_memory(peer)
+           && in_order(peer);
 }
 
 static bool all_left(mca_osc_fastpath_module_t *module, void *context)

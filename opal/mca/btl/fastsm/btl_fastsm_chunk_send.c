@@ -172,14 +172,16 @@ static inline void note_filled(const source_t *source, const chunk_t *chunk)
     frag->filled = frag->filled < bytes ? bytes : frag->filled;
 }
 
-/* Whether what filling a chunk that way takes tells what others will take: not as long as ways are tried.
- * Reading the clock twice is 4 % of a message in a single buffer. */
+/* Whether what filling a chunk that way takes tells what others will take: not as long as ways are tried, or
+ * if another one is tried now. One that is not due has the best way. Reading the clock twice is 4 % of a
+ * message in a single buffer. */
 static inline bool counts(mca_btl_fastsm_endpoint_t *endpoint, const source_t *source, size_t bytes,
-                          unsigned way)
+                          unsigned way, bool due)
 {
     return bytes >= source->each && source->each < source->size
-           && mca_common_fastpath_ways_are_known(&endpoint->fill_ways, MCA_COMMON_FASTPATH_FILL_WAYS)
-           && way == mca_common_fastpath_ways_best(&endpoint->fill_ways);
+           && (!due
+               || (mca_common_fastpath_ways_are_known(&endpoint->fill_ways, MCA_COMMON_FASTPATH_FILL_WAYS)
+                   && way == mca_common_fastpath_ways_best(&endpoint->fill_ways)));
 }
 
 /* What comes first in a buffer is not measured: that would tell what its pages cost, and not what comes after
@@ -197,7 +199,7 @@ static inline void fill_contiguous(mca_btl_fastsm_endpoint_t *endpoint, const so
 
     if (is_long) {
         way = mca_common_fastpath_ways_next(&endpoint->fill_ways, MCA_COMMON_FASTPATH_FILL_WAYS, &due);
-        noted = counts(endpoint, source, bytes, way);
+        noted = counts(endpoint, source, bytes, way, due);
     }
     if (noted || due) {
         begin = mca_common_fastpath_ticks();
