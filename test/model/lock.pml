@@ -13,20 +13,25 @@
  * at any time, unless it has the lock.  Each try that fails leaves another word; a reader that finds the same word once more
  * takes it away.  (In the code it waits for some time before it does, which a model has not.)
  *
- * Checked in every interleaving: nobody has a lock that another one has exclusively; nobody waits for ever; and of those
- * who hold nothing yet, each gets past a waiting writer once at most, when it has looked before; and a word of the owner is
- * taken away only when the owner has not tried again since the reader saw it first.
+ * A reader may be late, and take a lock that nobody has though writers wait; who takes all locks may keep some while it
+ * waits for the next one.  How long that takes is time, which a model has not: it may be so at any moment.
+ *
+ * Checked in every interleaving: nobody has a lock that another one has exclusively; nobody waits for ever; nobody counts
+ * as waiting who does not; of those who hold nothing yet, each joins other readers past a waiting writer once at most, when
+ * it has looked before; and a word of the owner is taken away only when the owner has not tried again since the reader saw
+ * it first.
  *
  * BROKEN leaves out one thing that is needed; each has to be found:
  *   1  readers do not wait behind waiting writers
  *   2  readers wait behind them, too, when they have another lock
  *   3  a writer that has got in still counts as waiting
  *   4  a writer takes the lock as soon as no writer has it
- *   5  who takes all locks keeps some while it waits for another
+ *   5  who takes all locks keeps some while it waits for another, and never lets go
  *   6  a reader that leaves stores that nobody has the lock
  *   7  the owner counts those who have asked by message as waiting writers
  *   8  a reader takes away what it finds, which may be another word by now
  *   9  readers do not look at the word
+ *  10  a reader that is late joins others
  */
 
 #ifndef BROKEN
@@ -47,28 +52,35 @@ byte holders[2];
 byte writers[2];
 byte inside[2];    /* readers that have the lock */
 byte writing[2];   /* writers that have it */
-byte overtaken[2]; /* readers without a lock that got in while a writer waited */
+byte waiting[2];   /* writers that wait for it */
+byte overtaken[2]; /* readers without a lock that joined others while a writer waited */
 
 #define LOOK(w, pass) ((pass) || BROKEN == 1 || writers[w] == 0)
+#define LATE(w) (holders[w] == 0 || (BROKEN == 10 && holders[w] < EXCLUSIVE))
 
-/* Two steps: a look at the waiting writers, then a compare and swap of the holders. */
+inline get_in(w, pass) {
+    if
+    :: !(pass) && writers[w] > 0 && holders[w] > 0 -> overtaken[w]++
+    :: else
+    fi;
+    holders[w]++;
+    inside[w]++
+}
+
+/* Two steps: a look at the waiting writers, then a compare and swap of the holders. One that is late does not look. */
 inline share(w, pass) {
     do
     :: LOOK(w, pass) ->
         if
-        :: d_step { holders[w] < EXCLUSIVE ->
-            holders[w]++;
-            inside[w]++;
-            if
-            :: !(pass) && writers[w] > 0 -> overtaken[w]++
-            :: else
-            fi };
-            assert(writing[w] == 0);
-            assert(overtaken[w] <= 1 || BROKEN == 2); /* one reader comes here without another lock */
+        :: d_step { holders[w] < EXCLUSIVE -> get_in(w, pass) };
             break
         :: holders[w] >= EXCLUSIVE -> (holders[w] < EXCLUSIVE)
         fi
-    od
+    :: d_step { !(pass) && LATE(w) -> get_in(w, pass) };
+        break
+    od;
+    assert(writing[w] == 0);
+    assert(overtaken[w] <= 1 || BROKEN == 2) /* one reader comes here without another lock */
 }
 
 inline unshare(w) {
@@ -88,13 +100,17 @@ inline seize(w) {
         holders[w] = EXCLUSIVE;
         writing[w]++ };
         break
-    :: holders[w] != 0 && !waits -> writers[w]++; waits = true
+    :: holders[w] != 0 && !waits -> d_step { writers[w]++; waiting[w]++; waits = true }
     :: holders[w] != 0 && waits -> (holders[w] == 0 || BROKEN == 4)
     od;
-    if
-    :: waits && BROKEN != 3 -> d_step { writers[w]--; overtaken[w] = 0 }
-    :: else
-    fi;
+    skip;
+    d_step {
+        if
+        :: waits -> waiting[w]--; writers[w] = writers[w] - (BROKEN != 3); overtaken[w] = 0
+        :: else
+        fi;
+        assert(writers[w] == waiting[w])
+    };
     assert(inside[w] == 0 && writing[w] == 1)
 }
 
@@ -133,24 +149,19 @@ proctype both() {
     unseize(1)
 }
 
-/* All or nothing. */
+#define NEXT ((first + has) % 2)
+#define SHARABLE(w) (LATE(w) || (LOOK(w, false) && holders[w] < EXCLUSIVE))
+
+/* All or nothing: what it has it keeps for some time, then it lets go, and begins with what it was refused. */
 proctype all() {
     byte has = 0;
-    byte wanted;
+    byte first = 0;
+    byte refused;
 
     do
     :: has == 2 -> break
-    :: has < 2 ->
-        if
-        :: d_step { LOOK(has, false) && holders[has] < EXCLUSIVE -> holders[has]++; inside[has]++; has++ }
-        :: !LOOK(has, false) || holders[has] >= EXCLUSIVE ->
-            wanted = has;
-            do
-            :: has > 0 && BROKEN != 5 -> has--; unshare(has)
-            :: else -> break
-            od;
-            (LOOK(wanted, false) && holders[wanted] < EXCLUSIVE)
-        fi
+    :: d_step { has < 2 && SHARABLE(NEXT) -> get_in(NEXT, true); has++ }
+    :: has == 1 && !SHARABLE(NEXT) && BROKEN != 5 -> refused = NEXT; unshare(first); has = 0; first = refused
     od;
     assert(writing[0] == 0 && writing[1] == 0);
     unshare(0);

@@ -3,16 +3,16 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 
-/* Locks: that exclusive ones exclude, that a writer gets in while readers come and go, that readers who hold
- * several locks, in one window or two, do not wait for each other because of a writer, nor writers who lock
- * in one order, also in two windows, the own rank's lock, all of which one comes late, epochs with nothing
- * inside.
+/* Locks: that exclusive ones exclude, that a writer gets in while readers come and go, and a reader while
+ * writers do, that readers who hold several locks, in one window or two, do not wait for each other because
+ * of a writer, nor writers who lock in one order, also in two windows, the own rank's lock, all of which one
+ * comes late, epochs with nothing inside.
  *
  * usage: rma_locks [sm]        only what osc/sm of Open MPI has: memory that MPI allocates */
 
 #include "support/fp_test.h"
 
-enum { NUMBERS = 600, WRITER_ROUNDS = 20, LATE_MS = 20 };
+enum { NUMBERS = 600, WRITER_ROUNDS = 20, READER_ROUNDS = 4, LATE_MS = 20 };
 
 static MPI_Win win;
 static long *memory;
@@ -73,6 +73,45 @@ static void writer_gets_in(void)
         CHECK(stop <= seen[0]);
         stop = seen[0];
         FP(MPI_Win_unlock(0, win));
+    }
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* One rank shares locks and writes, of one target or of all, and all others have some lock exclusively at any
+ * time until they have read the last value: each that of rank 0, or each another one. */
+static void reader_gets_in(int reader, bool all)
+{
+    const int target = all && reader != fp_rank ? fp_rank : 0;
+    long seen[NUMBERS];
+
+    fp_case("rank %d reads among writers, %s", reader, all ? "lock_all" : "of one lock");
+    FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, fp_rank, 0, win));
+    memset(memory, 0, NUMBERS * sizeof(*memory));
+    FP(MPI_Win_unlock(fp_rank, win));
+    FP(MPI_Barrier(MPI_COMM_WORLD));
+    for (int round = 1; reader == fp_rank && round <= READER_ROUNDS; round++) {
+        const long value = round;
+
+        if (all) {
+            FP(MPI_Win_lock_all(0, win));
+        } else {
+            FP(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
+        }
+        for (int to = 0; to < (all ? fp_size : 1); to++) {
+            FP(MPI_Put(&value, 1, MPI_LONG, to, 0, 1, MPI_LONG, win));
+        }
+        if (all) {
+            FP(MPI_Win_unlock_all(win));
+        } else {
+            FP(MPI_Win_unlock(target, win));
+        }
+    }
+    for (seen[0] = 0; reader != fp_rank && READER_ROUNDS > seen[0];) {
+        FP(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win));
+        FP(MPI_Get(seen, NUMBERS, MPI_LONG, target, 0, NUMBERS, MPI_LONG, win));
+        FP(MPI_Win_flush(target, win));
+        fp_sleep_ms(1);
+        FP(MPI_Win_unlock(target, win));
     }
     FP(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -295,6 +334,10 @@ static void try_all(bool sm)
 {
     exclude(60);
     writer_gets_in();
+    for (int all = 0; all < 2; all++) {
+        reader_gets_in(fp_size - 1, all);
+        reader_gets_in(1, all);
+    }
     if (!sm) {
         readers_with_two(100);
         two_in_order(20);

@@ -198,6 +198,7 @@ typedef struct mca_osc_fastpath_peer_t {
         bool blocked;        /**< in module.blocked: its next packet may not take effect yet */
         bool waits_for_lock; /**< counted in module.claims */
         bool wants_lock;     /**< the own rank only: MPI_Win_lock waits for its turn in module.blocked */
+        unsigned long refused_since; /**< it wants the lock shared: when that was refused first, ns; else 0 */
         opal_list_t parked;  /**< mca_osc_fastpath_parked_t in order of sequence */
         opal_list_t wholes;  /**< mca_osc_fastpath_whole_t */
         opal_list_item_t blocked_item;          /**< in module.blocked */

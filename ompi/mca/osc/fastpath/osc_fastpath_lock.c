@@ -25,6 +25,20 @@ static bool has_lock(mca_osc_fastpath_module_t *module, void *context)
     return ((const mca_osc_fastpath_peer_t *) context)->origin.lock_sent;
 }
 
+/** What a reader that waits has seen so far. Zeroed: nothing yet. */
+typedef struct {
+    mca_osc_fastpath_claim_watch_t watch; /**< of the lock that it is refused */
+    unsigned long since;                  /**< when it was refused first, ns; 0: not yet */
+} reader_t;
+
+/* Another try of a reader. It must not depend on progress of the process that owns the lock, which may be
+ * outside MPI, so it removes an expired claim of that process. @return whether it has the lock */
+static bool share_again(mca_osc_fastpath_lockword_t *word, reader_t *reader, unsigned long now)
+{
+    mca_osc_fastpath_lock_check_claim(word, &reader->watch, now);
+    return mca_osc_fastpath_lock_shared_late(word, false, &reader->since, now);
+}
+
 /* One try for the lock of a peer of the node. */
 static inline bool try_lock(mca_osc_fastpath_peer_t *peer)
 {
@@ -46,36 +60,35 @@ static inline bool try_lock(mca_osc_fastpath_peer_t *peer)
 
 _Static_assert(MCA_OSC_FASTPATH_TRIES_AWAKE > TRIES_BEFORE_REGISTERING, "it registers before it sleeps");
 
+/** Nanoseconds for which MPI_Win_lock_all keeps some locks while it waits for another, at most. */
+#define KEEP_MAX (MCA_OSC_FASTPATH_CLAIM_TIME << MCA_OSC_FASTPATH_CLAIM_TIME_DOUBLED)
+
 /** What MPI_Win_lock waits for. */
 typedef struct {
     mca_osc_fastpath_peer_t *peer;
     unsigned tries;
-    mca_osc_fastpath_claim_watch_t watch;
+    reader_t reader;
 } lock_one_t;
-
-/* A reader must not depend on progress of the process that owns the lock, which may be outside MPI: it
- * removes an expired claim of that process. */
-static void check_claim(mca_osc_fastpath_lockword_t *word, mca_osc_fastpath_claim_watch_t *watch)
-{
-    if (0 != atomic_load_explicit(&word->claim, memory_order_relaxed)) {
-        mca_osc_fastpath_lock_check_claim(word, watch, mca_common_fastpath_nanoseconds());
-    }
-}
 
 static bool lock_taken(mca_osc_fastpath_module_t *module, void *context)
 {
     lock_one_t *wanted = context;
+    mca_osc_fastpath_peer_t *peer = wanted->peer;
 
-    if (try_lock(wanted->peer)) {
+    if (try_lock(peer)) {
         return true;
     }
-    if (TRIES_BEFORE_REGISTERING == ++wanted->tries) {
-        mca_osc_fastpath_lock_register_sleeper(&wanted->peer->member->lock, module->node.index);
+    if (TRIES_BEFORE_REGISTERING > ++wanted->tries) {
+        return false;
     }
-    if (MPI_LOCK_SHARED == wanted->peer->origin.lock_type) {
-        check_claim(&wanted->peer->member->lock, &wanted->watch);
+    if (TRIES_BEFORE_REGISTERING == wanted->tries) {
+        mca_osc_fastpath_lock_register_sleeper(&peer->member->lock, module->node.index);
     }
-    return false;
+    if (MPI_LOCK_SHARED == peer->origin.lock_type
+        && share_again(&peer->member->lock, &wanted->reader, mca_common_fastpath_nanoseconds())) {
+        mca_osc_fastpath_set_locked(&peer->origin.lock_sent, true);
+    }
+    return peer->origin.lock_sent;
 }
 
 /* Wait for the lock of another member of the node, outside module.lock. */
@@ -375,58 +388,91 @@ int mca_osc_fastpath_unlock(int target, ompi_win_t *win)
     return OMPI_SUCCESS == made ? rc : made;
 }
 
-static void release_node(mca_osc_fastpath_module_t *module, int count)
+/** What lock_all waits for: the locks of all members of the node. */
+typedef struct {
+    bool pass; /**< other locks are held already: waiting writers are passed */
+    int first; /**< index of the member whose lock it takes first */
+    int held;  /**< locks that it has: that one and the next ones, around */
+    unsigned tries;
+    reader_t reader;     /**< of the lock behind these */
+    unsigned long since; /**< when it got the last one of these, ns */
+    unsigned long keep;  /**< for so long it keeps them while it waits for that lock, ns */
+} lock_all_t;
+
+/* The lock that comes after those that it has. */
+static inline int next_lock(const mca_osc_fastpath_module_t *module, const lock_all_t *wanted)
 {
-    for (int index = 0; index < count; ++index) {
+    const int index = wanted->first + wanted->held;
+
+    return index < module->node.count ? index : index - module->node.count;
+}
+
+static void release_node(mca_osc_fastpath_module_t *module, int first, int count)
+{
+    for (int index = first; 0 < count; --count, ++index) {
+        index = index < module->node.count ? index : 0;
         mca_osc_fastpath_give_back(module, &module->node.members[index].lock, false);
     }
 }
 
-/* Take the locks of all members of the node, or none: a process that waited for one lock while it holds
- * others could cause a deadlock. @return whether they have been taken; else *refused is the index of one that
- * has not */
-static bool lock_node(mca_osc_fastpath_module_t *module, bool pass, int *refused)
+static bool share_next(mca_osc_fastpath_module_t *module, lock_all_t *wanted, unsigned long now)
 {
-    for (int index = 0; index < module->node.count; ++index) {
-        if (!mca_osc_fastpath_lock_shared(&module->node.members[index].lock, pass)) {
-            release_node(module, index);
-            *refused = index;
+    mca_osc_fastpath_lockword_t *word = &module->node.members[next_lock(module, wanted)].lock;
+
+    if (!mca_osc_fastpath_lock_shared(word, wanted->pass)
+        && !(0 != now && share_again(word, &wanted->reader, now))) {
+        return false;
+    }
+    ++wanted->held;
+    wanted->since = now;
+    wanted->reader.watch = (mca_osc_fastpath_claim_watch_t){0};
+    return true;
+}
+
+/* Give back what it has, and begin with the lock that it was refused. */
+static void let_go(mca_osc_fastpath_module_t *module, lock_all_t *wanted, unsigned long now)
+{
+    const int refused = next_lock(module, wanted);
+
+    release_node(module, wanted->first, wanted->held);
+    wanted->first = refused;
+    wanted->held = 0;
+    if (0 == wanted->keep && mca_osc_fastpath_lock_is_late(wanted->reader.since, now)) {
+        wanted->keep = MCA_OSC_FASTPATH_PATIENCE;
+    } else if (wanted->keep < KEEP_MAX) {
+        wanted->keep *= 2;
+    }
+}
+
+/* Take the locks of all members of the node, or none: a process that waited for one lock while it holds
+ * others could cause a deadlock. But where others have one or another lock at any time, who keeps none does
+ * not get all. So one that has waited for long keeps what it has for some time, and each time for longer. */
+static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
+{
+    lock_all_t *wanted = context;
+    const unsigned long now =
+        TRIES_BEFORE_REGISTERING <= ++wanted->tries ? mca_common_fastpath_nanoseconds() : 0;
+
+    if (TRIES_BEFORE_REGISTERING == wanted->tries) {
+        for (int index = 0; index < module->node.count; ++index) {
+            mca_osc_fastpath_lock_register_sleeper(&module->node.members[index].lock, module->node.index);
+        }
+    }
+    while (wanted->held < module->node.count) {
+        if (OPAL_UNLIKELY(!share_next(module, wanted, now))) {
+            if (0 < wanted->held && now - wanted->since >= wanted->keep) {
+                let_go(module, wanted, now);
+            }
             return false;
         }
     }
     return true;
 }
 
-/** What lock_all waits for. */
-typedef struct {
-    bool pass;                      /**< other locks are held already: waiting writers are passed */
-    int index;                      /**< of the member whose lock is not to be had */
-    unsigned tries;
-    mca_osc_fastpath_claim_watch_t watch; /**< of it */
-} lock_all_t;
-
-static bool node_locked(mca_osc_fastpath_module_t *module, void *context)
-{
-    lock_all_t *wanted = context;
-    mca_osc_fastpath_lockword_t *word = &module->node.members[wanted->index].lock;
-
-    if (TRIES_BEFORE_REGISTERING == ++wanted->tries) {
-        for (int index = 0; index < module->node.count; ++index) {
-            mca_osc_fastpath_lock_register_sleeper(&module->node.members[index].lock, module->node.index);
-        }
-    }
-    if (!mca_osc_fastpath_lock_sharable(word, wanted->pass)) {
-        check_claim(word, &wanted->watch);
-        return false;
-    }
-    wanted->watch = (mca_osc_fastpath_claim_watch_t){0};
-    return lock_node(module, wanted->pass, &wanted->index);
-}
-
 int mca_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
 {
     mca_osc_fastpath_module_t *module = mca_osc_fastpath_module(win);
-    lock_all_t wanted = {.index = 0};
+    lock_all_t wanted = {.first = 0};
     int rc = OMPI_SUCCESS;
 
     mca_osc_fastpath_enter(module);
@@ -446,6 +492,7 @@ int mca_osc_fastpath_lock_all(int assertion, ompi_win_t *win)
         if (OMPI_SUCCESS == rc) {
             mca_osc_fastpath_set_locked(&module->lock_all_taken, true);
         } else {
+            release_node(module, wanted.first, wanted.held);
             module->epoch = MCA_OSC_FASTPATH_EPOCH_NONE;
         }
     }
@@ -466,7 +513,7 @@ int mca_osc_fastpath_unlock_all(ompi_win_t *win)
     mca_osc_fastpath_order_window();
     mca_osc_fastpath_enter(module);
     if (module->lock_all_taken) {
-        release_node(module, module->node.count);
+        release_node(module, 0, module->node.count);
         mca_osc_fastpath_set_locked(&module->lock_all_taken, false);
         (void) mca_osc_fastpath_unblock(module);
     }

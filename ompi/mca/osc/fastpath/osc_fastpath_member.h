@@ -37,7 +37,9 @@
  * that is refused retries.
  *
  * Writers that share the memory wait inside MPI and are counted in `writers`. While one waits, new readers
- * are refused, so that it is not starved.
+ * are refused, so that it is not starved. Where writers come and go without a break, one of them waits at any
+ * time: a reader that has been refused for some time takes the lock when nobody has it, as a writer does, but
+ * does not join other readers, which could keep writers out for ever.
  *
  * A writer that does not share the memory asks by message, and the member that owns the lock tries it on the
  * writer's behalf, at each of its progress calls. In between it may be outside MPI for long. Each failed try
@@ -69,6 +71,12 @@ typedef struct {
     unsigned expired; /**< claims that readers have removed since one of the writers got the lock */
     uint32_t last;    /**< the last claim */
 } mca_osc_fastpath_claims_t;
+
+/** Nanoseconds after which a reader does not wait behind writers any more. */
+#define MCA_OSC_FASTPATH_PATIENCE MCA_OSC_FASTPATH_CLAIM_TIME
+/** The same where there is a claim: longer than any claim holds. */
+#define MCA_OSC_FASTPATH_PATIENCE_CLAIMED                                                                    \
+    (MCA_OSC_FASTPATH_CLAIM_TIME << (MCA_OSC_FASTPATH_CLAIM_TIME_DOUBLED + 1))
 
 /** What a reader that waits has seen of a member's claim. Zeroed: nothing yet. */
 typedef struct {
@@ -108,12 +116,38 @@ static inline bool mca_osc_fastpath_lock_shared(mca_osc_fastpath_lockword_t *wor
     return false;
 }
 
-/** @return whether the lock could be shared now: a hint for who waits. @param pass  as in
- * mca_osc_fastpath_lock_shared() */
-static inline bool mca_osc_fastpath_lock_sharable(const mca_osc_fastpath_lockword_t *word, bool pass)
+/** @return whether a reader has waited for so long that it does not wait behind writers any more
+ * @param since  when it was refused first, 0: it was not; @param now  both nanoseconds of its clock */
+static inline bool mca_osc_fastpath_lock_is_late(unsigned long since, unsigned long now)
 {
-    return MCA_OSC_FASTPATH_EXCLUSIVE > atomic_load_explicit(&word->holders, memory_order_relaxed)
-           && (pass || !mca_osc_fastpath_lock_wanted(word));
+    return 0 != since && now - since >= MCA_OSC_FASTPATH_PATIENCE;
+}
+
+/**
+ * Another try of a reader that mca_osc_fastpath_lock_shared() has refused: it takes the lock if it has waited
+ * for long, and nobody has the lock. A claim it passes only when no claim could have held it up for so long,
+ * because the member tries seldom, and would always find some reader.
+ *
+ * @param own    for the lock's member, which tries for those who have asked it by message: all of them in
+ *               turn, so that its claims need not be regarded
+ * @param since  as of mca_osc_fastpath_lock_is_late(); becomes `now` at the first of these tries
+ *
+ * @return whether it has the lock
+ */
+static inline bool mca_osc_fastpath_lock_shared_late(mca_osc_fastpath_lockword_t *word, bool own,
+                                                     unsigned long *since, unsigned long now)
+{
+    const bool claimed = !own && 0 != atomic_load_explicit(&word->claim, memory_order_relaxed);
+    uint32_t nobody = 0;
+
+    if (0 == *since) {
+        *since = now;
+    }
+    /* W2: acquire, with W1: sees what all holders before stored */
+    return mca_osc_fastpath_lock_is_late(*since, now)
+           && (!claimed || now - *since >= MCA_OSC_FASTPATH_PATIENCE_CLAIMED)
+           && atomic_compare_exchange_strong_explicit(&word->holders, &nobody, 1, memory_order_acquire,
+                                                      memory_order_relaxed);
 }
 
 /**

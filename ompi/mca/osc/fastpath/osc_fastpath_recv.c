@@ -138,7 +138,7 @@ static bool run_own_lock(mca_osc_fastpath_peer_t *peer)
     if (MPI_LOCK_EXCLUSIVE == peer->origin.lock_type) {
         taken = mca_osc_fastpath_lock_exclusive(word, &peer->origin.waits_for_lock);
     } else {
-        taken = mca_osc_fastpath_share_own(peer->module, 0 < mca_osc_fastpath_component.locks_held);
+        taken = mca_osc_fastpath_share_own(peer, 0 < mca_osc_fastpath_component.locks_held);
     }
     if (taken) {
         mca_osc_fastpath_set_locked(&peer->origin.lock_sent, true);
@@ -160,6 +160,7 @@ void mca_osc_fastpath_own_lock_give_up(mca_osc_fastpath_peer_t *peer)
 {
     mca_osc_fastpath_lock_give_up(&peer->member->lock, &peer->origin.waits_for_lock);
     peer->target.wants_lock = false;
+    peer->target.refused_since = 0;
     unblock(peer);
 }
 

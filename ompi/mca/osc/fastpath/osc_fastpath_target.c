@@ -8,6 +8,7 @@
  */
 #include "ompi_config.h"
 
+#include "opal/mca/common/fastpath/common_fastpath_clock.h"
 #include "opal/mca/common/fastpath/common_fastpath_host.h"
 
 #include "osc_fastpath_abort.h"
@@ -455,9 +456,18 @@ static bool epoch_open(const mca_osc_fastpath_peer_t *peer, const mca_osc_fastpa
     return 0 <= (int32_t) (peer->module->fences - hdr->number);
 }
 
-bool mca_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass)
+bool mca_osc_fastpath_share_own(mca_osc_fastpath_peer_t *peer, bool pass)
 {
-    return (pass || 0 == module->claims.waiting) && mca_osc_fastpath_lock_shared(&module->member->lock, pass);
+    mca_osc_fastpath_module_t *module = peer->module;
+    mca_osc_fastpath_lockword_t *word = &module->member->lock;
+
+    if (!((pass || 0 == module->claims.waiting) && mca_osc_fastpath_lock_shared(word, pass))
+        && !mca_osc_fastpath_lock_shared_late(word, true, &peer->target.refused_since,
+                                              mca_common_fastpath_nanoseconds())) {
+        return false;
+    }
+    peer->target.refused_since = 0;
+    return true;
 }
 
 /* Take the lock a packet asks for. @return whether the packet has it */
@@ -473,7 +483,7 @@ static bool take_packet_lock(mca_osc_fastpath_peer_t *peer, const mca_osc_fastpa
             mca_osc_fastpath_lock_claim(&module->member->lock, &module->claims, &peer->target.waits_for_lock);
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_EXCLUSIVE : 0;
     } else {
-        *locked = mca_osc_fastpath_share_own(module, 0 != (MCA_OSC_FASTPATH_LOCK_PASS & hdr->flags));
+        *locked = mca_osc_fastpath_share_own(peer, 0 != (MCA_OSC_FASTPATH_LOCK_PASS & hdr->flags));
         peer->target.held = *locked ? MCA_OSC_FASTPATH_LOCK_SHARED : 0;
     }
     return *locked;

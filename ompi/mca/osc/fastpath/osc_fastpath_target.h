@@ -27,7 +27,7 @@ int mca_osc_fastpath_target_run(mca_osc_fastpath_peer_t *peer, const void *packe
                                 bool *locked);
 
 /** Take this process's lock shared, for itself or for who has asked by message, behind those who have asked
- * for it exclusively unless `pass`. @return whether it could be taken */
-bool mca_osc_fastpath_share_own(mca_osc_fastpath_module_t *module, bool pass);
+ * for it exclusively unless `pass` or it is late. @return whether it could be taken */
+bool mca_osc_fastpath_share_own(mca_osc_fastpath_peer_t *peer, bool pass);
 
 #endif /* MCA_OSC_FASTPATH_TARGET_H */
